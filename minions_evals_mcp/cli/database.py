@@ -1,0 +1,69 @@
+"""Looking after the store."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, run, say
+from minions_evals_mcp.settings import read_settings
+from minions_evals_mcp.store.backup import back_up
+from minions_evals_mcp.store.check import check_store
+
+FAILED = 3
+
+
+def check(*, common: Common = DEFAULTS) -> int:
+    """Verify the store: its pages, its references, the gapless events, every hard rule. Exit 3 if anything is wrong.
+
+    Example: minions-evals db check
+    """
+    path = db_path(common, read_settings())
+    report = run(partial(check_store, path))
+    if common.json:
+        problems: list[JsonValue] = list(report.problems)
+        checked: dict[str, JsonValue] = dict(report.checked)
+        say({"path": str(path), "ok": not problems, "problems": problems, "checked": checked})
+    else:
+        for problem in report.problems:
+            sys.stdout.write(f"problem: {problem}\n")
+        counted = ", ".join(f"{number} {name}" for name, number in report.checked.items())
+        sys.stdout.write(
+            f"{path}: {'ok' if not report.problems else f'{len(report.problems)} problems'} ({counted or 'empty'})\n"
+        )
+    return FAILED if report.problems else 0
+
+
+def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:
+    """Copy the store to a file, whole and consistent, while others write.
+
+    Example: minions-evals db backup evals-backup.db
+
+    Parameters
+    ----------
+    file
+        Where to; an existing file is not overwritten.
+    """
+    path = db_path(common, read_settings())
+    size = run(partial(back_up, path, file))
+    if common.json:
+        say({"path": str(path), "backup": str(file), "bytes": size})
+    else:
+        sys.stdout.write(f"{path} → {file}: {size} bytes\n")
+    return 0
+
+
+def path(*, common: Common = DEFAULTS) -> int:
+    """Print where the store is.
+
+    Example: minions-evals db path
+    """
+    found = db_path(common, read_settings())
+    if common.json:
+        say({"path": str(found), "exists": found.exists()})
+    else:
+        sys.stdout.write(f"{found}\n")
+    return 0

@@ -1,0 +1,53 @@
+"""The demo: a suite of recorded agent-runs judged twice by rule; the second run has a regression to catch."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from platformdirs import user_data_path
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, log_to_stderr, run, say
+from minions_evals_mcp.cli.suites import import_file
+from minions_evals_mcp.engine.answers import RunSummary, summarize
+from minions_evals_mcp.engine.context import EngineConfig, open_engine
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run_benchmark import run_benchmark
+from minions_evals_mcp.shipped import shipped_folder
+
+SUITE = "support-agent.yaml"
+BENCHMARK = "support/quality"
+RUNS = (("demo-before", "support/prompt@1"), ("demo-after", "support/prompt@2"))
+
+
+def demo(*, common: Common = DEFAULTS) -> int:
+    """See it work: import a suite, judge it under two prompt versions, and catch the regression between them.
+
+    It judges by rule even where a key is set, in a store of its own (--db chooses another).
+    Running it again does no harm.
+    Example: minions-evals demo
+    """
+    return run(partial(_demo, common))
+
+
+async def _demo(common: Common) -> int:
+    log_to_stderr()
+    db = common.db or user_data_path("minions-evals") / "demo.db"
+    suite = shipped_folder("fixtures") / SUITE
+    summaries: list[RunSummary] = []
+    async with open_engine(EngineConfig(db=db, skills=shipped_folder("skills"))) as engine:
+        saved = await import_file(engine, suite)
+        for key, version in RUNS:
+            request = RunRequest(
+                subject_id=BENCHMARK, prompt_version_ref=version, judge="heuristic", triggered_by="demo", key=key
+            )
+            summaries.append(await summarize(engine, (await run_benchmark(engine, request)).id))
+    if common.json:
+        say({"db": str(db), "runs": [summary.model_dump(mode="json") for summary in summaries]})
+        return 0
+    from minions_evals_mcp.report.tables import show_demo  # noqa: PLC0415  rich is imported where a person looks
+
+    if saved.new + saved.changed == 0:
+        sys.stdout.write("This store holds the demo already: shown is what was kept, nothing was judged twice.\n")
+    show_demo(summaries, records=saved.new + saved.changed + saved.unchanged, db=str(db))
+    return 0

@@ -1,0 +1,164 @@
+"""What is configured, what works, and what to do next."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, engine_config, run, say
+from minions_evals_mcp.engine.context import DEFAULT_MODEL
+from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.models.prices import price_known
+from minions_evals_mcp.models.registry import Models, parse_model
+from minions_evals_mcp.models.replies import Failed
+from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.settings import Settings, read_settings
+from minions_evals_mcp.skills import load_skills
+from minions_evals_mcp.store.check import check_store
+from minions_evals_mcp.store.connection import library_version, wal_is_safe
+
+BROKEN = 3
+PING_S = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `ok` is None where it is merely not configured."""
+
+    name: str
+    ok: bool | None
+    said: str
+    remedy: str = ""
+
+
+def doctor(*, ping: bool = False, common: Common = DEFAULTS) -> int:
+    """Tell what is configured, what works and what to do next. Exit 3 if something is broken.
+
+    Example: minions-evals doctor --ping
+
+    Parameters
+    ----------
+    ping
+        Also ask the judge model one short question (costs a fraction of a cent).
+    """
+    settings = read_settings()
+    findings = [
+        _sqlite(),
+        _skills(common, settings),
+        *run(partial(_store, db_path(common, settings))),
+        *_providers(settings),
+    ]
+    findings.extend(run(partial(_judge, common, settings, ping)))
+    broken = any(one.ok is False for one in findings)
+    if common.json:
+        say(
+            {
+                "ok": not broken,
+                "findings": [
+                    {"name": one.name, "ok": one.ok, "said": one.said, "remedy": one.remedy} for one in findings
+                ],
+            }
+        )
+    else:
+        for one in findings:
+            mark = {True: "✓", False: "✗", None: "–"}[one.ok]
+            sys.stdout.write(f"{mark} {one.name}: {one.said}\n" + (f"    {one.remedy}\n" if one.remedy else ""))
+    return BROKEN if broken else 0
+
+
+def _sqlite() -> Finding:
+    journal = "write-ahead log" if wal_is_safe() else "rollback journal, for its write-ahead log can lose pages"
+    return Finding("SQLite", ok=True, said=f"{library_version()}, {journal}")
+
+
+def _skills(common: Common, settings: Settings) -> Finding:
+    folder = engine_config(common, settings).skills
+    try:
+        skills = load_skills(folder)
+    except EvalsError as error:
+        return Finding("skills", ok=False, said=error.message, remedy=error.remedy)
+    rule = skills.run_benchmark.parameters
+    return Finding("skills", ok=True, said=f"{folder}; a regression is a fall of more than {rule.drop_points:g} points")
+
+
+async def _store(path: Path) -> list[Finding]:
+    if not await anyio.Path(path).exists():
+        return [
+            Finding(
+                "store",
+                ok=None,
+                said=f"{path} is not there yet",
+                remedy="It is made by the first import or run: minions-evals demo",
+            )
+        ]
+    try:
+        report = await check_store(path)
+    except EvalsError as error:
+        return [Finding("store", ok=False, said=error.message, remedy=error.remedy)]
+    if report.problems:
+        return [
+            Finding(
+                "store",
+                ok=False,
+                said=f"{path}: {len(report.problems)} problems",
+                remedy="minions-evals db check names them",
+            )
+        ]
+    return [Finding("store", ok=True, said=f"{path}: {sum(report.checked.values())} records")]
+
+
+def _providers(settings: Settings) -> list[Finding]:
+    """Which keys are set; their values are never shown."""
+    openai = importlib.util.find_spec("openai") is not None
+    return [
+        _key("anthropic", settings.anthropic_api_key, settings.anthropic_base_url, "ANTHROPIC_API_KEY", installed=True),
+        _key("openai", settings.openai_api_key, settings.openai_base_url, "OPENAI_API_KEY", installed=openai),
+        _key("gemini", settings.gemini_api_key, settings.gemini_base_url, "GEMINI_API_KEY", installed=openai),
+    ]
+
+
+def _key(name: str, key: str | None, url: str | None, variable: str, *, installed: bool) -> Finding:
+    at = f" at {url}" if url else ""
+    if key is None and not (name == "openai" and url):
+        return Finding(name, ok=None, said="no key", remedy=f"Set {variable} to use it.")
+    if not installed:
+        return Finding(name, ok=False, said="the SDK is missing", remedy="pip install 'minions-evals-mcp[openai]'")
+    return Finding(name, ok=True, said=f"{'key is set' if key else 'no key, local server'}{at}")
+
+
+async def _judge(common: Common, settings: Settings, ping: bool) -> list[Finding]:
+    name = settings.judge_model or (DEFAULT_MODEL if settings.anthropic_api_key else None)
+    if name is None:
+        return [
+            Finding(
+                "judge", ok=None, said="no model: rules judge what they can, the rest waits as packets",
+                remedy="Set ANTHROPIC_API_KEY, or MINIONS_EVALS_JUDGE_MODEL=provider:model.",
+            )
+        ]  # fmt: skip
+    try:
+        ref = parse_model(name)
+        known = (
+            "price known" if price_known(ref.provider, ref.model) else "price unknown: --max-cost-usd cannot be held"
+        )
+        if not ping:
+            return [Finding("judge", ok=True, said=f"{ref} ({known})", remedy="--ping asks it a question.")]
+        async with Models(engine_config(common, settings).providers) as models:
+            request = ModelRequest(model=ref.model, user="Reply with the word ready.", max_tokens=16)
+            reply = await models.client(ref).complete(request, deadline_s=min(PING_S, settings.call_timeout_s))
+    except EvalsError as error:
+        return [Finding("judge", ok=False, said=error.message, remedy=error.remedy)]
+    if isinstance(reply, Failed):
+        return [
+            Finding(
+                "judge",
+                ok=False,
+                said=f"{ref}: {reply.kind}: {reply.reason}",
+                remedy="Check key, address and model name.",
+            )
+        ]
+    return [Finding("judge", ok=True, said=f"{ref} answered in {reply.latency_ms:.0f} ms ({known})")]

@@ -1,0 +1,308 @@
+"""Running, judging, handing in."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Literal
+
+import anyio
+from cyclopts import Parameter, validators
+from pydantic import JsonValue, ValidationError
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.domain.results import Outcome
+from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.answers import RunSummary, summarize
+from minions_evals_mcp.engine.classify_failure import classify_failure
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run_benchmark import run_benchmark as carry_out_benchmark
+from minions_evals_mcp.engine.run_test_case import run_test_case as carry_out_case
+from minions_evals_mcp.engine.submit import submit_judgments
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.judges.packets import Submission
+from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.jobs import Job
+
+GATE = 1
+BROKEN = 3
+Positive = Annotated[int, Parameter(validator=validators.Number(gte=1))]
+Judge = Literal["auto", "heuristic", "llm", "human", "caller"]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What a run is asked for."""
+
+    prompt_version: Annotated[str | None, Parameter(help="Judge the outputs of this prompt version.")] = None
+    judge: Annotated[
+        Judge,
+        Parameter(help="auto: each criterion's own; heuristic: rules; llm; human; caller: packets are handed out."),
+    ] = "auto"
+    judge_model: Annotated[str | None, Parameter(help="Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).")] = (
+        None
+    )
+    target: Annotated[
+        str | None,
+        Parameter(
+            help="Makes outputs where none is recorded: anthropic:MODEL, openai:MODEL, gemini:MODEL, python:module:function."
+        ),
+    ] = None
+    trials: Annotated[Positive, Parameter(help="How often each case is run.")] = 1
+    key: Annotated[str | None, Parameter(help="Names the run: the same key resumes it and judges nothing twice.")] = (
+        None
+    )
+    fresh: Annotated[bool, Parameter(help="Pay for every judgment again, even where one is kept.", negative="")] = False
+    concurrency: Annotated[
+        Positive | None, Parameter(help="So many cases at once (MINIONS_EVALS_CONCURRENCY, else 16).")
+    ] = None
+    max_cost_usd: Annotated[float | None, Parameter(help="Stop before spending more than this.")] = None
+    max_seconds: Annotated[float | None, Parameter(help="Start no further call after so many seconds.")] = None
+    triggered_by: Annotated[str, Parameter(help="Who asks: an agent's, a person's or a schedule's id.")] = (
+        "command-line"
+    )
+
+    def request(self, subject_id: str, *, agent_run_id: str | None = None) -> RunRequest:
+        """The run that these options ask for."""
+        try:
+            return RunRequest(
+                subject_id=subject_id,
+                agent_run_id=agent_run_id,
+                prompt_version_ref=self.prompt_version,
+                judge=self.judge,
+                target=self.target,
+                trials=self.trials,
+                fresh=self.fresh,
+                triggered_by=self.triggered_by,
+                key=self.key,
+                max_cost_usd=self.max_cost_usd,
+                max_seconds=self.max_seconds,
+            )
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise BadInputError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+
+
+RUN_DEFAULTS = RunOptions()
+
+
+def run_test_case(
+    id: str,  # noqa: A002  the argument's name
+    /,
+    *,
+    agent_run: str | None = None,
+    options: RunOptions = RUN_DEFAULTS,
+    common: Common = DEFAULTS,
+) -> int:
+    """Judge one output of one test case and keep the judgment.
+
+    The output is the named agent-run's, else the newest recorded one's with the same inputs, else the target's.
+    Exit 1 if it failed, 3 if it could not be judged.
+    Example: minions-evals run-test-case support/refund-within-window
+
+    Parameters
+    ----------
+    id
+        The test case.
+    agent_run
+        Judge the output of this recorded agent-run.
+    """
+    return run(partial(_run_case, id, agent_run, options, common))
+
+
+async def _run_case(ident: str, agent_run: str | None, options: RunOptions, common: Common) -> int:
+    request = options.request(ident, agent_run_id=agent_run)
+    async with session(common, judge_model=options.judge_model, concurrency=options.concurrency) as engine:
+        job = await carry_out_case(engine, request)
+        summary = await summarize(engine, job.id)
+    _show(summary, common)
+    if _unscored(summary):
+        return BROKEN
+    return GATE if summary.failures else 0
+
+
+def run_benchmark(
+    id: str,  # noqa: A002  the argument's name
+    /,
+    *,
+    min_score: float | None = None,
+    fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
+    options: RunOptions = RUN_DEFAULTS,
+    common: Common = DEFAULTS,
+) -> int:
+    """Run a benchmark: judge every case, record the run, tell a regression at once.
+
+    Exit 1 if a gate failed (--min-score, --fail-on-regression), 3 if an output could not be judged.
+    Example: minions-evals run-benchmark support/quality --prompt-version support/prompt@2 --fail-on-regression
+
+    Parameters
+    ----------
+    id
+        The benchmark.
+    min_score
+        Exit 1 if the overall score (0 to 1) is below this.
+    fail_on_regression
+        Exit 1 if the pass rate fell by more than the skill's limit (10 points) since the run before.
+    """
+    return run(partial(_run_benchmark, id, min_score, fail_on_regression, options, common))
+
+
+async def _run_benchmark(
+    ident: str, min_score: float | None, fail_on_regression: bool, options: RunOptions, common: Common
+) -> int:
+    request = options.request(ident)
+    async with session(common, judge_model=options.judge_model, concurrency=options.concurrency) as engine:
+        with _progress(common) as progress:
+            job = await carry_out_benchmark(engine, request, progress=progress)
+        summary = await summarize(engine, job.id)
+    _show(summary, common)
+    return gate(summary, min_score=min_score, fail_on_regression=fail_on_regression)
+
+
+def gate(summary: RunSummary, *, min_score: float | None, fail_on_regression: bool) -> int:
+    """The exit code of a benchmark-run: an instrument that failed comes before a gate that did."""
+    if _unscored(summary):
+        return BROKEN
+    found = summary.benchmark_run
+    if found is None:
+        return 0
+    score = found["overallScore"]
+    assert isinstance(score, float)
+    if (min_score is not None and score < min_score) or (fail_on_regression and summary.regression is not None):
+        return GATE
+    return 0
+
+
+def _unscored(summary: RunSummary) -> bool:
+    return any(summary.outcomes.get(outcome) for outcome in ("judge-error", "target-error", "not-judgeable"))
+
+
+@contextmanager
+def _progress(common: Common) -> Generator[Callable[[Outcome], Awaitable[None]]]:
+    """A line that counts, on a terminal only."""
+    done: Counter[Outcome] = Counter()
+    shown = sys.stderr.isatty() and not common.json
+
+    async def progress(outcome: Outcome) -> None:
+        done[outcome] += 1
+        if shown:
+            sys.stderr.write("\r\x1b[K" + ", ".join(f"{number} {name}" for name, number in done.items()))
+            sys.stderr.flush()
+
+    yield progress
+    if shown:
+        sys.stderr.write("\r\x1b[K")
+
+
+def _show(summary: RunSummary, common: Common) -> None:
+    if common.json:
+        say(summary.model_dump(mode="json"))
+        return
+    from minions_evals_mcp.report.tables import show_run  # noqa: PLC0415  rich is imported where a person looks
+
+    show_run(summary)
+
+
+def runs(id: str | None = None, /, *, limit: Positive = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+    """Show the newest runs, or one: how far it is, what failed, and the packets that wait to be judged.
+
+    Example: minions-evals runs --json
+
+    Parameters
+    ----------
+    id
+        One run, by id or key.
+    limit
+        At most so many runs; of one run so many failures and packets.
+    """
+    return run(partial(_runs, id, limit, common))
+
+
+async def _runs(ident: str | None, limit: int, common: Common) -> int:
+    async with session(common) as engine:
+        if ident is not None:
+            _show(await summarize(engine, ident, limit=limit), common)
+            return 0
+        found = await engine.store.read(partial(jobs.jobs, limit=limit))
+    if common.json:
+        say({"runs": [_job_line(job) for job in found]})
+        return 0
+    for job in found:
+        sys.stdout.write(f"{job.id}  {job.state:<18} {job.kind} {job.subject_id}  {printable(job.reason, 60)}\n")
+    if not found:
+        sys.stdout.write("no runs yet; `minions-evals run-benchmark ID` makes one\n")
+    return 0
+
+
+def _job_line(job: Job) -> dict[str, JsonValue]:
+    return {
+        "runId": job.id, "key": job.key, "kind": job.kind, "subjectId": job.subject_id, "state": job.state,
+        "reason": job.reason, "units": job.total, "startedAt": iso(job.created_at),
+    }  # fmt: skip
+
+
+def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, common: Common = DEFAULTS) -> int:
+    """Hand in judgments for packets that a run handed out (`minions-evals runs RUN --json` shows them).
+
+    The file is {runId, judgedBy, packets: [{digest, judgments: [{criterionId, score, rationale, confidence?}]}]}.
+    Example: minions-evals submit judgments.json
+
+    Parameters
+    ----------
+    file
+        JSON; `-` is standard input.
+    """
+    return run(partial(_submit, file, common))
+
+
+async def _submit(file: str, common: Common) -> int:
+    try:
+        text = sys.stdin.read() if file == "-" else await anyio.Path(file).read_text("utf-8")
+        submission = Submission.model_validate_json(text)
+    except OSError as error:
+        raise BadInputError(f"{file} cannot be read: {error.strerror}.") from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise BadInputError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+    async with session(common) as engine:
+        job = await submit_judgments(engine, submission)
+        summary = await summarize(engine, job.id)
+    _show(summary, common)
+    return 0
+
+
+def classify(run_id: str, /, *, model: bool | None = None, common: Common = DEFAULTS) -> int:
+    """Say why a test-run failed: by rule, and by the model where the rules cannot tell and there is one.
+
+    Example: minions-evals classify TEST-RUN
+
+    Parameters
+    ----------
+    run_id
+        A failed test-run's id.
+    model
+        Ask the model in any case (--model) or in none (--no-model).
+    """
+    return run(partial(_classify, run_id, model, common))
+
+
+async def _classify(run_id: str, model: bool | None, common: Common) -> int:
+    async with session(common) as engine:
+        failure = await classify_failure(engine, run_id, ask_model=model)
+    if common.json:
+        say(failure.wire())
+        return 0
+    fields = failure.fields
+    sys.stdout.write(
+        f"{fields.failure_type} ({fields.severity}), by {fields.classified_by}, confidence {fields.confidence:.2f}\n"
+    )
+    sys.stdout.write(f"  {printable(fields.description, 400)}\n  root cause: {printable(fields.root_cause, 400)}\n")
+    for signal in fields.signals:
+        sys.stdout.write(f"  - {printable(signal, 160)}\n")
+    return 0

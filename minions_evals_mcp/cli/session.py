@@ -1,0 +1,124 @@
+"""From options and environment to an open engine, and from answers to the terminal."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, TypeVar
+
+import anyio
+import structlog
+from cyclopts import Parameter
+from platformdirs import user_data_path
+from pydantic import JsonValue
+
+from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
+from minions_evals_mcp.models.registry import ProviderSettings
+from minions_evals_mcp.settings import Settings, read_settings
+from minions_evals_mcp.shipped import shipped_folder
+
+T = TypeVar("T")
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What every command takes."""
+
+    db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB; else in your data folder).")] = None
+    json: Annotated[bool, Parameter(help="Answer in JSON, for programs.", negative="")] = False
+
+
+DEFAULTS = Common()
+
+
+def default_db() -> Path:
+    """The store in the platform's data folder."""
+    return user_data_path("minions-evals") / "evals.db"
+
+
+def db_path(common: Common, settings: Settings) -> Path:
+    """The store's file: the option, else the environment, else the data folder."""
+    return common.db or settings.db or default_db()
+
+
+def engine_config(
+    common: Common,
+    settings: Settings,
+    *,
+    judge_model: str | None = None,
+    concurrency: int | None = None,
+    read_only: bool = False,
+) -> EngineConfig:
+    """How the engine is set up for a command."""
+    width = concurrency or settings.concurrency
+    providers = ProviderSettings(
+        anthropic_api_key=settings.anthropic_api_key,
+        anthropic_base_url=settings.anthropic_base_url,
+        openai_api_key=settings.openai_api_key,
+        openai_base_url=settings.openai_base_url,
+        gemini_api_key=settings.gemini_api_key,
+        gemini_base_url=settings.gemini_base_url,
+        concurrency=width,
+        call_timeout_s=settings.call_timeout_s,
+    )
+    return EngineConfig(
+        db=db_path(common, settings),
+        skills=settings.skills or shipped_folder("skills"),
+        providers=providers,
+        judge_model=judge_model or settings.judge_model,
+        judge_together=settings.judge_calls == "per-run",
+        concurrency=width,
+        call_timeout_s=settings.call_timeout_s,
+        read_only=read_only,
+    )
+
+
+def log_to_stderr() -> None:
+    """structlog as one JSON line each, to stderr: stdout belongs to the answers."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
+@asynccontextmanager
+async def session(
+    common: Common, *, judge_model: str | None = None, concurrency: int | None = None, read_only: bool = False
+) -> AsyncGenerator[Engine]:
+    """An open engine for one command."""
+    log_to_stderr()
+    config = engine_config(
+        common, read_settings(), judge_model=judge_model, concurrency=concurrency, read_only=read_only
+    )
+    async with open_engine(config) as engine:
+        yield engine
+
+
+def run(work: Callable[[], Awaitable[T]]) -> T:
+    """Runs a command's work; an error out of a task group is told as itself."""
+    try:
+        return anyio.run(work)
+    except BaseExceptionGroup as group:
+        raise single(group) from None
+
+
+def single(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first real error in a group."""
+    first = group.exceptions[0]
+    return single(first) if isinstance(first, BaseExceptionGroup) else first  # pyright: ignore[reportUnknownArgumentType]  narrowed to a bare group
+
+
+def say(answer: JsonValue) -> None:
+    """One JSON value on one line of stdout."""
+    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")

@@ -1,0 +1,203 @@
+"""Records: in, out, listed, shown, hidden."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.domain.records import TYPES
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.save_records import Arrival, Saved, delete_record, get_record, save_records
+from minions_evals_mcp.errors import UnsupportedError
+from minions_evals_mcp.interop.suite import read_suite
+from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.store import events, links, records
+
+PAGE = 500
+
+
+def import_(files: Annotated[list[Path], Parameter(negative="")], /, *, common: Common = DEFAULTS) -> int:
+    """Take records in from suite files; importing twice changes nothing.
+
+    Each file is taken whole or, with file, line, field and reason, not at all.
+    Example: minions-evals import fixtures/support-agent.yaml
+
+    Parameters
+    ----------
+    files
+        Suite files: `minions: [{id, type, fields}, …]` as YAML or JSON, or one record a line (.jsonl).
+    """
+    return run(partial(_import, files, common))
+
+
+async def _import(files: list[Path], common: Common) -> int:
+    async with session(common) as engine:
+        for file in files:
+            saved = await import_file(engine, file)
+            if common.json:
+                say({"file": str(file), "new": saved.new, "changed": saved.changed, "unchanged": saved.unchanged})
+            else:
+                sys.stdout.write(f"{file}: {saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged\n")
+    return 0
+
+
+async def import_file(engine: Engine, file: Path) -> Saved:
+    """Takes one suite file in."""
+    arrivals, relations = read_suite(file, new_id=engine.new_id, now=engine.clock())
+    stamped = [Arrival(one.record, one.where) for one in arrivals]
+    return await save_records(engine, stamped, relations)
+
+
+def export(*, type: str | None = None, common: Common = DEFAULTS) -> int:  # noqa: A002  the option's name
+    """Write records as JSON lines to standard output, the definitions first.
+
+    Example: minions-evals export --type test-case > cases.jsonl
+
+    Parameters
+    ----------
+    type
+        Only the records of this type.
+    """
+    kinds = [_known(type)] if type else list(TYPES)
+    return run(partial(_export, kinds, common))
+
+
+async def _export(kinds: list[str], common: Common) -> int:
+    async with session(common) as engine:
+        for kind in kinds:
+            after = 0
+            while page := await engine.store.read(partial(records.page, kind=kind, after=after, limit=PAGE)):
+                for _, record in page:
+                    say(record.wire())
+                after = page[-1][0]
+    return 0
+
+
+def _known(kind: str) -> str:
+    if kind not in TYPES:
+        raise UnsupportedError(f"there is no type {kind!r}.", remedy=f"Types are {', '.join(sorted(TYPES))}.")
+    return kind
+
+
+def list_(type: str, /, *, limit: int = 50, after: int = 0, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+    """List the records of one type.
+
+    Example: minions-evals list benchmark
+
+    Parameters
+    ----------
+    type
+        The type, e.g. test-case, benchmark, agent-run, eval-failure.
+    limit
+        At most so many.
+    after
+        Go on after this cursor (the last line of the page before).
+    """
+    return run(partial(_list, _known(type), limit, after, common))
+
+
+async def _list(kind: str, limit: int, after: int, common: Common) -> int:
+    async with session(common) as engine:
+        page = await engine.store.read(partial(records.page, kind=kind, after=after, limit=limit + 1))
+    shown, more = page[:limit], len(page) > limit
+    if common.json:
+        say({"records": [record.wire() for _, record in shown], "nextCursor": shown[-1][0] if more else None})
+        return 0
+    for _, record in shown:
+        sys.stdout.write(f"{record.id}  {printable(record.title, 80)}\n")
+    if not shown:
+        sys.stdout.write(f"no {kind} records; `minions-evals import FILE` brings some\n")
+    if more:
+        sys.stdout.write(f"more: --after {shown[-1][0]}\n")
+    return 0
+
+
+def show(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+    """Show one record and what it is linked to, in both directions.
+
+    Example: minions-evals show support/quality
+
+    Parameters
+    ----------
+    id
+        The record's id, of any type.
+    """
+    return run(partial(_show, id, common))
+
+
+async def _show(ident: str, common: Common) -> int:
+    async with session(common) as engine:
+        record = await get_record(engine, ident)
+        linked = await engine.store.read(lambda db: links.links(db, record.id, record.type))
+        gates = await engine.store.read(lambda db: records.gates(db, record))
+    wire = record.wire()
+    wire["relations"] = [{"sourceId": one.source_id, "type": one.type, "targetId": one.target_id} for one in linked]
+    if gates:
+        wire["gates"] = [gate.wire() for gate in gates]
+    if common.json:
+        say(wire)
+        return 0
+    from minions_evals_mcp.report.tables import show_record  # noqa: PLC0415  rich is imported where a person looks
+
+    show_record(wire)
+    return 0
+
+
+def delete(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+    """Hide a record from lists; runs that refer to it keep it.
+
+    Example: minions-evals delete support/old-case
+
+    Parameters
+    ----------
+    id
+        The record's id.
+    """
+    return run(partial(_delete, id, common))
+
+
+async def _delete(ident: str, common: Common) -> int:
+    async with session(common) as engine:
+        record = await delete_record(engine, ident)
+    if common.json:
+        say(record.wire())
+    else:
+        sys.stdout.write(f"{record.type} {record.id} is hidden; importing it again brings it back\n")
+    return 0
+
+
+def outbox(*, limit: int = 50, after: int = 0, common: Common = DEFAULTS) -> int:
+    """Show what is queued for other agents and people: tasks, messages, approval-requests.
+
+    Example: minions-evals outbox --json
+
+    Parameters
+    ----------
+    limit
+        At most so many.
+    after
+        Go on after this cursor.
+    """
+    return run(partial(_outbox, limit, after, common))
+
+
+async def _outbox(limit: int, after: int, common: Common) -> int:
+    async with session(common) as engine:
+        page = await engine.store.read(partial(events.outbox, after=after, limit=limit + 1))
+    shown, more = page[:limit], len(page) > limit
+    cursor = shown[-1].seq if more else None
+    if common.json:
+        say({"outbox": [one.wire() for one in shown], "nextCursor": cursor})
+        return 0
+    for one in shown:
+        sys.stdout.write(f"{one.record.type:<17} to {one.addressee:<13} {printable(one.record.title, 80)}\n")
+    if not shown:
+        sys.stdout.write("nothing is queued\n")
+    if cursor is not None:
+        sys.stdout.write(f"more: --after {cursor}\n")
+    return 0

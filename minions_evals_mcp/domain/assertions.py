@@ -1,0 +1,36 @@
+"""The one grammar of checks, shared by heuristic criteria, test cases, imports and `minions-evals score`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, JsonValue
+
+from minions_evals_mcp.domain.values import Text, Value
+
+NEGATION = "not-"
+
+
+class Assertion(Value):
+    """One check of an output.
+
+    `type` names the check, `not-` before it turns its verdict round. `value` is what is looked for, `threshold` the
+    score (or the limit) at which the check passes, `weight` (0 or more) its share in the aggregate, `metric` the name
+    under which its score is also reported.
+    """
+
+    type: Text
+    value: JsonValue = None
+    threshold: float | None = None
+    weight: Annotated[float, Field(ge=0)] = 1.0
+    metric: str | None = None
+
+    @property
+    def negated(self) -> bool:
+        """Whether the check passes when its base type does not."""
+        return self.type.startswith(NEGATION)
+
+    @property
+    def base_type(self) -> str:
+        """The type without its negation."""
+        return self.type.removeprefix(NEGATION)

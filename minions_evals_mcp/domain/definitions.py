@@ -1,0 +1,140 @@
+"""What a person or an agent writes down: test cases, rubrics, benchmarks, branches. Fields as in seeds 4 and 5."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, JsonValue, model_validator
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.values import Count, Id, Text, Timestamp, Unit, Value
+
+JudgeType = Literal["llm", "heuristic", "human"]
+PassRule = Literal["max_score", "similarity_0_8"]
+SIMILARITY: PassRule = "similarity_0_8"
+Texts = Annotated[tuple[str, ...], Field(strict=False)]
+Ids = Annotated[tuple[Id, ...], Field(strict=False)]
+Json = dict[str, JsonValue]
+
+
+class Fields(Value):
+    """The typed part of a record; `slug` is its type's name on the wire."""
+
+    slug: ClassVar[str]
+
+
+class TestCase(Fields):
+    """What goes in, what should come out, and how to judge it. `threshold` belongs to the assertions' aggregate."""
+
+    __test__ = False
+    slug: ClassVar[str] = "test-case"
+
+    name: Text
+    description: str = ""
+    agent_id: Id | None = None
+    skill_id: Id | None = None
+    prompt_version_ref: Id | None = None
+    prompt_id: Id | None = None
+    inputs: Json = {}
+    expected_outputs: Json | None = None
+    rubric_id: Id | None = None
+    assertions: Annotated[tuple[Assertion, ...], Field(strict=False)] = ()
+    threshold: float | None = None
+    pass_rule: PassRule | None = None
+    max_score: Annotated[float, Field(gt=0)] = 1.0
+    timeout_ms: Annotated[int, Field(gt=0)] | None = None
+    tags: Texts = ()
+    status: Literal["active", "draft", "deprecated"] = "active"
+    created_at: Timestamp | None = None
+    created_by: str | None = None
+
+    @model_validator(mode="after")
+    def _expected_is_not_blank(self) -> Self:
+        if self.expected_outputs is not None and any(value == "" for value in self.expected_outputs.values()):
+            raise ValueError('expectedOutputs: an expected output of "" matches everything; leave it out instead')
+        return self
+
+
+class Rubric(Fields):
+    """How outputs are judged: ordered criteria and the weighted total that passes."""
+
+    slug: ClassVar[str] = "rubric"
+
+    name: Text
+    description: str = ""
+    criteria_ids: Ids = ()
+    passing_threshold: float
+    version: Annotated[int, Field(ge=1)] = 1
+    is_active: bool = True
+
+
+class RubricCriterion(Fields):
+    """One dimension of a rubric. `weight` is 0–1, a score lies in [`minScore`, `maxScore`]."""
+
+    slug: ClassVar[str] = "rubric-criterion"
+
+    rubric_id: Id
+    name: Text
+    description: str = ""
+    weight: Unit = 1.0
+    scoring_guide: str = ""
+    min_score: float = 0.0
+    max_score: float = 1.0
+    judge_type: JudgeType = "llm"
+
+    @model_validator(mode="after")
+    def _range_is_not_empty(self) -> Self:
+        if self.min_score >= self.max_score:
+            raise ValueError(f"maxScore: {self.max_score:g} must be greater than minScore {self.min_score:g}")
+        return self
+
+
+class Benchmark(Fields):
+    """A named set of test cases that measures one dimension; `passingThreshold` and `lastScore` are 0–1."""
+
+    slug: ClassVar[str] = "benchmark"
+
+    name: Text
+    description: str = ""
+    test_case_ids: Ids
+    dimension: str = ""
+    passing_threshold: Unit = 0.0
+    owner_id: str | None = None
+    last_run_at: Timestamp | None = None
+    last_score: Unit | None = None
+    status: Literal["active", "retired"] = "active"
+    schedule: str | None = None
+
+    @model_validator(mode="after")
+    def _cases_are_distinct(self) -> Self:
+        if not self.test_case_ids:
+            raise ValueError("testCaseIds: a benchmark needs at least one test case")
+        if len(set(self.test_case_ids)) < len(self.test_case_ids):
+            raise ValueError("testCaseIds: a test case is listed twice")
+        return self
+
+
+class TestBranch(Fields):
+    """One model configuration of an A/B test (seed 5); what is not given is not sent."""
+
+    __test__ = False
+    slug: ClassVar[str] = "test-branch"
+
+    test_case_id: Id
+    name: Text
+    description: str = ""
+    provider: Literal["openai", "anthropic", "gemini"]
+    model: Text
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    top_p: Unit | None = None
+    other_params: Json = {}
+    is_control: bool = False
+    is_active: bool = True
+    total_runs: Count = 0
+    avg_latency: float | None = None
+    avg_cost: float | None = None
+    avg_quality_score: Unit | None = None
+    avg_tokens_per_sec: float | None = None
+    consistency_score: Unit | None = None
+    pass_rate: Annotated[float, Field(ge=0, le=100)] | None = None

@@ -1,0 +1,153 @@
+"""Records that belong to other toolboxes: read as copies, or asked for through the outbox; never edited by us."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field, JsonValue
+
+from minions_evals_mcp.domain.definitions import Fields, Json, Texts
+from minions_evals_mcp.domain.values import Count, Id, Text, Timestamp, Unit, Value
+
+
+class ToolCall(Value):
+    """One step of an agent run. `error` is set where the call failed; `result` is whatever the tool gave back."""
+
+    tool: Text
+    arguments: Json = {}
+    result: JsonValue = None
+    error: str | None = None
+    duration_ms: Annotated[float, Field(ge=0)] | None = None
+
+
+class AgentRun(Fields):
+    """What an agent produced (minions-agents). `cost` is in US dollars."""
+
+    slug: ClassVar[str] = "agent-run"
+
+    agent_id: Id
+    prompt_version_ref: Id | None = None
+    triggered_by: str | None = None
+    triggered_at: Timestamp | None = None
+    completed_at: Timestamp | None = None
+    inputs: Json = {}
+    outputs: Json = {}
+    tool_calls_log: Annotated[tuple[ToolCall, ...], Field(strict=False)] = ()
+    tokens_used: Count | None = None
+    cost: Annotated[float, Field(ge=0)] | None = None
+    status: Literal["running", "success", "failed", "pending-approval"] = "success"
+    error_message: str | None = None
+
+
+class AgentMessage(Fields):
+    """A message between agents (minions-agents)."""
+
+    slug: ClassVar[str] = "agent-message"
+
+    from_agent_id: Id
+    to_agent_id: Id
+    type: Text
+    payload: Json = {}
+    sent_at: Timestamp
+    status: Literal["pending", "received", "processed", "failed"] = "pending"
+
+
+class PromptVersion(Fields):
+    """One version of a prompt (minions-prompts); versions are chained by `follows` relations, newer to older."""
+
+    slug: ClassVar[str] = "prompt-version"
+
+    content: Text
+    description: str = ""
+    version_number: Annotated[int, Field(ge=1)]
+    changelog: str = ""
+    variables: Texts = ()
+    tags: Texts = ()
+    prompt_id: Id | None = None
+
+
+class QualityGate(Value):
+    """The least score (0–1) that a skill must reach on a benchmark."""
+
+    benchmark_id: Id
+    min_score: Unit
+
+
+class SkillDefinition(Fields):
+    """A skill and the gates that it must pass (minions-skills)."""
+
+    slug: ClassVar[str] = "skill-definition"
+
+    name: Text
+    prompt_ref: Id | None = None
+    quality_gates: Annotated[tuple[QualityGate, ...], Field(strict=False)] = ()
+
+
+class ProposalDraft(Fields):
+    """An agent run's output by another name (minions-proposals), with scores by criterion name."""
+
+    slug: ClassVar[str] = "proposal-draft"
+
+    title: Text
+    content: str = ""
+    scores: dict[str, float] = {}
+    agent_run_id: Id | None = None
+
+
+class ContextRef(Value):
+    """What a task is about."""
+
+    type: Text
+    id: Id
+
+
+class Task(Fields):
+    """Work that is asked for (minions-tasks)."""
+
+    slug: ClassVar[str] = "task"
+
+    title: Text
+    description: str = ""
+    status: Literal["backlog", "todo", "in-progress", "blocked", "done", "cancelled"] = "todo"
+    priority: Literal["critical", "high", "medium", "low"] = "medium"
+    assignee_id: Id | None = None
+    created_by: str | None = None
+    created_at: Timestamp | None = None
+    due_at: Timestamp | None = None
+    tags: Texts = ()
+    context_ref: ContextRef | None = None
+
+
+class ApprovalRequest(Fields):
+    """A decision that is asked of a person (minions-approvals)."""
+
+    slug: ClassVar[str] = "approval-request"
+
+    title: Text
+    description: str = ""
+    requested_by: str
+    requested_at: Timestamp
+    required_by: Timestamp | None = None
+    context_ref_type: str
+    context_ref_id: str
+    payload: Json = {}
+    decision: Literal["pending", "approved", "rejected", "expired"] = "pending"
+    decided_by: str | None = None
+    decided_at: Timestamp | None = None
+    decision_notes: str = ""
+
+
+class MemoryItem(Fields):
+    """Something an agent should remember (minions-memory)."""
+
+    slug: ClassVar[str] = "memory-item"
+
+    agent_id: Id
+    scope: Literal["private", "fleet", "session"] = "private"
+    key: Text
+    value: JsonValue
+    confidence: Unit
+    source_ref_type: str
+    source_ref_id: str
+    created_at: Timestamp
+    expires_at: Timestamp | None = None

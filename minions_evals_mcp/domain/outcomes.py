@@ -1,0 +1,134 @@
+"""How a unit of work (one case, one trial) ends: a closed union. A broken instrument is never a bad answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json, JudgeType
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
+from minions_evals_mcp.domain.values import Count, Id, Unit, Value
+
+
+class Observed(Value):
+    """An output and what was measured while it was made. Milliseconds, tokens, US dollars; None is unknown."""
+
+    output: Json
+    agent_run_id: Id | None = None
+    prompt_version_ref: Id | None = None
+    produced_by: str | None = None
+    execution_id: str | None = None
+    latency_ms: float | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cost_usd: float | None = None
+    finish_reason: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    has_log: bool = False
+    agent_error: str | None = None
+    timed_out: bool = False
+
+
+class Verdict(Value):
+    """One criterion's score and why, as a judge gave it; not yet tied to a run."""
+
+    criterion_id: Id
+    score: float
+    min_score: float
+    max_score: float
+    rationale: str
+    judged_by: str
+    judged_by_type: JudgeType
+    confidence: Unit
+    input_tokens: Count = 0
+    output_tokens: Count = 0
+    cost_usd: float | None = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MetricScore:
+    """The score (0–1) of an assertion that carries the name of a metric, and its weight in that metric."""
+
+    name: str
+    score: float
+    weight: float
+
+
+@dataclass(frozen=True, slots=True)
+class Passed:
+    """A run that passed, with its judgments."""
+
+    run: Record[TestRun]
+    judgments: tuple[Record[EvalJudgment], ...]
+    metrics: tuple[MetricScore, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A run that failed, with its judgments and the failure without which it cannot be kept (HR3)."""
+
+    run: Record[TestRun]
+    judgments: tuple[Record[EvalJudgment], ...]
+    failure: Record[EvalFailure]
+    metrics: tuple[MetricScore, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeErrored:
+    """The judge failed: no verdict follows. `fatal` means that no other call to it can succeed either."""
+
+    reason: str
+    fatal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TargetErrored:
+    """The target failed: there is no output to judge. `fatal` as above."""
+
+    reason: str
+    fatal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Nothing was run, and why."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotJudgeable:
+    """The judge says that this output cannot be judged by that criterion."""
+
+    criterion_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Awaiting:
+    """The output waits for the caller's or a person's verdicts, asked for in the packet with that digest."""
+
+    observed: Observed
+    packet_digest: str
+    asks: JudgeType
+    packet: JsonValue
+
+
+Ended = Passed | Failed | JudgeErrored | TargetErrored | Skipped | NotJudgeable | Awaiting
+
+
+@dataclass(frozen=True, slots=True)
+class UnitKey:
+    """Which unit of which job: the case's position in it (from 0) and the trial (from 1)."""
+
+    job_id: str
+    position: int
+    trial: int
+
+    @property
+    def run_id(self) -> str:
+        """The id of the test-run that this unit becomes: the same however often it is tried."""
+        return f"{self.job_id}:{self.position + 1}.{self.trial}"

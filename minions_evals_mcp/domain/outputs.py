@@ -1,0 +1,24 @@
+"""What the text of an output is, and what a unit of work saw."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import canonical
+
+TEXT_KEYS = ("output", "text", "content", "response")
+
+
+def value_text(value: JsonValue) -> str:
+    """The text of one JSON value: itself if it is a string, else canonical JSON."""
+    return value if isinstance(value, str) else canonical(value)
+
+
+def output_text(output: Json) -> str:
+    """The text of an output: its `output`, else `text`, `content` or `response`, else its only string, else JSON."""
+    for key in TEXT_KEYS:
+        if key in output:
+            return value_text(output[key])
+    strings = [value for value in output.values() if isinstance(value, str)]
+    return strings[0] if len(strings) == 1 else canonical(output)

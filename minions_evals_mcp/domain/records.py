@@ -1,0 +1,178 @@
+"""The envelope that every record wears, and the table of all types."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Generic, TypeVar
+
+from pydantic import Field, JsonValue, ValidationError
+from pydantic_core import ErrorDetails, to_json
+
+from minions_evals_mcp.domain import definitions, neighbours, results
+from minions_evals_mcp.domain.definitions import Fields
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.values import Id, Text, Timestamp, Value, iso
+from minions_evals_mcp.errors import InvalidRecordError
+
+F_co = TypeVar("F_co", bound=Fields, covariant=True)
+
+DEFINITIONS: tuple[type[Fields], ...] = (
+    definitions.TestCase, definitions.Rubric, definitions.RubricCriterion, definitions.Benchmark, definitions.TestBranch,
+)  # fmt: skip
+RESULTS: tuple[type[Fields], ...] = (
+    results.TestRun, results.EvalJudgment, results.BenchmarkRun, results.EvalMetric, results.EvalTrend,
+    results.PromptComparison, results.EvalFailure, results.Approval, results.TestBranchExecution,
+)  # fmt: skip
+RECORDED: tuple[type[Fields], ...] = (
+    neighbours.AgentRun, neighbours.PromptVersion, neighbours.SkillDefinition, neighbours.ProposalDraft,
+)  # fmt: skip
+ASKED: tuple[type[Fields], ...] = (
+    neighbours.AgentMessage, neighbours.Task, neighbours.ApprovalRequest, neighbours.MemoryItem,
+)  # fmt: skip
+TYPES: dict[str, type[Fields]] = {kind.slug: kind for kind in (*DEFINITIONS, *RESULTS, *RECORDED, *ASKED)}
+IMPORTABLE: tuple[str, ...] = tuple(kind.slug for kind in (*DEFINITIONS, *RECORDED))
+"""The types that a file may bring; the others are made by runs, or go out through the outbox."""
+FINAL: tuple[str, ...] = (neighbours.AgentRun.slug, neighbours.PromptVersion.slug, neighbours.ProposalDraft.slug)
+"""Copies of what a neighbour made: once complete, never edited."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record(Generic[F_co]):
+    """One Minion: who and when around its typed fields."""
+
+    id: str
+    fields: F_co
+    title: str
+    created_at: datetime
+    updated_at: datetime
+    tags: tuple[str, ...] = ()
+    status: str = "active"
+    created_by: str | None = None
+    deleted_at: datetime | None = None
+
+    @property
+    def type(self) -> str:
+        """The slug of the record's type."""
+        return self.fields.slug
+
+    def wire(self) -> dict[str, JsonValue]:
+        """The record as it stands in a file or an answer; absent values are left out."""
+        found: dict[str, JsonValue] = {
+            "id": self.id,
+            "type": self.type,
+            "title": self.title,
+            "fields": wire_fields(self.fields),
+            "tags": list(self.tags),
+            "status": self.status,
+            "createdAt": iso(self.created_at),
+            "updatedAt": iso(self.updated_at),
+        }
+        if self.created_by is not None:
+            found["createdBy"] = self.created_by
+        if self.deleted_at is not None:
+            found["deletedAt"] = iso(self.deleted_at)
+        return found
+
+    def content_digest(self) -> str:
+        """What the record says, whoever said it and whenever: equal digests mean that nothing changed."""
+        wire = self.wire()
+        return digest({key: wire[key] for key in ("type", "title", "fields", "tags", "status")})
+
+    def touched(self, fields: Fields, at: datetime) -> Record[Fields]:
+        """The same record with other fields, changed at that moment."""
+        return Record(
+            self.id, fields, self.title, self.created_at, at, self.tags, self.status, self.created_by, self.deleted_at
+        )
+
+
+class Envelope(Value):
+    """A record as it arrives: its fields are checked against its type in a second step."""
+
+    id: Id | None = None
+    type: Text
+    title: Text | None = None
+    fields: dict[str, JsonValue]
+    tags: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    status: Text = "active"
+    created_at: Timestamp | None = None
+    updated_at: Timestamp | None = None
+    created_by: str | None = None
+    deleted_at: Timestamp | None = None
+
+
+def fields_from_json(slug: str, text: str | bytes, *, record: str = "") -> Fields:
+    """The typed fields in a JSON text; raises `InvalidRecordError` naming each field that does not fit."""
+    try:
+        return TYPES[slug].model_validate_json(text)
+    except ValidationError as error:
+        raise _refusal(error, record or slug, "fields") from None
+
+
+def record_from_wire(wire: JsonValue, *, new_id: str, now: datetime) -> Record[Fields]:
+    """The record that a mapping describes, `new_id` and `now` where it names none.
+
+    Raises `InvalidRecordError` for an unknown type, an unknown key or a value that does not fit.
+    """
+    name = _name_of(wire)
+    try:
+        envelope = Envelope.model_validate_json(to_json(wire))
+    except ValidationError as error:
+        raise _refusal(error, name, "") from None
+    if envelope.type not in TYPES:
+        known = ", ".join(sorted(TYPES))
+        raise InvalidRecordError(f"unknown type {envelope.type!r}; known are {known}", field="type", record=name)
+    fields = fields_from_json(envelope.type, to_json(envelope.fields), record=name)
+    created = envelope.created_at or now
+    return Record(
+        id=envelope.id or new_id,
+        fields=fields,
+        title=envelope.title or title_of(fields, envelope.id or new_id),
+        created_at=created,
+        updated_at=envelope.updated_at or created,
+        tags=envelope.tags,
+        status=envelope.status,
+        created_by=envelope.created_by,
+        deleted_at=envelope.deleted_at,
+    )
+
+
+def wire_fields(fields: Fields) -> dict[str, JsonValue]:
+    """The fields as JSON; absent ones are left out, a null inside a user's own mapping stays."""
+    return {key: value for key, value in fields.model_dump(mode="json").items() if value is not None}
+
+
+def title_of(fields: Fields, ident: str) -> str:
+    """A title for a record that was given none: its name or title, else its type and id."""
+    shown = fields.model_dump(include={"name", "title"}, by_alias=False)
+    return str(shown.get("title") or shown.get("name") or f"{fields.slug} {ident}")
+
+
+def _name_of(wire: JsonValue) -> str:
+    if not isinstance(wire, dict):
+        return ""
+    kind = wire.get("type")
+    ident = wire.get("id")
+    return f"{kind if isinstance(kind, str) else 'record'} {ident if isinstance(ident, str) else '(no id)'}"
+
+
+def _refusal(error: ValidationError, record: str, under: str) -> InvalidRecordError:
+    details = error.errors(include_url=False, include_context=False, include_input=True)
+    first = details[0]
+    path = ".".join(str(part) for part in ((under,) if under else ()) + tuple(first["loc"]))
+    more = f" (and {len(details) - 1} more)" if len(details) > 1 else ""
+    return InvalidRecordError(_said(first) + more, field=path, record=record)
+
+
+def _said(detail: ErrorDetails) -> str:
+    """One detail of pydantic's in a person's words, without the whole input."""
+    match detail["type"]:
+        case "extra_forbidden":
+            return "unknown key"
+        case "missing":
+            return "is missing"
+        case "value_error":
+            return detail["msg"].removeprefix("Value error, ")
+        case _:
+            shown = repr(detail["input"])
+            return f"{detail['msg']}, not {shown if len(shown) <= 60 else shown[:57] + '...'}"

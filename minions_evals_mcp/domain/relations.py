@@ -1,0 +1,46 @@
+"""The eleven relations of seed 4, derived from the ids that records hold, and `follows` between prompt versions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """A directed link between two records."""
+
+    source_id: str
+    target_id: str
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class RelationType:
+    """One kind of link. `holder` is the type whose `field` holds the other side's id (or ids)."""
+
+    source: str
+    name: str
+    target: str
+    holder: str
+    field: str
+
+    @property
+    def holder_is_source(self) -> bool:
+        """Whether the id stands in the record that the arrow leaves."""
+        return self.holder == self.source
+
+
+RELATIONS: tuple[RelationType, ...] = (
+    RelationType("test-case", "evaluated_by", "rubric", "test-case", "rubricId"),
+    RelationType("test-case", "produces", "test-run", "test-run", "testCaseId"),
+    RelationType("rubric", "composed_of", "rubric-criterion", "rubric", "criteriaIds"),
+    RelationType("test-run", "contains", "eval-judgment", "eval-judgment", "testRunId"),
+    RelationType("eval-judgment", "scores", "rubric-criterion", "eval-judgment", "criterionId"),
+    RelationType("benchmark", "groups", "test-case", "benchmark", "testCaseIds"),
+    RelationType("benchmark", "produces", "benchmark-run", "benchmark-run", "benchmarkId"),
+    RelationType("benchmark-run", "aggregates", "test-run", "test-run", "benchmarkRunId"),
+    RelationType("benchmark", "tracked_by", "eval-trend", "eval-trend", "benchmarkId"),
+    RelationType("eval-failure", "originated_from", "test-run", "eval-failure", "testRunId"),
+    RelationType("prompt-comparison", "references", "benchmark-run", "prompt-comparison", "benchmarkRunId"),
+)
+"""`benchmarkRunId` of a prompt-comparison stands for its two fields `benchmarkRunIdA` and `benchmarkRunIdB`."""

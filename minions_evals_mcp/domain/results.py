@@ -1,0 +1,242 @@
+"""What the engine finds out: runs, judgments, failures, trends, comparisons. Only the engine writes them."""
+
+from __future__ import annotations
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from minions_evals_mcp.domain.definitions import Fields, Ids, Json, JudgeType
+from minions_evals_mcp.domain.values import Count, Id, Text, Timestamp, Unit, Value
+
+Outcome = Literal[
+    "scored", "judge-error", "target-error", "timed-out", "skipped", "awaiting-judgments", "not-judgeable"
+]
+OUTCOMES: tuple[Outcome, ...] = (
+    "scored", "judge-error", "target-error", "timed-out", "skipped", "awaiting-judgments", "not-judgeable",
+)  # fmt: skip
+DecidedBy = Literal["rubric_threshold", "assertions", "max_score", "similarity_0_8"]
+FailureType = Literal["wrong-output", "hallucination", "format-error", "timeout", "refusal"]
+Severity = Literal["critical", "major", "minor"]
+RegressionType = Literal["FAILED", "SCORE_DROP", "LENGTH_CHANGE"]
+Evidence = Literal["supported", "within-noise", "undecidable"]
+Direction = Literal["improving", "degrading", "stable"]
+Percent = Annotated[float, Field(ge=0, le=100)]
+Interval = Annotated[tuple[float, float], Field(strict=False)]
+
+
+class Digests(Value):
+    """What a score was measured with; two runs compare only where these agree."""
+
+    test_case: str | None = None
+    rubric: str | None = None
+    judge: str | None = None
+    scorer: str | None = None
+    embedder: str | None = None
+    prompt_version: str | None = None
+    target: str | None = None
+
+
+class DiffPart(Value):
+    """A stretch of text that two outputs share, or that only one of them has."""
+
+    op: Literal["equal", "insert", "delete"]
+    text: str
+
+
+class TestRun(Fields):
+    """One output of one test case, judged. Only the outcomes `scored` and `timed-out` become test runs."""
+
+    __test__ = False
+    slug: ClassVar[str] = "test-run"
+
+    test_case_id: Id
+    agent_run_id: Id | None = None
+    prompt_version_ref: Id | None = None
+    prompt_version: int | None = None
+    benchmark_run_id: Id | None = None
+    trial: Annotated[int, Field(ge=1)] = 1
+    outcome: Literal["scored", "timed-out"]
+    actual_output: Json
+    passed: bool
+    total_score: float
+    max_possible_score: float
+    ran_at: Timestamp
+    duration_ms: Count
+    judge_type: JudgeType
+    rubric_id: Id | None = None
+    rubric_version: int | None = None
+    digests: Digests = Digests()
+    produced_by: str | None = None
+    self_judged: bool = False
+    execution_id: str | None = None
+    pass_rule: DecidedBy
+    exact_match: bool | None = None
+    semantic_score: Unit | None = None
+    length_diff: int | None = None
+    token_diff: int | None = None
+    output_diff: Annotated[tuple[DiffPart, ...], Field(strict=False)] | None = None
+    is_regression: bool = False
+    regression_type: RegressionType | None = None
+    regression_types: Annotated[tuple[RegressionType, ...], Field(strict=False)] = ()
+    flipped: bool = False
+    latency_ms: Annotated[float, Field(ge=0)] | None = None
+    input_tokens: Count | None = None
+    output_tokens: Count | None = None
+    cost_usd: Annotated[float, Field(ge=0)] | None = None
+
+
+class EvalJudgment(Fields):
+    """One criterion's score for one output, and why. A judgment without a rationale cannot be made."""
+
+    slug: ClassVar[str] = "eval-judgment"
+
+    test_run_id: Id
+    criterion_id: Id
+    score: float
+    min_score: float
+    max_score: float
+    rationale: Text
+    judged_by: Text
+    judged_by_type: JudgeType
+    judged_at: Timestamp
+    confidence: Unit
+
+
+class BenchmarkRun(Fields):
+    """All results of one benchmark, taken together. `overallScore` is 0–1, `passRate` 0–100."""
+
+    slug: ClassVar[str] = "benchmark-run"
+
+    benchmark_id: Id
+    test_run_ids: Ids = ()
+    overall_score: Unit
+    pass_rate: Percent
+    passed_count: Count
+    total_count: Count
+    error_count: Count
+    passed: bool
+    ran_at: Timestamp
+    triggered_by: Text
+    notes: str = ""
+    prompt_version_ref: Id | None = None
+    purpose: Literal["scheduled", "manual", "comparison"] = "manual"
+    trials: Annotated[int, Field(ge=1)] = 1
+    score_ci: Interval | None = None
+    pass_rate_ci: Interval | None = None
+    evidence: Evidence | None = None
+    is_regression: bool = False
+    digests: Digests = Digests()
+
+
+class EvalMetric(Fields):
+    """The mean of one criterion or named metric over a benchmark run."""
+
+    slug: ClassVar[str] = "eval-metric"
+
+    benchmark_run_id: Id
+    dimension: Text
+    score: float
+    max_score: float
+    notes: str = ""
+
+
+class EvalTrend(Fields):
+    """Where a benchmark is heading. `dataPoints` is a JSON string of {date, score, direction}."""
+
+    slug: ClassVar[str] = "eval-trend"
+
+    benchmark_id: Id
+    dimension: str = ""
+    data_points: str
+    direction: Direction
+    last_computed_at: Timestamp
+    window: Annotated[int, Field(ge=3, le=12)] = 5
+    consecutive_degrading: Count = 0
+    slope: float | None = None
+    p_value: Unit | None = None
+    volatile: bool = False
+    provisional: bool = False
+
+
+class PromptComparison(Fields):
+    """Two prompt versions on the same cases: who scored higher, and whether that can be told from noise."""
+
+    slug: ClassVar[str] = "prompt-comparison"
+
+    benchmark_id: Id
+    prompt_version_a: Id
+    prompt_version_b: Id
+    benchmark_run_id_a: Id
+    benchmark_run_id_b: Id
+    score_a: Unit
+    score_b: Unit
+    winner: Id
+    sample_size: Count
+    compared_at: Timestamp
+    notes: str = ""
+    tie_threshold: Annotated[float, Field(ge=0)] = 0.01
+    score_delta: float
+    delta_ci: Interval | None = None
+    p_value: Unit | None = None
+    verdict: Literal["improved", "regressed", "equivalent", "inconclusive"]
+
+
+class EvalFailure(Fields):
+    """Why a run failed: what kind, how bad, which criteria, and the step it rests on."""
+
+    slug: ClassVar[str] = "eval-failure"
+
+    test_run_id: Id
+    benchmark_run_id: Id | None = None
+    failure_type: FailureType
+    description: Text
+    affected_criterion_ids: Ids = ()
+    severity: Severity
+    root_cause: str = ""
+    resolved_at: Timestamp | None = None
+    resolution_notes: str = ""
+    classified_by: Text
+    confidence: Unit
+    signals: Annotated[tuple[str, ...], Field(strict=False)] = ()
+
+
+class Approval(Fields):
+    """A decision on a prompt version, with the comparison that it rests on."""
+
+    slug: ClassVar[str] = "approval"
+
+    prompt_version_ref: Id
+    comparison_id: Id | None = None
+    decision: Literal["approved", "refused"]
+    reason: Text
+    decided_by: Text
+    decided_by_type: Literal["human", "agent"]
+    override_reason: str | None = None
+    decided_at: Timestamp
+
+
+class TestBranchExecution(Fields):
+    """One output of one branch of an A/B test (seed 5)."""
+
+    __test__ = False
+    slug: ClassVar[str] = "test-branch-execution"
+
+    branch_id: Id
+    execution_id: str | None = None
+    output: str
+    error: str | None = None
+    status: Literal["success", "error"]
+    latency_ms: Annotated[float, Field(ge=0)]
+    time_to_first_token: Annotated[float, Field(ge=0)] | None = None
+    tokens_per_second: Annotated[float, Field(ge=0)] | None = None
+    input_tokens: Count
+    output_tokens: Count
+    total_tokens: Count
+    estimated_cost: Annotated[float, Field(ge=0)] | None = None
+    quality_score: Unit | None = None
+    similarity_score: Unit | None = None
+    clarity_score: Unit | None = None
+    valid_json: bool | None = None
+    consistency_hash: str | None = None
+    prompt_version: int | None = None

@@ -1,0 +1,217 @@
+"""What a run came to, short enough to read at once: the figures first, then the cases that matter."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
+from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.judging import outside_criteria
+from minions_evals_mcp.engine.measures import Yardstick, measures
+from minions_evals_mcp.engine.submit import request_of
+from minions_evals_mcp.judges.packets import packet
+from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job, JobState
+
+UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "not-judgeable")
+
+
+class FailureLine(Value):
+    """A failed run in one line."""
+
+    test_run_id: str
+    test_case_id: str
+    title: str
+    trial: int
+    failure_type: str
+    severity: str
+    score: float
+    possible: float
+    description: str
+    root_cause: str
+
+
+class UnscoredLine(Value):
+    """A unit without a verdict, and why."""
+
+    test_case_id: str
+    trial: int
+    outcome: Outcome
+    reason: str
+
+
+class Bounds(Value):
+    """The pass rate (0–100) if everything that was not scored had failed, and had passed."""
+
+    worst: float
+    best: float
+
+
+class RunSummary(Value):
+    """Where a run stands. `outcomes` counts units (case × trial); `open` are not done yet."""
+
+    run_id: str
+    key: str
+    kind: Literal["test-case", "benchmark"]
+    subject_id: str
+    state: JobState
+    reason: str
+    units: int
+    outcomes: dict[str, int]
+    open: int
+    spent: dict[str, float]
+    benchmark_run: Json | None = None
+    bounds: Bounds | None = None
+    test_runs: list[Json] = []
+    failures: list[FailureLine] = []
+    failure_types: dict[str, int] = {}
+    unscored: list[UnscoredLine] = []
+    regression: Json | None = None
+    trend: Json | None = None
+    packets: list[JsonValue] = []
+    more_packets: int = 0
+    started_at: str
+
+
+async def summarize(engine: Engine, run_id: str, *, limit: int = 20) -> RunSummary:
+    """The summary of the run under that id or key; at most `limit` failures, unscored units and packets."""
+    job = await get_job(engine, run_id)
+    return await engine.store.read(lambda db: _summary(db, job, limit))
+
+
+def _summary(db: Db, job: Job, limit: int) -> RunSummary:
+    counts = jobs.unit_counts(db, job.id)
+    found = runs.benchmark_run(db, job.id) if job.kind == "benchmark" else None
+    failing = runs.failing_of(db, job.id, limit=limit)
+    failures = runs.failures_of(db, [run.id for run in failing])
+    waiting = counts.get("awaiting-judgments", 0)
+    packets = _packets(db, job, limit) if waiting else []
+    return RunSummary(
+        run_id=job.id,
+        key=job.key,
+        kind=job.kind,
+        subject_id=job.subject_id,
+        state=job.state,
+        reason=job.reason,
+        units=job.total,
+        outcomes={str(outcome): number for outcome, number in counts.items()},
+        open=job.total - sum(counts.values()),
+        spent=job.spent,
+        benchmark_run=_benchmark_json(found),
+        bounds=_bounds(found),
+        test_runs=[_run_json(db, run) for run in runs.job_runs(db, job.id, limit=limit)]
+        if job.kind == "test-case"
+        else [],
+        failures=[_failure_line(db, run, failures[run.id]) for run in failing],
+        failure_types=runs.failure_types(db, job.id),
+        unscored=[
+            UnscoredLine(
+                test_case_id=row.case_id, trial=row.key.trial, outcome=row.outcome or "skipped", reason=row.reason
+            )
+            for row in jobs.units_with(db, job.id, (*UNSCORED, "skipped"), limit=limit)
+        ],
+        regression=_regression(db, found),
+        trend=_trend(db, found),
+        packets=packets,
+        more_packets=max(0, waiting - len(packets)),
+        started_at=iso(job.created_at),
+    )
+
+
+def _benchmark_json(run: Record[BenchmarkRun] | None) -> Json | None:
+    if run is None:
+        return None
+    found = run.wire()["fields"]
+    assert isinstance(found, dict)
+    return {"id": run.id, **{name: value for name, value in found.items() if name != "testRunIds"}}
+
+
+def _bounds(run: Record[BenchmarkRun] | None) -> Bounds | None:
+    if run is None:
+        return None
+    fields = run.fields
+    units = fields.total_count + fields.error_count
+    return Bounds(
+        worst=100 * fields.passed_count / units, best=100 * (fields.passed_count + fields.error_count) / units
+    )
+
+
+def _run_json(db: Db, run: Record[TestRun]) -> Json:
+    found = run.wire()["fields"]
+    assert isinstance(found, dict)
+    judged = [
+        {"id": one.id, **one.fields.model_dump(mode="json", include=_TOLD)} for one in runs.judgments_of(db, run.id)
+    ]
+    return {"id": run.id, **found, "judgments": judged}  # pyright: ignore[reportReturnType]  JSON all through
+
+
+_TOLD = {"criterion_id", "score", "min_score", "max_score", "rationale", "judged_by", "judged_by_type", "confidence"}
+
+
+def _failure_line(db: Db, run: Record[TestRun], failure: Record[EvalFailure]) -> FailureLine:
+    case = records.minion(db, run.fields.test_case_id)
+    return FailureLine(
+        test_run_id=run.id,
+        test_case_id=run.fields.test_case_id,
+        title=case.title if case else run.fields.test_case_id,
+        trial=run.fields.trial,
+        failure_type=failure.fields.failure_type,
+        severity=failure.fields.severity,
+        score=run.fields.total_score,
+        possible=run.fields.max_possible_score,
+        description=failure.fields.description,
+        root_cause=failure.fields.root_cause,
+    )
+
+
+def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
+    if run is None or not run.fields.is_regression:
+        return None
+    failure = records.find(db, f"{run.id}:regression")
+    assert failure is not None
+    assert isinstance(failure.fields, EvalFailure)
+    fields = failure.fields
+    return {
+        "summary": fields.description, "evidence": run.fields.evidence, "failureType": fields.failure_type,
+        "evalFailureId": failure.id, "newlyFailing": [one.removeprefix("newly failing: ") for one in fields.signals],
+    }  # fmt: skip
+
+
+def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
+    found = None if run is None else records.minion(db, f"trend:{run.fields.benchmark_id}"[:128])
+    if found is None or not isinstance(found.fields, EvalTrend):
+        return None
+    fields = found.fields
+    return {
+        "direction": fields.direction, "provisional": fields.provisional, "volatile": fields.volatile, "slope": fields.slope,
+        "pValue": fields.p_value, "consecutiveDegrading": fields.consecutive_degrading,
+    }  # fmt: skip
+
+
+def _packets(db: Db, job: Job, limit: int) -> list[JsonValue]:
+    """The packets that wait, made again from what is kept; their digests are those that were handed out."""
+    rubrics: dict[str, RubricInUse] = {}
+    out: list[JsonValue] = []
+    for row in jobs.units_with(db, job.id, ("awaiting-judgments",), limit=limit):
+        assert row.observed is not None
+        (measure,) = measures(db, (row.case_id,), rubrics)
+        case = measure.case.fields
+        work = Work(case.inputs, case.expected_outputs, row.observed)
+        asked = _asked(job, measure.yardstick)
+        out.append(packet(row.key, row.case_id, asked, work))
+    return out
+
+
+def _asked(job: Job, yardstick: Yardstick) -> tuple[Criterion, ...]:
+    if not isinstance(yardstick, RubricInUse):
+        return ()
+    return outside_criteria(yardstick, request_of(job).judge, has_model=isinstance(job.spec["judgeModel"], str))

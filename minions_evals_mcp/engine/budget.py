@@ -1,0 +1,123 @@
+"""Caps that stop before the spend: dollars and seconds, over everything that a run calls."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.models.client import ModelClient
+from minions_evals_mcp.models.prices import estimate_usd, price_known
+from minions_evals_mcp.models.replies import Failed, FaultKind, Reply
+from minions_evals_mcp.models.request import ModelRequest
+
+
+class HaltedError(Exception):
+    """No further call may be started; the unit stays open and is done when the run is resumed."""
+
+
+@dataclass(slots=True, eq=False)
+class Budget:
+    """What a run may still spend, and what it has spent. `stop` is called once, with the reason, when a cap is reached."""
+
+    max_cost_usd: float | None
+    max_seconds: float | None
+    stop: Callable[[str], None]
+    started: float = field(default_factory=time.monotonic)
+    reserved: float = 0.0
+    spent_usd: float = 0.0
+    calls: int = 0
+    attempts: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    unpriced: int = 0
+    faults: Counter[FaultKind] = field(default_factory=Counter[FaultKind])
+
+    def reserve(self, estimate: float) -> None:
+        """Takes the estimate of the next call out of the budget; raises `HaltedError` where it does not fit."""
+        if self.max_seconds is not None and time.monotonic() - self.started >= self.max_seconds:
+            self._halt(f"the time cap of {self.max_seconds:g} s is reached")
+        if self.max_cost_usd is not None and self.spent_usd + self.reserved + estimate > self.max_cost_usd:
+            self._halt(
+                f"the next call might exceed the cost cap of ${self.max_cost_usd:g} (${self.spent_usd:.4f} spent)"
+            )
+        self.reserved += estimate
+
+    def settle(self, estimate: float, reply: Reply) -> None:
+        """Replaces the estimate by what the call did cost; an attempt that failed after it was sent may have been billed too."""
+        self.reserved -= estimate
+        self.calls += 1
+        self.attempts += reply.attempts
+        self.faults.update(reply.faults)
+        billed_attempts = estimate * (reply.attempts - 1)
+        if isinstance(reply, Failed):
+            self.spent_usd += estimate if self.max_cost_usd is not None else 0.0
+            return
+        if reply.usage is not None:
+            self.input_tokens += reply.usage.input_tokens
+            self.output_tokens += reply.usage.output_tokens
+        if reply.cost_usd is None:
+            self.unpriced += 1
+        self.spent_usd += (reply.cost_usd or 0.0) + (billed_attempts if self.max_cost_usd is not None else 0.0)
+
+    def _halt(self, reason: str) -> None:
+        self.stop(reason)
+        raise HaltedError(reason)
+
+    def spent(self) -> dict[str, float]:
+        """What was spent since the start, for the job's record."""
+        found: dict[str, float] = {
+            "costUsd": self.spent_usd, "calls": self.calls, "attempts": self.attempts, "inputTokens": self.input_tokens,
+            "outputTokens": self.output_tokens, "unpricedCalls": self.unpriced,
+        }  # fmt: skip
+        found.update({f"fault:{kind}": count for kind, count in self.faults.items()})
+        return {name: amount for name, amount in found.items() if amount}
+
+
+@dataclass(frozen=True, slots=True)
+class Metered:
+    """A provider's client whose every call is taken out of a budget first.
+
+    `open` gives the client; it is asked at the first call only, for importing an SDK takes about a second.
+    """
+
+    provider: str
+    open: Callable[[], ModelClient]
+    budget: Budget
+
+    @property
+    def fault_counts(self) -> Counter[FaultKind]:
+        """The client's faults so far."""
+        return self.open().fault_counts
+
+    async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
+        """The client's reply; raises `HaltedError` where a cap forbids the call."""
+        estimate = self._estimate(request)
+        self.budget.reserve(estimate)
+        try:
+            reply = await self.open().complete(request, deadline_s=deadline_s)
+        except BaseException:
+            self.budget.reserved -= estimate
+            raise
+        self.budget.settle(estimate, reply)
+        return reply
+
+    async def aclose(self) -> None:
+        """Leaves the client open: it is the engine's."""
+
+    def _estimate(self, request: ModelRequest) -> float:
+        if self.budget.max_cost_usd is None:
+            return 0.0
+        characters = len(request.user) + len(request.system or "")
+        return estimate_usd(self.provider, request.model, characters, request.max_tokens) or 0.0
+
+
+def vet_cap(max_cost_usd: float | None, provider: str, model: str) -> None:
+    """Raises `BadInputError` where a cost cap could not be held because the model's price is unknown."""
+    if max_cost_usd is not None and not price_known(provider, model):
+        raise BadInputError(
+            f"the price of {provider}:{model} is unknown, so --max-cost-usd cannot be held.",
+            remedy="Leave the cap out, use --max-seconds, or choose a model whose price is known.",
+        )

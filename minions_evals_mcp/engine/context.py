@@ -1,0 +1,84 @@
+"""The open engine: one store, one set of model clients, one clock; every verb takes it first."""
+
+from __future__ import annotations
+
+import secrets
+import uuid
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from minions_evals_mcp.domain.values import utc
+from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings, parse_model
+from minions_evals_mcp.sandbox.regex import RegexSandbox
+from minions_evals_mcp.skills import Skills, load_skills
+from minions_evals_mcp.store.database import Store, open_store
+
+DEFAULT_MODEL = "anthropic:claude-sonnet-5-5"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """How an engine is set up. `judge_model` is `provider:model`; `call_timeout_s` bounds every call to a model or target."""
+
+    db: Path
+    skills: Path
+    providers: ProviderSettings = field(default_factory=ProviderSettings)
+    judge_model: str | None = None
+    judge_together: bool = False
+    concurrency: int = 16
+    call_timeout_s: float = 120.0
+    read_only: bool = False
+
+
+def wall_clock() -> datetime:
+    """The present moment."""
+    return utc(datetime.now(UTC))  # noqa: TID251  the one clock; everything else is given the time
+
+
+def uuid4() -> str:
+    """A new random id."""
+    return str(uuid.uuid4())
+
+
+def judge_mark() -> str:
+    """A delimiter that nobody can have written beforehand."""
+    return f"=====OUTPUT-{secrets.token_hex(8)}====="
+
+
+@dataclass(slots=True, eq=False)
+class Engine:
+    """What every verb needs."""
+
+    config: EngineConfig
+    store: Store
+    skills: Skills
+    models: Models
+    regexes: RegexSandbox
+    clock: Callable[[], datetime] = wall_clock
+    new_id: Callable[[], str] = uuid4
+    new_mark: Callable[[], str] = judge_mark
+
+    def judge_model(self) -> ModelRef | None:
+        """The model that judges: the one that was named, else the default where Anthropic's key is set."""
+        named = self.config.judge_model
+        if named is None and not self.config.providers.anthropic_api_key:
+            return None
+        return parse_model(named or DEFAULT_MODEL)
+
+
+@asynccontextmanager
+async def open_engine(config: EngineConfig) -> AsyncGenerator[Engine]:
+    """An engine on that store, closed with everything committed.
+
+    Raises `BadInputError` for a skill file that does not parse, `StoreError` for a file that cannot be used.
+    """
+    skills = load_skills(config.skills)
+    async with (
+        open_store(config.db, read_only=config.read_only) as store,
+        Models(config.providers) as models,
+        RegexSandbox() as regexes,
+    ):
+        yield Engine(config, store, skills, models, regexes)

@@ -1,0 +1,90 @@
+"""Runs that outlive a call: one key, one run, one process at a time; a killed one is taken up where it was."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Literal
+
+import anyio
+from filelock import FileLock, Timeout
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.errors import BusyError, ConflictError, NotFoundError
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.jobs import Job, JobState
+
+
+async def start_job(
+    engine: Engine, request: RunRequest, *, kind: Literal["test-case", "benchmark"], total: int, spec: Json
+) -> Job:  # fmt: skip
+    """The job under the request's key: a new one, or the one kept already if it was asked for alike.
+
+    Raises `ConflictError` where the key belongs to another request, or the suite was edited since the run began.
+    """
+    now = engine.clock()
+    ident = engine.new_id()
+    new = Job(ident, request.key or ident, kind, request.subject_id, spec, "running", "", {}, total, now, now)
+    kept = await engine.store.write(lambda db: jobs.start(db, new))
+    _vet_alike(kept, new)
+    return kept
+
+
+def _vet_alike(kept: Job, new: Job) -> None:
+    for part, said in (("request", "other settings"), ("measured", "another suite, judge or target")):
+        before, now = kept.spec[part], new.spec[part]
+        assert isinstance(before, dict)
+        assert isinstance(now, dict)
+        names = sorted(name for name in {*before, *now} if before.get(name) != now.get(name))
+        if names:
+            raise ConflictError(
+                f"the key {kept.key!r} belongs to the run {kept.id} with {said}: {', '.join(names)} differ.",
+                remedy="Resume it as it was asked for, or use another --key.",
+            )
+
+
+@asynccontextmanager
+async def working_on(engine: Engine, job: Job) -> AsyncGenerator[None]:
+    """Holds the job for this process; the lock falls with the process, however it dies.
+
+    Raises `BusyError` where another process works on it.
+    """
+    path = lock_path(engine.config.db, job.id)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path, thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise BusyError(
+            f"the run {job.id} is being worked on by another process.",
+            remedy="Wait for it: minions-evals runs shows how far it is.",
+        ) from None
+    try:
+        yield
+        path.unlink(missing_ok=True)  # only once the job's end is committed; a lock on the old file finds it done
+    finally:
+        lock.release()
+
+
+def lock_path(db: Path, job_id: str) -> Path:
+    """Where the lock of a job lies: beside the store."""
+    return db.with_name(db.name + ".locks") / f"{text_digest(job_id)}.lock"
+
+
+async def set_state(engine: Engine, job: Job, state: JobState, *, reason: str = "") -> None:
+    """Where the job stands; told even while the caller is being cancelled."""
+    with anyio.CancelScope(shield=True):
+        at = engine.clock()
+        await engine.store.write(lambda db: jobs.set_state(db, job.id, state, reason=reason, at=at))
+
+
+async def get_job(engine: Engine, run_id: str) -> Job:
+    """The job under that id or key; raises `NotFoundError`."""
+    found = await engine.store.read(lambda db: jobs.job(db, run_id) or jobs.job_by_key(db, run_id))
+    if found is None:
+        raise NotFoundError("run", run_id, remedy="`minions-evals runs` lists them.")
+    return found

@@ -1,0 +1,299 @@
+"""Who judges which criterion of a run, and what they said: rules first, then kept verdicts, then paid ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+import anyio
+
+from minions_evals_mcp.domain.definitions import JudgeType, RubricCriterion
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.outcomes import Awaiting, JudgeErrored, MetricScore, NotJudgeable, UnitKey, Verdict
+from minions_evals_mcp.engine.compose import WANTS_JSON, Judged
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.measures import ByAssertions, ByExpectation, ByNothing, BySimilarity, Measure
+from minions_evals_mcp.engine.request import JudgeChoice, JudgeKind
+from minions_evals_mcp.errors import UnsupportedError
+from minions_evals_mcp.judges.heuristic import by_rule, explained, guide_needs, is_rule, judge_by_rule
+from minions_evals_mcp.judges.llm import LlmJudge
+from minions_evals_mcp.judges.packets import packet, packet_digest
+from minions_evals_mcp.judges.task import Criterion, Said, Work
+from minions_evals_mcp.scoring.assertions import SCORER_VERSION, check_all, needs
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, RegexNeed, Unchecked
+from minions_evals_mcp.scoring.expected import expected_needs, meets
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.database import Ticket
+
+Decision = Judged | JudgeErrored | NotJudgeable | Awaiting
+NO_GUIDE = "does the output do what the case asks for?"
+
+
+def kind_of(choice: JudgeChoice, criterion: RubricCriterion, *, has_model: bool) -> JudgeKind:
+    """Who judges that criterion under that choice; without a model the caller does."""
+    wanted = criterion.judge_type if choice == "auto" else choice
+    return "caller" if wanted == "llm" and choice == "auto" and not has_model else wanted
+
+
+def implicit(measure: Measure) -> Criterion:
+    """The criterion under which a case without a rubric is judged: its score is 0 to the case's `maxScore`."""
+    case = measure.case
+    fields = RubricCriterion(
+        rubric_id=f"implicit:{case.id}"[:128],
+        name=case.fields.name,
+        description=NO_GUIDE,
+        max_score=case.fields.max_score,
+    )
+    return Criterion(f"implicit:{case.id}"[:128], fields)
+
+
+def outside_criteria(rubric: RubricInUse, choice: JudgeChoice, *, has_model: bool) -> tuple[Criterion, ...]:
+    """The criteria that the caller or a person judges under that choice, in order."""
+    return tuple(
+        Criterion(ident, fields)
+        for ident, fields in rubric.criteria
+        if kind_of(choice, fields, has_model=has_model) in {"caller", "human"}
+    )
+
+
+@dataclass(slots=True, eq=False)
+class Judging:
+    """The judges of one run. `reused` counts the verdicts that were not paid for again."""
+
+    engine: Engine
+    choice: JudgeChoice
+    llm: LlmJudge | None
+    fresh: bool
+    reused: int = 0
+    pending: list[Ticket[Any]] = field(default_factory=list[Ticket[Any]])
+
+    def kinds(self, rubric: RubricInUse) -> dict[str, JudgeKind]:
+        """Who judges each criterion."""
+        has_model = self.llm is not None
+        return {ident: kind_of(self.choice, criterion, has_model=has_model) for ident, criterion in rubric.criteria}
+
+    def identity(self, kind: JudgeKind) -> str:
+        """The digest of a kind of judge."""
+        match kind:
+            case "heuristic":
+                return digest({"judge": "heuristic", "scorer": SCORER_VERSION})
+            case "llm":
+                assert self.llm is not None
+                return self.llm.digest()
+            case "human" | "caller":
+                return digest({"judge": kind})
+
+    def digest(self, measure: Measure) -> str:
+        """The digest of all who judge the case."""
+        if isinstance(measure.yardstick, RubricInUse):
+            kinds = self.kinds(measure.yardstick)
+            return digest([[ident, self.identity(kind)] for ident, kind in kinds.items()])
+        return self.identity("human" if isinstance(measure.yardstick, ByNothing) else "heuristic")
+
+    def vet(self, measure: Measure) -> None:
+        """Raises `UnsupportedError` where the chosen judge cannot judge the case; called before anything runs."""
+        if isinstance(measure.yardstick, BySimilarity):
+            raise UnsupportedError(
+                f"test-case {measure.case.id}: passRule similarity_0_8 is not carried out yet.",
+                remedy="Use passRule max_score, assertions or a rubric.",
+            )
+        if not isinstance(measure.yardstick, RubricInUse):
+            return
+        kinds = self.kinds(measure.yardstick)
+        for ident, criterion in measure.yardstick.criteria:
+            if kinds[ident] == "heuristic" and not is_rule(criterion):
+                raise UnsupportedError(
+                    f"criterion {ident} of rubric {measure.yardstick.id} cannot be judged by rule: its scoringGuide is prose.",
+                    remedy="Write assertions into the guide, or choose --judge llm, caller or human.",
+                )
+            if kinds[ident] == "llm" and self.llm is None:
+                raise UnsupportedError(
+                    "--judge llm needs a model.",
+                    remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model; without a key use --judge caller.",
+                )
+
+    def asks_model(self, measure: Measure) -> bool:
+        """Whether a model judges any criterion of the case."""
+        return isinstance(measure.yardstick, RubricInUse) and "llm" in self.kinds(measure.yardstick).values()
+
+    async def decide(self, key: UnitKey, measure: Measure, work: Work) -> Decision:
+        """What all judges of the case say of the output."""
+        if work.observed.timed_out or work.observed.agent_error is not None:
+            return self._lost(measure, work)
+        match measure.yardstick:
+            case RubricInUse():
+                return await self._by_rubric(key, measure, measure.yardstick, work)
+            case ByAssertions():
+                return await self._by_assertions(measure, measure.yardstick, work)
+            case ByExpectation():
+                return await self._by_expectation(measure, measure.yardstick, work)
+            case ByNothing() | BySimilarity():
+                return self._ask_outside(key, measure, (implicit(measure),), work, "human")
+
+    def _lost(self, measure: Measure, work: Work) -> Judged:
+        """A run that produced nothing to look at: `minScore` on every criterion."""
+        seen = work.observed
+        limit = measure.case.fields.timeout_ms
+        why = (
+            f"the time limit of {limit} ms was exceeded" if seen.timed_out else f"the agent failed: {seen.agent_error}"
+        )
+        at = self.engine.clock()
+        verdicts = tuple(
+            (by_rule(criterion, criterion.fields.min_score, f"no output: {why}"), at)
+            for criterion in self._criteria(measure)
+        )
+        return Judged(verdicts, self.digest(measure), passed=False)
+
+    @staticmethod
+    def _criteria(measure: Measure) -> tuple[Criterion, ...]:
+        if isinstance(measure.yardstick, RubricInUse):
+            return tuple(Criterion(ident, fields) for ident, fields in measure.yardstick.criteria)
+        return (implicit(measure),)
+
+    async def _evidence(self, wanted: Sequence[RegexNeed]) -> Evidence:
+        return Evidence(await self.engine.regexes.search(wanted)) if wanted else Evidence()
+
+    async def _by_assertions(self, measure: Measure, yardstick: ByAssertions, work: Work) -> Decision:
+        subject = work.subject()
+        evidence = await self._evidence(needs(yardstick.assertions, subject))
+        found = check_all(yardstick.assertions, subject, threshold=yardstick.threshold, evidence=evidence)
+        if not isinstance(found, Aggregate):
+            return JudgeErrored(f"{found.type}: {found.reason}")
+        return self._implied(measure, found.score, explained(found.results), found.results, passed=found.passed)
+
+    async def _by_expectation(self, measure: Measure, yardstick: ByExpectation, work: Work) -> Decision:
+        subject = work.subject()
+        evidence = await self._evidence(expected_needs(yardstick.expected, work.observed.output, subject))
+        found = meets(yardstick.expected, work.observed.output, subject, evidence=evidence)
+        if isinstance(found, Unchecked):
+            return JudgeErrored(f"{found.type}: {found.reason}")
+        return self._implied(measure, found.score, found.reason, (found,), passed=found.passed)
+
+    def _implied(
+        self, measure: Measure, score: float, reason: str, results: Sequence[Checked], *, passed: bool
+    ) -> Judged:
+        criterion = implicit(measure)
+        verdict = by_rule(
+            criterion, min(1.0, max(0.0, score)) * criterion.fields.max_score, reason or "nothing was asked for"
+        )
+        return Judged(
+            ((verdict, self.engine.clock()),),
+            self.digest(measure),
+            _metrics(results),
+            passed=passed,
+            wants_json=_wants_json(results),
+        )
+
+    async def _by_rubric(self, key: UnitKey, measure: Measure, rubric: RubricInUse, work: Work) -> Decision:
+        kinds = self.kinds(rubric)
+        criteria = self._criteria(measure)
+        said: dict[str, tuple[Said, datetime]] = {}
+        results: list[Checked] = []
+        for criterion in (one for one in criteria if kinds[one.id] == "heuristic"):
+            evidence = await self._evidence(guide_needs(criterion, work))
+            verdict, checks = judge_by_rule(criterion, work, evidence)
+            said[criterion.id] = (verdict, self.engine.clock())
+            results.extend(checks)
+        others = [one for one in criteria if kinds[one.id] != "heuristic"]
+        said.update(await self._kept(key, others, kinds, work))
+        await self._ask_model(key, [one for one in others if kinds[one.id] == "llm" and one.id not in said], work, said)
+        for answer, _ in said.values():
+            if not isinstance(answer, Verdict):
+                return answer
+        if any(one.id not in said for one in criteria):
+            asks = "human" if "human" in kinds.values() else "llm"
+            return self._ask_outside(key, measure, self.asked_outside(rubric), work, asks)
+        verdicts = tuple(_certain(said[one.id]) for one in criteria)
+        return Judged(verdicts, self.digest(measure), _metrics(results), wants_json=_wants_json(results))
+
+    def asked_outside(self, rubric: RubricInUse) -> tuple[Criterion, ...]:
+        """The criteria that the caller or a person judges, in order."""
+        return outside_criteria(rubric, self.choice, has_model=self.llm is not None)
+
+    def about(self, criterion: Criterion, kind: JudgeKind, work: Work) -> jobs.VerdictKey:
+        """What a verdict of that kind of judge on the output is kept under."""
+        return jobs.VerdictKey(work.digest(), criterion.digest(), self.identity(kind))
+
+    async def _kept(
+        self, key: UnitKey, criteria: Sequence[Criterion], kinds: dict[str, JudgeKind], work: Work
+    ) -> dict[str, tuple[Said, datetime]]:
+        """The verdicts that are there already, on the same output, criterion and judge; of this unit only with `--fresh`."""
+        if not criteria:
+            return {}
+        only = key if self.fresh else None
+        wanted = [(one.id, self.about(one, kinds[one.id], work)) for one in criteria]
+        found = await self.engine.store.read(
+            lambda db: {ident: jobs.verdict(db, about, ident, only=only) for ident, about in wanted}
+        )
+        kept: dict[str, tuple[Said, datetime]] = {
+            ident: answer for ident, answer in found.items() if answer is not None
+        }
+        self.reused += len(kept)
+        return kept
+
+    async def _ask_model(
+        self, key: UnitKey, criteria: Sequence[Criterion], work: Work, said: dict[str, tuple[Said, datetime]]
+    ) -> None:
+        """Asks the model for what is missing; each verdict is kept as it comes, before the run is complete."""
+        if not criteria:
+            return
+        assert self.llm is not None
+        if self.llm.together or len(criteria) == 1:
+            await self._ask_and_keep(key, criteria, work, said)
+            return
+        async with anyio.create_task_group() as calls:
+            for criterion in criteria:
+                calls.start_soon(self._ask_and_keep, key, (criterion,), work, said)
+
+    async def _ask_and_keep(
+        self, key: UnitKey, criteria: Sequence[Criterion], work: Work, said: dict[str, tuple[Said, datetime]]
+    ) -> None:
+        assert self.llm is not None
+        for criterion, answer in zip(criteria, await self.llm.judge(criteria, work), strict=True):
+            at = self.engine.clock()
+            said[criterion.id] = (answer, at)
+            if not isinstance(answer, JudgeErrored):
+                await self.keep(key, self.about(criterion, "llm", work), answer, at)
+
+    async def keep(self, key: UnitKey, about: jobs.VerdictKey, answer: Verdict | NotJudgeable, at: datetime) -> None:
+        """Queues a verdict to be kept; the run's own record comes after it in the same queue."""
+        self.pending.append(
+            await self.engine.store.submit(partial(_save_verdict, key=key, about=about, answer=answer, at=at))
+        )
+
+    async def settle(self) -> None:
+        """Waits until every verdict queued so far is committed."""
+        tickets, self.pending = self.pending, []
+        for ticket in tickets:
+            await ticket.result()
+
+    @staticmethod
+    def _ask_outside(
+        key: UnitKey, measure: Measure, criteria: Sequence[Criterion], work: Work, asks: JudgeType
+    ) -> Awaiting:
+        asked = packet(key, measure.case.id, criteria, work)
+        return Awaiting(work.observed, packet_digest(key, criteria, work), asks, asked)
+
+
+def _save_verdict(
+    db: jobs.Db, *, key: UnitKey, about: jobs.VerdictKey, answer: Verdict | NotJudgeable, at: datetime
+) -> None:
+    jobs.save_verdict(db, key, about, answer, at=at)
+
+
+def _certain(answer: tuple[Said, datetime]) -> tuple[Verdict, datetime]:
+    said, at = answer
+    assert isinstance(said, Verdict)
+    return said, at
+
+
+def _metrics(results: Sequence[Checked]) -> tuple[MetricScore, ...]:
+    return tuple(MetricScore(one.metric, min(1.0, max(0.0, one.score)), one.weight) for one in results if one.metric)
+
+
+def _wants_json(results: Sequence[Checked]) -> bool:
+    return any(one.type in WANTS_JSON and not one.passed for one in results)

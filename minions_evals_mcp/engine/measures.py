@@ -1,0 +1,113 @@
+"""What a case is measured with: its rubric, else its assertions, else its expected outputs (contracts 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import SIMILARITY, Json, Rubric, RubricCriterion, TestCase
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.scoring.rubric import RubricInUse, in_use
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+
+
+@dataclass(frozen=True, slots=True)
+class ByAssertions:
+    """The case's own assertions, with the threshold of their aggregate."""
+
+    assertions: tuple[Assertion, ...]
+    threshold: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ByExpectation:
+    """What was expected, looked for in the output: all of `maxScore` or nothing."""
+
+    expected: Json
+
+
+@dataclass(frozen=True, slots=True)
+class BySimilarity:
+    """What was expected, compared by meaning: equal after trimming, or a cosine of at least 0.8."""
+
+    expected: Json
+
+
+@dataclass(frozen=True, slots=True)
+class ByNothing:
+    """Nothing to judge by: a person accepts the output as the baseline, or writes a rubric."""
+
+
+Yardstick = RubricInUse | ByAssertions | ByExpectation | BySimilarity | ByNothing
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A case with what decides whether an output passes."""
+
+    case: Record[TestCase]
+    yardstick: Yardstick
+
+    def case_digest(self) -> str:
+        """The digest of all of the case that bears on the verdict."""
+        fields = self.case.fields.model_dump(mode="json", exclude=_TELLING)
+        return digest([self.case.id, fields])
+
+    def rubric_digest(self) -> str | None:
+        """The digest of rubric and criteria, if there is a rubric."""
+        return self.yardstick.digest if isinstance(self.yardstick, RubricInUse) else None
+
+
+_TELLING = {"name", "description", "tags", "status", "created_at", "created_by", "skill_id"}
+
+
+def measures(db: Db, case_ids: Iterable[str], known: dict[str, RubricInUse]) -> list[Measure]:
+    """The measures of those cases in order, hidden cases left out; `known` keeps the rubrics met so far.
+
+    Raises `NotFoundError` for a case or rubric that does not exist.
+    """
+    wanted = list(case_ids)
+    found = records.minions(db, wanted)
+    out: list[Measure] = []
+    for ident in wanted:
+        record = found.get(ident)
+        if record is None or not isinstance(record.fields, TestCase):
+            raise NotFoundError("test-case", ident)
+        case: Record[TestCase] = record  # pyright: ignore[reportAssignmentType]  checked above
+        out.append(Measure(case, _yardstick(db, case.fields, known)))
+    return out
+
+
+def _yardstick(db: Db, case: TestCase, known: dict[str, RubricInUse]) -> Yardstick:
+    if case.rubric_id is not None:
+        if case.rubric_id not in known:
+            known[case.rubric_id] = rubric_in_use(db, case.rubric_id)
+        return known[case.rubric_id]
+    if case.assertions:
+        return ByAssertions(case.assertions, case.threshold)
+    if case.expected_outputs:
+        return (
+            BySimilarity(case.expected_outputs)
+            if case.pass_rule == SIMILARITY
+            else ByExpectation(case.expected_outputs)
+        )
+    return ByNothing()
+
+
+def rubric_in_use(db: Db, rubric_id: str) -> RubricInUse:
+    """The rubric with its criteria in order; raises `NotFoundError` naming what is missing."""
+    rubric = records.minion(db, rubric_id)
+    if rubric is None or not isinstance(rubric.fields, Rubric):
+        raise NotFoundError("rubric", rubric_id)
+    parts = records.minions(db, rubric.fields.criteria_ids)
+    criteria: list[Record[RubricCriterion]] = []
+    for ident in rubric.fields.criteria_ids:
+        part = parts.get(ident)
+        if part is None or not isinstance(part.fields, RubricCriterion):
+            raise NotFoundError("rubric-criterion", ident, remedy=f"The rubric {rubric_id} lists it.")
+        criteria.append(part)  # pyright: ignore[reportArgumentType]  checked above
+    return in_use(rubric, criteria)  # pyright: ignore[reportArgumentType]  checked above

@@ -1,0 +1,195 @@
+"""The skill "run a benchmark": every active case is run, judged and kept; the whole is concluded in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import anyio
+
+from minions_evals_mcp.domain.definitions import Benchmark
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Outcome
+from minions_evals_mcp.engine import planning
+from minions_evals_mcp.engine.budget import Budget
+from minions_evals_mcp.engine.conclude import Concluding, conclude
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import set_state, start_job, working_on
+from minions_evals_mcp.engine.pipeline import Progress, Switch, run_units
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.units import Bench
+from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, StoppedError
+from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store.jobs import Job
+
+UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "not-judgeable")
+PASSES = 2
+"""How often the units that end in an instrument's error are tried in one go."""
+
+
+async def silent(outcome: Outcome) -> None:
+    """No progress is shown."""
+    del outcome
+
+
+async def run_benchmark(engine: Engine, request: RunRequest, *, progress: Progress = silent) -> Job:
+    """The run of a benchmark under the request's key, carried on to its end or to what it waits for.
+
+    Raises `BadInputError` before anything runs, `StoppedError` at a cap, `InstrumentError` where nothing could be judged;
+    the run can be resumed under its key after each of them.
+    """
+    benchmark = await _benchmark(engine, request.subject_id)
+    return await run_cases(engine, request, benchmark.fields.test_case_ids, kind="benchmark", progress=progress)
+
+
+async def _benchmark(engine: Engine, ident: str) -> Record[Benchmark]:
+    found = await engine.store.read(lambda db: records.minion(db, ident))
+    if found is None or not isinstance(found.fields, Benchmark) or found.deleted_at is not None:
+        raise NotFoundError("benchmark", ident, remedy="`minions-evals list benchmark` shows them.")
+    if found.fields.status == "retired":
+        raise BadInputError(f"the benchmark {ident} is retired.", remedy="Set its status to active to run it.")
+    return found  # pyright: ignore[reportReturnType]  checked above
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A job with all that it takes to carry it on."""
+
+    job: Job
+    plan: planning.Plan
+    bench: Bench
+    budget: Budget
+    switch: Switch
+
+
+async def run_cases(
+    engine: Engine,
+    request: RunRequest,
+    case_ids: Sequence[str],
+    *,
+    kind: Literal["test-case", "benchmark"],
+    progress: Progress = silent,
+) -> Job:
+    """The job that runs those cases, as far as it got."""
+    run = await _prepared(engine, request, case_ids, kind)
+    if run.job.state == "completed":
+        return run.job
+    async with working_on(engine, run.job):
+        await _carry_on(run, progress)
+        return await _ended(run)
+
+
+async def _prepared(
+    engine: Engine, request: RunRequest, case_ids: Sequence[str], kind: Literal["test-case", "benchmark"]
+) -> _Run:
+    switch = Switch()
+    budget = Budget(request.max_cost_usd, request.max_seconds, switch.stop)
+    version = await planning.require_version(engine, request)
+    judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
+    target = planning.target_for(engine, request, version, budget)
+    plan = await planning.plan(engine, case_ids, judging, target)
+    if not plan.case_ids:
+        raise BadInputError(
+            f"{request.subject_id} has no active test case.", remedy=f"Skipped: {', '.join(plan.skipped)}."
+        )
+    total = len(plan.case_ids) * request.trials
+    job = await start_job(engine, request, kind=kind, total=total, spec=plan.spec(request))
+    run_id = job.id if kind == "benchmark" else None
+    frame = planning.frame_for(engine, run_id, version, request, target_digest=plan.digests.target)
+    bench = Bench(engine, request, judging, target, version, frame)
+    return _Run(job, plan, bench, budget, switch)
+
+
+async def _carry_on(run: _Run, progress: Progress) -> None:
+    """Runs what is open, and once more what the instrument failed at; a stop leaves the job resumable."""
+    engine = run.bench.engine
+    await set_state(engine, run.job, "running")
+    reason = "interrupted"
+    try:
+        for _ in range(PASSES):
+            units = planning.open_units(run.bench, run.job.id, run.plan.case_ids, run.plan.rubrics)
+            health = await run_units(
+                run.bench, units, switch=run.switch, workers=engine.config.concurrency, progress=progress
+            )
+            if run.switch.is_off or not (health.counts["judge-error"] or health.counts["target-error"]):
+                break
+        reason = run.switch.reason
+    finally:
+        spent = run.budget.spent()
+        with anyio.CancelScope(shield=True):
+            await engine.store.write(lambda db: jobs.add_spent(db, run.job.id, spent))
+        if reason:
+            await set_state(engine, run.job, "stopped", reason=reason)
+    if run.switch.instrument:
+        raise InstrumentError(
+            f"the run {run.job.id} stopped: {run.switch.reason}.",
+            remedy=f"`minions-evals doctor --ping` tells what is wrong; then resume with --key {run.job.key}. What was judged is kept.",
+        )
+    if run.switch.is_off:
+        raise StoppedError(
+            f"the run {run.job.id} stopped: {run.switch.reason}.",
+            remedy=f"Resume with --key {run.job.key}; what was judged is kept.",
+        )
+
+
+async def _ended(run: _Run) -> Job:
+    engine, job = run.bench.engine, run.job
+    counts = await engine.store.read(lambda db: jobs.unit_counts(db, job.id))
+    if counts.get("awaiting-judgments"):
+        await set_state(
+            engine, job, "awaiting-judgments", reason=f"{counts['awaiting-judgments']} outputs wait to be judged"
+        )
+    elif not counts.get("scored") and not counts.get("timed-out"):
+        await _nothing_scored(run)
+    elif job.kind == "benchmark":
+        await conclude_job(engine, job, run.bench.request)
+    else:
+        await set_state(engine, job, "completed")
+    return await engine.store.read(lambda db: jobs.job(db, job.id)) or job
+
+
+async def _nothing_scored(run: _Run) -> None:
+    engine, job = run.bench.engine, run.job
+    first = await engine.store.read(lambda db: jobs.units_with(db, job.id, (*UNSCORED, "skipped"), limit=1))
+    why = f"{first[0].outcome}: {first[0].reason}" if first else "nothing was run"
+    await set_state(engine, job, "failed", reason=why)
+    if first and first[0].outcome == "skipped":
+        raise BadInputError(
+            f"no case of {job.subject_id} could be run; {first[0].case_id}: {first[0].reason}.",
+            remedy="Import agent-runs, or name a --target.",
+        )
+    raise InstrumentError(
+        f"no output of {job.subject_id} could be judged; the first: {why}.",
+        remedy=f"`minions-evals doctor` tells what works; resume with --key {job.key}.",
+    )
+
+
+async def conclude_job(engine: Engine, job: Job, request: RunRequest) -> None:
+    """Records the benchmark-run of a job whose units are all settled, and completes the job, in one transaction."""
+    await engine.store.write(partial(_conclude, engine=engine, job=job, request=request))
+
+
+def _conclude(db: jobs.Db, *, engine: Engine, job: Job, request: RunRequest) -> None:
+    if runs.benchmark_run(db, job.id) is not None:
+        return
+    at = engine.clock()
+    counts = jobs.unit_counts(db, job.id)
+    unrun = [f"{row.case_id} ({row.reason})" for row in jobs.units_with(db, job.id, ("skipped",), limit=1000)]
+    seen = planning.digests_of(job)
+    skipped = job.spec["skipped"]
+    assert isinstance(skipped, list)
+    about = Concluding(
+        run_id=job.id,
+        request=request,
+        skills=engine.skills,
+        digests=seen,
+        judged_alike=planning.judged_alike(seen),
+        series=planning.series(seen),
+        skipped=(*(str(name) for name in skipped), *unrun),
+        unscored=sum(counts.get(outcome, 0) for outcome in UNSCORED),
+        at=at,
+    )
+    conclude(db, about)
+    jobs.set_state(db, job.id, "completed", at=at)

@@ -1,0 +1,141 @@
+"""One unit of work, from its case to how it ended: find or make the output, have it judged, compose the run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion, ProposalDraft
+from minions_evals_mcp.domain.outcomes import (
+    Awaiting,
+    Ended,
+    JudgeErrored,
+    NotJudgeable,
+    Observed,
+    Skipped,
+    TargetErrored,
+    UnitKey,
+)
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.engine.compose import Frame, Judged, compose
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judging import Judging
+from minions_evals_mcp.engine.measures import Measure
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.store import jobs, records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.targets.live import Target
+from minions_evals_mcp.targets.recorded import observed_run
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What the units of one run share."""
+
+    engine: Engine
+    request: RunRequest
+    judging: Judging
+    target: Target | None
+    version: Record[PromptVersion] | None
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One case and trial to be carried out, with what is kept of an earlier start."""
+
+    key: UnitKey
+    measure: Measure
+    kept: Observed | None = None
+
+
+async def carry_out(bench: Bench, unit: Unit) -> Ended:
+    """How the unit ended; nothing is written but verdicts and outputs that were paid for."""
+    seen = unit.kept or await _output(bench, unit)
+    if not isinstance(seen, Observed):
+        return seen
+    return await judged(bench, unit, seen)
+
+
+async def judged(bench: Bench, unit: Unit, seen: Observed) -> Ended:
+    """The run that the observed output becomes, or what it waits for."""
+    work = await _work(bench, unit, seen)
+    decision = await bench.judging.decide(unit.key, unit.measure, work)
+    match decision:
+        case Judged():
+            return compose(unit.key, unit.measure, work, decision, frame=bench.frame, at=bench.engine.clock())
+        case JudgeErrored() | NotJudgeable() | Awaiting():
+            return decision
+
+
+async def _work(bench: Bench, unit: Unit, seen: Observed) -> Work:
+    scores = {}
+    if seen.agent_run_id is not None and _wants_proposal(unit.measure):
+        run_id = seen.agent_run_id
+        scores = await bench.engine.store.read(lambda db: proposal_scores(db, run_id))
+    case = unit.measure.case.fields
+    return Work(case.inputs, case.expected_outputs, seen, scores)
+
+
+def _wants_proposal(measure: Measure) -> bool:
+    criteria = getattr(measure.yardstick, "criteria", ())
+    return any("fromProposal" in criterion.scoring_guide for _, criterion in criteria)
+
+
+def proposal_scores(db: Db, agent_run_id: str) -> dict[str, float]:
+    """The scores that the newest proposal-draft of that agent-run gives."""
+    found: dict[str, float] = {}
+    for draft in records.proposals_of(db, agent_run_id):
+        assert isinstance(draft.fields, ProposalDraft)
+        found.update(draft.fields.scores)
+    return found
+
+
+async def _output(bench: Bench, unit: Unit) -> Observed | Skipped | TargetErrored:
+    """The output, from the first place that has one (contracts 3)."""
+    case = unit.measure.case.fields
+    run = await bench.engine.store.read(lambda db: recorded_run(db, bench.request, case, unit.key.trial))
+    if run is not None:
+        return observed_run(run, timeout_ms=case.timeout_ms)
+    if bench.target is None:
+        return Skipped(_missing(bench.request, case, unit.key.trial))
+    try:
+        seen = await bench.target.produce(case.inputs, bench.version, timeout_ms=case.timeout_ms)
+    except BadInputError as error:  # a template variable that this case lacks
+        return Skipped(str(error))
+    if isinstance(seen, Observed):
+        await _keep_output(bench, unit, seen)
+    return seen
+
+
+async def _keep_output(bench: Bench, unit: Unit, seen: Observed) -> None:
+    """Queues the output to be kept before it is judged: it was paid for."""
+    save = partial(_save_output, key=unit.key, case_id=unit.measure.case.id, seen=seen)
+    bench.judging.pending.append(await bench.engine.store.submit(save))
+
+
+def _save_output(db: Db, *, key: UnitKey, case_id: str, seen: Observed) -> None:
+    jobs.save_unit(db, key, case_id, outcome=None, observed=seen)
+
+
+def recorded_run(db: Db, request: RunRequest, case: TestCase, trial: int) -> Record[AgentRun] | None:
+    """The agent-run that was named, else the newest that fits the case; the nth newest for the nth trial."""
+    if request.agent_run_id is not None:
+        found = records.minion(db, request.agent_run_id)
+        if found is None or not isinstance(found.fields, AgentRun):
+            return None
+        return found  # pyright: ignore[reportReturnType]  checked above
+    version = request.prompt_version_ref or case.prompt_version_ref
+    return records.matching_agent_run(  # pyright: ignore[reportReturnType]  only agent-runs are indexed
+        db, case.inputs, prompt_version_ref=version, agent_id=None if version else case.agent_id, nth=trial - 1
+    )
+
+
+def _missing(request: RunRequest, case: TestCase, trial: int) -> str:
+    version = request.prompt_version_ref or case.prompt_version_ref
+    of = f" of {version}" if version else f" by {case.agent_id}" if case.agent_id else ""
+    more = f" for trial {trial}" if trial > 1 else ""
+    return f"no recorded agent-run{of} with these inputs{more}, and no --target to make one"

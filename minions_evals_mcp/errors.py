@@ -1,0 +1,106 @@
+"""Everything that can stop a caller: one tree, each leaf with a code for programs and a remedy for people."""
+
+from __future__ import annotations
+
+
+class EvalsError(Exception):
+    """What stopped the caller: `code` for programs, the message for people, `remedy` for what to do next."""
+
+    code = "error"
+    exit_code = 3
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.remedy = remedy
+
+    def __str__(self) -> str:
+        return f"{self.message} {self.remedy}".strip()
+
+
+class BadInputError(EvalsError):
+    """The request itself is wrong; nothing has run."""
+
+    code = "bad-input"
+    exit_code = 2
+
+
+class InvalidRecordError(BadInputError):
+    """A record does not fit its type: says which field, and where the record stands if it came from a file."""
+
+    code = "invalid-record"
+
+    def __init__(self, reason: str, *, field: str = "", record: str = "", where: str = "", remedy: str = "") -> None:
+        place = ": ".join(part for part in (where, record, field) if part)
+        super().__init__(f"{place}: {reason}" if place else reason, remedy=remedy)
+        self.reason = reason
+        self.field = field
+        self.record = record
+        self.where = where
+
+    def at(self, where: str) -> InvalidRecordError:
+        """The same refusal, naming the file and line that it came from."""
+        return InvalidRecordError(self.reason, field=self.field, record=self.record, where=where, remedy=self.remedy)
+
+
+class NotFoundError(BadInputError):
+    """Nothing stands under that id."""
+
+    code = "not-found"
+
+    def __init__(self, kind: str, ident: str, *, remedy: str = "") -> None:
+        super().__init__(f"no {kind} with the id {ident!r}.", remedy=remedy)
+        self.kind = kind
+        self.ident = ident
+
+
+class UnsupportedError(BadInputError):
+    """A name (assertion type, provider, option) that this version does not carry out."""
+
+    code = "unsupported"
+
+
+class ConflictError(BadInputError):
+    """The request contradicts what is kept already: another run under that key, an edited record, a changed packet."""
+
+    code = "conflict"
+
+
+class RuleError(BadInputError):
+    """A hard rule forbids it; `rule` is the rule's id in `domain/rules.py`."""
+
+    code = "hard-rule"
+
+    def __init__(self, rule: str, message: str, *, remedy: str = "") -> None:
+        super().__init__(f"{rule}: {message}", remedy=remedy)
+        self.rule = rule
+
+
+class BusyError(EvalsError):
+    """Somebody else holds what is needed right now."""
+
+    code = "busy"
+
+
+class InstrumentError(EvalsError):
+    """A judge, a target or a neighbour failed for good: no verdict about the output follows from it."""
+
+    code = "instrument-failed"
+
+
+class StoppedError(EvalsError):
+    """A run ended before its work was done (cost, time, interrupt); it can be resumed under its key."""
+
+    code = "stopped"
+
+
+class StoreError(EvalsError):
+    """The store cannot be read or written; what was committed before is kept."""
+
+    code = "store"
+
+
+class StoreVersionError(StoreError):
+    """The file was written by a newer version, or is no store of ours."""
+
+    code = "store-version"

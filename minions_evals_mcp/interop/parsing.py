@@ -1,0 +1,170 @@
+"""Text to plain values, YAML or JSON: bounded in depth and size, and a key that comes twice is refused, not dropped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import yaml
+
+from minions_evals_mcp.errors import InvalidRecordError
+
+MOST_DEPTH = 100
+"""A deeper nesting overflows the stack of libyaml's composer, and the process dies."""
+MOST_ALIASED = 10_000_000
+"""So many characters may a file's aliases stand for: a few lines of them can stand for gigabytes."""
+
+
+def parse_yaml(text: str, path: str) -> object:
+    """The value that the text is; raises `InvalidRecordError` with file and line."""
+    try:
+        _Vetting(path).vet(text)
+        return yaml.load(text, Loader=yaml.CSafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise InvalidRecordError(f"no YAML: {error.problem}", where=f"{path}:{line}") from None
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        raise InvalidRecordError(f"no YAML: {error.reason}", where=f"{path}:{line}") from None
+    except ValueError as error:  # 2026-13-31 looks like a date and is none
+        raise InvalidRecordError(f"no YAML: {error}", where=path) from None
+
+
+def parse_json(text: str, path: str, *, line: int = 1) -> object:
+    """The value that the text is, which begins at that line of the file; raises `InvalidRecordError` with file and line."""
+    try:
+        return json.loads(text, object_pairs_hook=_distinct)
+    except json.JSONDecodeError as error:
+        reason, at = f"{error.msg} at column {error.colno}", line + error.lineno - 1
+    except ValueError as error:
+        reason, at = str(error), line
+    except RecursionError:
+        reason, at = "nested too deeply", line
+    raise InvalidRecordError(f"no JSON: {reason}", where=f"{path}:{at}")
+
+
+def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} comes twice")
+    return found
+
+
+@dataclass(slots=True)
+class _Open:
+    """A list or mapping that is being read. `size` is in characters, its aliases written out."""
+
+    anchor: str | None
+    mapping: bool
+    size: int = 1
+    at_key: bool = True
+    keys: set[str] = field(default_factory=set[str])
+
+
+class _Vetting:
+    """Reads the events alone, which costs no memory, before anything is built from them."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._open: list[_Open] = []
+        self._sizes: dict[str, int] = {}
+        self._aliased = 0
+
+    def vet(self, text: str) -> None:
+        """Raises `InvalidRecordError` where the text is nested too deeply, stands for too much or repeats a key."""
+        for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+            match event:
+                case yaml.ScalarEvent():
+                    self._named(event.anchor, len(event.value) + 1)
+                    self._took(event, len(event.value) + 1, event.value)
+                case yaml.AliasEvent():
+                    self._took(event, self._written_out(event), None)
+                case yaml.CollectionStartEvent():
+                    self._open.append(_Open(event.anchor, isinstance(event, yaml.MappingStartEvent)))
+                    if len(self._open) > MOST_DEPTH:
+                        raise self._refusal(event, f"nested more than {MOST_DEPTH} deep")
+                case yaml.CollectionEndEvent():
+                    closed = self._open.pop()
+                    self._named(closed.anchor, closed.size)
+                    self._took(event, closed.size, None)
+                case _:
+                    pass
+
+    def _named(self, anchor: str | None, size: int) -> None:
+        if anchor is not None:
+            self._sizes[anchor] = size
+
+    def _written_out(self, event: yaml.AliasEvent) -> int:
+        if any(one.anchor == event.anchor for one in self._open):
+            raise self._refusal(event, f"the alias *{event.anchor} stands for what it is part of")
+        size = self._sizes.get(event.anchor, 1)
+        self._aliased += size
+        if self._aliased > MOST_ALIASED:
+            raise self._refusal(event, f"its aliases stand for more than {MOST_ALIASED} characters")
+        return size
+
+    def _took(self, event: yaml.Event, size: int, key: str | None) -> None:
+        """Counts what is complete into the list or mapping around it."""
+        if not self._open:
+            return
+        around = self._open[-1]
+        around.size += size
+        if not around.mapping:
+            return
+        if around.at_key and key is not None:
+            if key in around.keys:
+                raise self._refusal(event, f"the key {key!r} comes twice")
+            around.keys.add(key)
+        around.at_key = not around.at_key
+
+    def _refusal(self, event: yaml.Event, reason: str) -> InvalidRecordError:
+        return InvalidRecordError(f"no YAML: {reason}", where=f"{self._path}:{event.start_mark.line + 1}")
+
+
+def lines_of(text: str, key: str, *, is_json: bool) -> list[int]:
+    """The line at which each element of the list under that top-level key begins; of a bare list, each of its own."""
+    return [text.count("\n", 0, at) + 1 for at in _json_places(text, key)] if is_json else list(_yaml_lines(text, key))
+
+
+def _yaml_lines(text: str, key: str) -> Iterator[int]:
+    root = yaml.compose(text, Loader=yaml.CSafeLoader)
+    if isinstance(root, yaml.MappingNode):
+        root = next((value for name, value in root.value if name.value == key), None)
+    if isinstance(root, yaml.SequenceNode):
+        yield from (node.start_mark.line + 1 for node in root.value)
+
+
+def _json_places(text: str, key: str) -> Iterator[int]:
+    at = _past(text, 0)
+    if text[at] == "[":
+        yield from _elements(text, at)
+        return
+    at = _past(text, at + 1)
+    while text[at] != "}":
+        name, at = _DECODER.raw_decode(text, at)
+        at = _past(text, _past(text, at) + 1)
+        if name == key:
+            yield from _elements(text, at)
+            return
+        _, at = _DECODER.raw_decode(text, at)
+        at = _past(text, at, also=",")
+
+
+def _elements(text: str, at: int) -> Iterator[int]:
+    at = _past(text, at + 1)
+    while text[at] != "]":
+        yield at
+        _, at = _DECODER.raw_decode(text, at)
+        at = _past(text, at, also=",")
+
+
+def _past(text: str, at: int, *, also: str = "") -> int:
+    """The place of the next character that is no white space."""
+    while text[at] in " \t\r\n" + also:
+        at += 1
+    return at
+
+
+_DECODER = json.JSONDecoder()

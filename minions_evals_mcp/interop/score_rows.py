@@ -1,0 +1,150 @@
+"""The rows of `minions-evals score`: `{id, output, assert, threshold?, latencyMs?, cost?}` in, a verdict a row out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic_core import from_json, to_json
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.errors import EvalsError, InvalidRecordError
+from minions_evals_mcp.sandbox.regex import RegexSandbox
+from minions_evals_mcp.scoring.assertions import check_all, needs, vet
+from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, RegexNeed, Subject, Unchecked
+
+KEYS = frozenset({"id", "output", "assert", "threshold", "latencyMs", "cost"})
+BATCH = 256
+_ASSERTIONS = TypeAdapter(tuple[Assertion, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One recorded output with the checks that it is to pass."""
+
+    id: str
+    subject: Subject
+    assertions: tuple[Assertion, ...]
+    threshold: float | None
+
+
+@lru_cache(maxsize=4096)
+def _assertions(text: bytes) -> tuple[Assertion, ...]:
+    """The vetted assertions in a JSON text; rows often share theirs."""
+    try:
+        found = _ASSERTIONS.validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise InvalidRecordError(first["msg"], field=".".join(("assert", *map(str, first["loc"])))) from None
+    for number, assertion in enumerate(found):
+        vet(assertion, at=f"assert.{number}")
+    return found
+
+
+def read_row(line: str | bytes) -> Row:
+    """The row in a line; raises `InvalidRecordError` naming the field that does not fit."""
+    try:
+        found: JsonValue = from_json(line)
+    except ValueError as error:
+        raise InvalidRecordError(f"no JSON: {error}") from None
+    if not isinstance(found, dict):
+        raise InvalidRecordError("a row is a JSON object")
+    if not found.keys() <= KEYS:
+        unknown = min(found.keys() - KEYS)
+        raise InvalidRecordError(f"unknown key; known are {', '.join(sorted(KEYS))}", field=unknown)
+    if "output" not in found or "assert" not in found:
+        raise InvalidRecordError("is missing", field="assert" if "output" in found else "output")
+    ident = found.get("id")
+    subject = Subject(_text(found["output"]), _number(found, "latencyMs"), _number(found, "cost"))
+    return Row(
+        "" if ident is None else str(ident), subject, _assertions(to_json(found["assert"])), _number(found, "threshold")
+    )
+
+
+def _text(output: JsonValue) -> str:
+    if isinstance(output, str):
+        return output
+    return output_text(output) if isinstance(output, dict) else json.dumps(output, ensure_ascii=False)
+
+
+def _number(found: dict[str, JsonValue], key: str) -> float | None:
+    value = found.get(key)
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InvalidRecordError("must be a number", field=key)
+    return float(value)
+
+
+def answer(row: Row, evidence: Evidence = NO_EVIDENCE) -> dict[str, JsonValue]:
+    """The row's verdict; where a check could not be carried out there is an error and no score."""
+    found = check_all(row.assertions, row.subject, threshold=row.threshold, evidence=evidence)
+    if isinstance(found, Unchecked):
+        return {"id": row.id, "error": f"{found.type}: {found.reason}"}
+    return _verdict(row.id, found)
+
+
+def _verdict(ident: str, found: Aggregate) -> dict[str, JsonValue]:
+    results: list[JsonValue] = [
+        {"type": one.type, "pass": one.passed, "score": one.score, "reason": one.reason} for one in found.results
+    ]
+    return {"id": ident, "pass": found.passed, "score": found.score, "results": results}
+
+
+@dataclass(slots=True)
+class Tally:
+    """How the rows came out; `errors` have no verdict."""
+
+    rows: int = 0
+    passed: int = 0
+    errors: int = 0
+
+    def count(self, said: dict[str, JsonValue]) -> None:
+        """Counts one answer."""
+        self.rows += 1
+        self.passed += said.get("pass") is True
+        self.errors += "error" in said
+
+
+def batches(lines: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
+    """The lines in groups, blank ones left out: so many are in memory at once."""
+    batch: list[str | bytes] = []
+    for line in lines:
+        if line.strip():
+            batch.append(line)
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+    if batch:
+        yield batch
+
+
+async def answers(batch: Sequence[str | bytes], regexes: RegexSandbox, tally: Tally) -> list[dict[str, JsonValue]]:
+    """One answer for each line; a bad row says why and does not stop the others."""
+    rows: list[Row | dict[str, JsonValue]] = []
+    wanted: list[RegexNeed] = []
+    for line in batch:
+        try:
+            row = read_row(line)
+        except EvalsError as error:
+            rows.append({"id": _id_of(line), "error": str(error)})
+            continue
+        wanted.extend(needs(row.assertions, row.subject))
+        rows.append(row)
+    evidence = Evidence(await regexes.search(wanted)) if wanted else NO_EVIDENCE
+    said = [row if isinstance(row, dict) else answer(row, evidence) for row in rows]
+    for one in said:
+        tally.count(one)
+    return said
+
+
+def _id_of(line: str | bytes) -> str:
+    try:
+        found: JsonValue = from_json(line)
+    except ValueError:
+        return ""
+    return str(found.get("id", "")) if isinstance(found, dict) else ""

@@ -1,0 +1,127 @@
+"""Suite files: `minions: [{id, type, fields}, …]` in YAML or JSON, or one record a line (what `export` writes)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, JsonValue, ValidationError
+from pydantic_core import ErrorDetails, to_json
+
+from minions_evals_mcp.domain.records import record_from_wire
+from minions_evals_mcp.domain.relations import RELATIONS, Relation
+from minions_evals_mcp.domain.values import Id, Text, Value
+from minions_evals_mcp.engine.save_records import Arrival
+from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.interop.parsing import lines_of, parse_json, parse_yaml
+
+LINES = (".jsonl", ".ndjson")
+JSON = ".json"
+
+
+class RelationRow(Value):
+    """A relation in a suite file, in the Minions SDK's words."""
+
+    source_id: Id
+    target_id: Id
+    type: Text
+
+
+class SuiteFile(Value):
+    """A suite file's top level."""
+
+    minions: Annotated[tuple[JsonValue, ...], Field(strict=False)] = ()
+    relations: Annotated[tuple[RelationRow, ...], Field(strict=False)] = ()
+
+
+def read_suite(path: Path, *, new_id: Callable[[], str], now: datetime) -> tuple[list[Arrival], list[Relation]]:
+    """The records and relations of a file; raises `InvalidRecordError` with file, line, field and reason."""
+    try:
+        text = path.read_text("utf-8-sig")
+    except OSError as error:
+        raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
+    except UnicodeDecodeError as error:
+        raise BadInputError(
+            f"{path} is not UTF-8: {error.reason} at byte {error.start}.", remedy="A suite is YAML, JSON or JSON lines."
+        ) from None
+    kind = path.suffix.lower()
+    if kind in LINES:
+        return [_arrival(f"{path}:{number}".__str__, wire, new_id, now) for number, wire in _json_lines(path, text)], []
+    suite = _suite(path, text, is_json=kind == JSON)
+    places = _Places(path, text, is_json=kind == JSON)
+    arrivals = [
+        _arrival(partial(places.of, "minions", number), wire, new_id, now) for number, wire in enumerate(suite.minions)
+    ]
+    return arrivals, [
+        _relation(row, partial(places.of, "relations", number)) for number, row in enumerate(suite.relations)
+    ]
+
+
+def _json_lines(path: Path, text: str) -> Iterator[tuple[int, JsonValue]]:
+    for number, line in enumerate(text.split("\n"), 1):  # splitlines would split at U+2028, which JSON strings may hold
+        if line.strip():
+            yield number, parse_json(line, str(path), line=number)  # pyright: ignore[reportReturnType]  JSON all through
+
+
+def _suite(path: Path, text: str, *, is_json: bool) -> SuiteFile:
+    found = parse_json(text, str(path)) if is_json else parse_yaml(text, str(path))
+    if isinstance(found, list):
+        found = {"minions": found}
+    if not isinstance(found, dict) or not isinstance(found.get("minions"), list):  # pyright: ignore[reportUnknownMemberType]  any keys
+        raise InvalidRecordError("a suite is `minions: [{id, type, fields}, …]`", where=str(path))
+    try:
+        return SuiteFile.model_validate_json(to_json(found, fallback=_plain))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise InvalidRecordError(_said(first), field=".".join(map(str, first["loc"])), where=str(path)) from None
+    except ValueError as error:
+        raise InvalidRecordError(str(error), where=str(path)) from None
+
+
+def _said(detail: ErrorDetails) -> str:
+    return (
+        f"unknown key; known are {', '.join(SuiteFile.model_fields)}"
+        if detail["type"] == "extra_forbidden" and len(detail["loc"]) == 1
+        else detail["msg"]
+    )
+
+
+def _plain(value: object) -> str:
+    """YAML reads a bare 2026-01-31 as a date: the record means its text."""
+    if isinstance(value, date):
+        return value.isoformat()
+    raise ValueError(f"{type(value).__name__} is no JSON value")
+
+
+def _arrival(where: Callable[[], str], wire: JsonValue, new_id: Callable[[], str], now: datetime) -> Arrival:
+    try:
+        return Arrival(record_from_wire(wire, new_id=new_id(), now=now), where)
+    except InvalidRecordError as error:
+        raise error.at(where()) from None
+
+
+class _Places:
+    """Where in the file each record begins; looked up only for a refusal, for it parses the file a second time."""
+
+    def __init__(self, path: Path, text: str, *, is_json: bool) -> None:
+        self._path = path
+        self._text = text
+        self._is_json = is_json
+        self._found: dict[str, list[int]] = {}
+
+    def of(self, key: str, number: int) -> str:
+        """`file:line` of the list's element with that number (from 0)."""
+        if key not in self._found:
+            self._found[key] = lines_of(self._text, key, is_json=self._is_json)
+        return f"{self._path}:{self._found[key][number]}"
+
+
+def _relation(row: RelationRow, where: Callable[[], str]) -> Relation:
+    if row.type != "follows":
+        derived = row.type in {relation.name for relation in RELATIONS}
+        why = "is derived from the records' ids: leave it out" if derived else "is unknown; only follows can be given"
+        raise InvalidRecordError(f"the relation {row.type!r} {why}", field="relations.type", where=where())
+    return Relation(row.source_id, row.target_id, row.type)

@@ -1,0 +1,109 @@
+"""Judging by rule: a criterion whose scoring guide holds assertions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+import yaml
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import RubricCriterion
+from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.scoring.assertions import SCORER_VERSION, check_all, needs, vet
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, RegexNeed
+
+FROM_PROPOSAL = "fromProposal"
+_ASSERTIONS = TypeAdapter(tuple[Assertion, ...])
+_FORM = 'Write assertions, e.g. scoringGuide: "[{type: icontains, value: refund}, {type: not-is-refusal}]".'
+
+
+@lru_cache(maxsize=4096)
+def guide(text: str) -> tuple[Assertion, ...] | str:
+    """The assertions that a scoring guide holds, or the name of the proposal's score that it takes over.
+
+    Raises `InvalidRecordError` for prose, and for assertions that do not fit their type.
+    """
+    try:
+        found: JsonValue = yaml.load(text, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError as error:
+        raise InvalidRecordError(
+            f"a rule-based guide is YAML or JSON: {error}", field="fields.scoringGuide", remedy=_FORM
+        ) from None
+    if isinstance(found, dict):
+        name = found.get(FROM_PROPOSAL)
+        if isinstance(name, str) and len(found) == 1:
+            return name
+        found = [found]
+    if not isinstance(found, list) or not found:
+        raise InvalidRecordError(
+            "the guide of a rule-based criterion must hold assertions", field="fields.scoringGuide", remedy=_FORM
+        )
+    try:
+        assertions = _ASSERTIONS.validate_json(to_json(found))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise InvalidRecordError(f"{place}: {first['msg']}", field="fields.scoringGuide", remedy=_FORM) from None
+    for number, assertion in enumerate(assertions):
+        vet(assertion, at=f"fields.scoringGuide[{number}]")
+    return assertions
+
+
+def is_rule(criterion: RubricCriterion) -> bool:
+    """Whether the criterion's guide can be carried out by rule."""
+    try:
+        guide(criterion.scoring_guide)
+    except InvalidRecordError:
+        return False
+    return True
+
+
+def guide_needs(criterion: Criterion, work: Work) -> tuple[RegexNeed, ...]:
+    """The evidence that judging by this criterion will look up."""
+    rules = guide(criterion.fields.scoring_guide)
+    return () if isinstance(rules, str) else needs(rules, work.subject())
+
+
+def judge_by_rule(
+    criterion: Criterion, work: Work, evidence: Evidence
+) -> tuple[Verdict | JudgeErrored, tuple[Checked, ...]]:
+    """The verdict of the criterion's assertions, `minScore + (maxScore − minScore) · aggregate`, and each check's own."""
+    rules = guide(criterion.fields.scoring_guide)
+    if isinstance(rules, str):
+        return _from_proposal(criterion, work, rules), ()
+    found = check_all(rules, work.subject(), evidence=evidence)
+    if not isinstance(found, Aggregate):
+        return JudgeErrored(f"criterion {criterion.id}: {found.type}: {found.reason}"), ()
+    fields = criterion.fields
+    score = fields.min_score + (fields.max_score - fields.min_score) * found.score
+    return by_rule(criterion, score, explained(found.results)), found.results
+
+
+def by_rule(criterion: Criterion, score: float, rationale: str) -> Verdict:
+    """A verdict given by rule, with certainty."""
+    return criterion.verdict(score, rationale, judged_by=SCORER_VERSION, judged_by_type="heuristic", confidence=1.0)
+
+
+def explained(results: Sequence[Checked]) -> str:
+    """Why the checks came out as they did: the failed ones first."""
+    ordered = sorted(results, key=lambda one: one.passed)
+    return "; ".join(f"{'passed' if one.passed else 'failed'} {one.type}: {one.reason}" for one in ordered)
+
+
+def _from_proposal(criterion: Criterion, work: Work, name: str) -> Verdict | JudgeErrored:
+    if name not in work.proposal_scores:
+        return JudgeErrored(
+            f"criterion {criterion.id}: no proposal-draft of this agent-run gives a score named {name!r}"
+        )
+    fields = criterion.fields
+    score = work.proposal_scores[name]
+    if not fields.min_score <= score <= fields.max_score:
+        return JudgeErrored(
+            f"criterion {criterion.id}: the proposal's {name} is {score:g}, outside the criterion's range"
+        )
+    return by_rule(criterion, score, f"score given by the proposal-draft: {name} = {score:g}")

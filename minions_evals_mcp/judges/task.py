@@ -1,0 +1,64 @@
+"""What every judge is given, and how it answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from minions_evals_mcp.domain.definitions import Json, RubricCriterion
+from minions_evals_mcp.domain.digests import canonical, digest
+from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
+from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.scoring.checks import Subject
+from minions_evals_mcp.scoring.rubric import criterion_digest
+
+Said = Verdict | NotJudgeable | JudgeErrored
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The output under judgment with the case that asked for it."""
+
+    inputs: Json
+    expected: Json | None
+    observed: Observed
+    proposal_scores: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def text(self) -> str:
+        """The output's text."""
+        return output_text(self.observed.output)
+
+    def subject(self) -> Subject:
+        """The output as assertions see it."""
+        seen = self.observed
+        return Subject(self.text, seen.latency_ms, seen.cost_usd, self.inputs, seen.tool_calls, seen.finish_reason)
+
+    def digest(self) -> str:
+        """The digest of all that a judge is shown of it."""
+        return digest([self.inputs, self.expected, self.observed.output])
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """A criterion under its id."""
+
+    id: str
+    fields: RubricCriterion
+
+    def digest(self) -> str:
+        """The digest of all that a judge is told of it."""
+        return criterion_digest(self.fields)
+
+    def verdict(self, score: float, rationale: str, **by: object) -> Verdict:
+        """A verdict on this criterion."""
+        fields = self.fields
+        return Verdict.model_validate(
+            {"criterion_id": self.id, "score": score, "min_score": fields.min_score, "max_score": fields.max_score,
+             "rationale": rationale, **by}
+        )  # fmt: skip
+
+
+def shown(value: Json) -> str:
+    """A mapping as a judge reads it: the text alone where it has one key, else canonical JSON."""
+    return output_text(value) if len(value) == 1 else canonical(value)

@@ -1,0 +1,139 @@
+"""What a provider's client offers, and the layer that makes one out of a single-attempt function."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol, assert_never
+
+import anyio
+
+from minions_evals_mcp.models.faults import Fault
+from minions_evals_mcp.models.limit import AdaptiveLimit
+from minions_evals_mcp.models.prices import cost_usd
+from minions_evals_mcp.models.replies import Completion, Failed, FaultKind, Refused, Reply, Truncated, Usage
+from minions_evals_mcp.models.request import ModelRequest
+
+
+@dataclass(frozen=True, slots=True)
+class RetrySettings:
+    """How hard one call tries. Before the nth retry it waits what the provider asks for plus up to `base_s · 2^(n-1)`,
+    at most `cap_s` (full jitter). A provider that asks for more than `retry_after_cap_s` is not waited for.
+    """
+
+    attempts: int = 6
+    base_s: float = 0.2
+    cap_s: float = 5.0
+    retry_after_cap_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What one attempt brought back, classified by why the model stopped."""
+
+    ending: Literal["complete", "truncated", "refused"]
+    text: str
+    model: str
+    stop_reason: str
+    usage: Usage | None
+    explanation: str = ""
+
+
+Attempt = Callable[[ModelRequest], Awaitable[Answer | Fault]]
+
+
+class ModelClient(Protocol):
+    """One provider. `complete` never raises for what a provider does; `deadline_s` bounds each attempt, no wait."""
+
+    @property
+    def provider(self) -> str: ...
+
+    @property
+    def fault_counts(self) -> Counter[FaultKind]: ...
+
+    async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply: ...
+
+    async def aclose(self) -> None: ...
+
+
+class Retrying:
+    """Calls `attempt` until it answers, under a wall-clock deadline, an attempts budget and an adaptive limit.
+
+    An SDK's own time limits do not end a body that trickles, so the deadline here is around the whole attempt.
+    """
+
+    def __init__(self, provider: str, attempt: Attempt, *, concurrency: int, settings: RetrySettings) -> None:
+        self.provider = provider
+        self.limit = AdaptiveLimit(concurrency)
+        self.fault_counts: Counter[FaultKind] = Counter()
+        self._attempt = attempt
+        self._settings = settings
+
+    async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
+        """The model's reply, or why there is none. A call that waits holds no place among those in flight."""
+        faults: list[FaultKind] = []
+        while True:
+            outcome, latency_s = await self._try(request, deadline_s)
+            if isinstance(outcome, Answer):
+                return self._reply(request, outcome, latency_ms=latency_s * 1000, faults=tuple(faults))
+            faults.append(outcome.kind)
+            self.fault_counts[outcome.kind] += 1
+            wait_s = self._wait_s(outcome, made=len(faults))
+            if wait_s is None:
+                return self._failed(outcome, tuple(faults))
+            await anyio.sleep(wait_s)
+
+    async def _try(self, request: ModelRequest, deadline_s: float) -> tuple[Answer | Fault, float]:
+        """One attempt and how long it took in seconds, the wait for a place not counted."""
+        outcome: Answer | Fault = Fault("deadline", f"no whole reply within {deadline_s:g} s")
+        async with self.limit.slots:
+            sent_at = anyio.current_time()
+            with anyio.move_on_after(deadline_s):
+                outcome = await self._attempt(request)
+            now = anyio.current_time()
+        if isinstance(outcome, Answer):
+            self.limit.succeeded()
+        elif outcome.kind in ("rate-limited", "overloaded"):
+            self.limit.pushed_back(sent_at=sent_at, now=now)
+        return outcome, now - sent_at
+
+    def _wait_s(self, fault: Fault, *, made: int) -> float | None:
+        """Seconds until the next attempt is due; None if none is."""
+        if fault.kind == "permanent" or made >= self._settings.attempts or self._asks_too_long(fault):
+            return None
+        jitter = random.random()  # noqa: S311 - spreads retries in time, guards nothing
+        backoff_s = min(self._settings.cap_s, self._settings.base_s * 2 ** (made - 1))
+        return (fault.retry_after_s or 0.0) + jitter * backoff_s
+
+    def _asks_too_long(self, fault: Fault) -> bool:
+        return fault.retry_after_s is not None and fault.retry_after_s > self._settings.retry_after_cap_s
+
+    def _failed(self, last: Fault, faults: tuple[FaultKind, ...]) -> Failed:
+        reason = last.reason
+        if self._asks_too_long(last):
+            cap = self._settings.retry_after_cap_s
+            reason += f" (asks to wait {last.retry_after_s:g} s, a call waits at most {cap:g} s)"
+        elif len(faults) > 1:
+            met = ", ".join(f"{count} {kind}" for kind, count in Counter(faults).items())
+            reason += f" (after {len(faults)} attempts: {met})"
+        return Failed(last.kind, reason, last.fatal, faults, len(faults), last.retry_after_s)
+
+    def _reply(
+        self, request: ModelRequest, answer: Answer, *, latency_ms: float, faults: tuple[FaultKind, ...]
+    ) -> Reply:
+        model = answer.model or request.model
+        usage = answer.usage
+        cost = None if usage is None else cost_usd(self.provider, model, usage)
+        stop, attempts = answer.stop_reason, len(faults) + 1
+        match answer.ending:
+            case "complete":
+                return Completion(answer.text, model, stop, usage, latency_ms, cost, attempts, faults)
+            case "truncated":
+                return Truncated(answer.text, model, stop, usage, latency_ms, cost, attempts, faults)
+            case "refused":
+                said = answer.explanation
+                return Refused(answer.text, model, stop, usage, latency_ms, cost, attempts, faults, said)
+            case _:
+                assert_never(answer.ending)

@@ -1,0 +1,99 @@
+"""Why an attempt gave no usable reply, told from the HTTP status, the headers and the body."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from minions_evals_mcp.models.replies import FaultKind
+
+FATAL_STATUSES = frozenset({401, 402, 403, 404})
+RETRIED_STATUSES = frozenset({408, 409, 425})
+FATAL_SIGNS = ("insufficient_quota", "credit balance is too low", "api key not valid")
+"""Signs in an error's body that no later call can succeed, under statuses that say otherwise (400, 429)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One failed attempt. Only a `permanent` one is not worth another attempt."""
+
+    kind: FaultKind
+    reason: str
+    fatal: bool = False
+    retry_after_s: float | None = None
+
+
+class _Error(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    message: str
+
+
+class _ErrorBody(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    error: _Error
+
+
+def fault_of_status(status: int, headers: Mapping[str, str], body: str) -> Fault:
+    """The fault that an HTTP reply other than a 2xx stands for."""
+    reason = f"HTTP {status}: {_message(body)}"
+    if status in FATAL_STATUSES or any(sign in body.lower() for sign in FATAL_SIGNS):
+        return Fault("permanent", reason, fatal=True)
+    if status == 429:
+        return Fault("rate-limited", reason, retry_after_s=retry_after_s(headers))
+    if status in (503, 529):
+        return Fault("overloaded", reason, retry_after_s=retry_after_s(headers))
+    if status in RETRIED_STATUSES or status >= 500:
+        return Fault("transient", reason, retry_after_s=retry_after_s(headers))
+    return Fault("permanent", reason)
+
+
+def fault_of_connection(error: Exception) -> Fault:
+    """The fault of a connection that broke or never stood; SDKs keep the telling part in the cause."""
+    cause = error.__cause__ or error
+    return Fault("transient", f"no connection: {type(cause).__name__}: {cause}")
+
+
+def malformed(error: ValidationError) -> Fault:
+    """The fault of a 200 whose body is not what the API promises."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"])
+    return Fault("malformed", f"malformed reply: {place + ': ' if place else ''}{first['msg']}")
+
+
+def retry_after_s(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the provider asks to wait (`retry-after-ms`, `retry-after` as seconds or a date), else None."""
+    millis = _number(headers.get("retry-after-ms"))
+    if millis is not None:
+        return millis / 1000
+    given = headers.get("retry-after")
+    seconds = _number(given)
+    return seconds if seconds is not None else _until(given, headers.get("date"))
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        value = float(text or "")
+    except ValueError:
+        return None
+    return value if math.isfinite(value) and value >= 0 else None
+
+
+def _until(moment: str | None, now: str | None) -> float | None:
+    """Seconds from the reply's own date, so that no clock of ours can disagree with the provider's."""
+    if moment is None or now is None:
+        return None
+    try:
+        return max(0.0, (parsedate_to_datetime(moment) - parsedate_to_datetime(now)).total_seconds())
+    except (ValueError, TypeError):
+        return None
+
+
+def _message(body: str) -> str:
+    try:
+        return _ErrorBody.model_validate_json(body).error.message
+    except ValidationError:
+        return " ".join(body[:200].split()) or "no message"

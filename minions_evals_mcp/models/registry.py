@@ -1,0 +1,139 @@
+"""Which model, at which provider, with which key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, Self, assert_never, get_args
+
+import anyio
+
+from minions_evals_mcp.errors import BadInputError, UnsupportedError
+from minions_evals_mcp.models import prices
+from minions_evals_mcp.models.anthropic_client import ANTHROPIC_URL, AnthropicClient
+from minions_evals_mcp.models.client import ModelClient, RetrySettings
+from minions_evals_mcp.models.openai_client import GEMINI_URL, OPENAI_URL, OpenAIClient
+
+Provider = Literal["anthropic", "openai", "gemini"]
+PROVIDERS: tuple[Provider, ...] = get_args(Provider)
+CLOSING_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRef:
+    """A model at its provider; as text, `provider:model`."""
+
+    provider: Provider
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}"
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderSettings:
+    """Keys and addresses (None: the provider's own), calls in flight at each provider, and how hard a call tries.
+
+    `call_timeout_s` is the deadline of an attempt for callers that have none of their own.
+    """
+
+    anthropic_api_key: str | None = field(default=None, repr=False)
+    anthropic_base_url: str | None = None
+    openai_api_key: str | None = field(default=None, repr=False)
+    openai_base_url: str | None = None
+    gemini_api_key: str | None = field(default=None, repr=False)
+    gemini_base_url: str | None = None
+    concurrency: int = 16
+    attempts: int = 6
+    call_timeout_s: float = 60.0
+    retry_base_s: float = 0.2
+    retry_cap_s: float = 5.0
+    retry_after_cap_s: float = 30.0
+
+
+def parse_model(ref: str) -> ModelRef:
+    """`provider:model`; Anthropic's where no provider is named. Raises `UnsupportedError` for another provider."""
+    before, colon, after = ref.strip().partition(":")
+    provider, model = (before, after) if colon else ("anthropic", before)
+    if provider not in PROVIDERS:
+        raise UnsupportedError(
+            f"unknown model provider {provider!r} in {ref!r}; known are {', '.join(PROVIDERS)}.",
+            remedy=f"A model with a colon in its name needs its provider in front: openai:{ref.strip()}",
+        )
+    if not model.strip():
+        raise BadInputError(f"no model is named in {ref!r}.", remedy="Write it as provider:model.")
+    return ModelRef(provider, model.strip())
+
+
+class Models:
+    """The clients of one run or one server: made at first use, one for each provider, closed together."""
+
+    def __init__(self, settings: ProviderSettings) -> None:
+        self.settings = settings
+        self._clients: dict[Provider, ModelClient] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        clients = list(self._clients.values())
+        self._clients.clear()
+        with anyio.move_on_after(CLOSING_S, shield=True):
+            for client in clients:
+                await client.aclose()
+
+    def client(self, ref: ModelRef) -> ModelClient:
+        """The client for that model's provider. The first call of each takes about a second (imports).
+
+        Raises `BadInputError` where the key is missing, `UnsupportedError` where the provider's package is.
+        """
+        client = self._clients.get(ref.provider)
+        if client is None:
+            client = self._clients[ref.provider] = self._made(ref.provider)
+        return client
+
+    def _made(self, provider: Provider) -> ModelClient:
+        chosen = self.settings
+        retry = RetrySettings(chosen.attempts, chosen.retry_base_s, chosen.retry_cap_s, chosen.retry_after_cap_s)
+        prices.load()
+        match provider:
+            case "anthropic":
+                return AnthropicClient(
+                    api_key=_key("ANTHROPIC_API_KEY", chosen.anthropic_api_key),
+                    base_url=_url("ANTHROPIC_BASE_URL", chosen.anthropic_base_url or ANTHROPIC_URL),
+                    concurrency=chosen.concurrency,
+                    retry=retry,
+                )
+            case "openai":
+                # A server of one's own seldom wants a key, but the SDK does.
+                spare = "none" if chosen.openai_base_url else None
+                return OpenAIClient(
+                    provider="openai",
+                    api_key=_key("OPENAI_API_KEY", chosen.openai_api_key or spare),
+                    base_url=_url("OPENAI_BASE_URL", chosen.openai_base_url or OPENAI_URL),
+                    concurrency=chosen.concurrency,
+                    retry=retry,
+                )
+            case "gemini":
+                return OpenAIClient(
+                    provider="gemini",
+                    api_key=_key("GEMINI_API_KEY", chosen.gemini_api_key),
+                    base_url=_url("GEMINI_BASE_URL", chosen.gemini_base_url or GEMINI_URL),
+                    concurrency=chosen.concurrency,
+                    retry=retry,
+                )
+            case _:
+                assert_never(provider)
+
+
+def _key(name: str, value: str | None) -> str:
+    if not value or not value.strip():
+        raise BadInputError(f"no key for {name.partition('_')[0].lower()} is set.", remedy=f"Set {name}.")
+    return value.strip()
+
+
+def _url(name: str, value: str) -> str:
+    if not value.startswith(("http://", "https://")):
+        raise BadInputError(
+            f"{name} is {value!r}, which is no web address.", remedy="Write it with http:// or https://."
+        )
+    return value

@@ -1,0 +1,67 @@
+"""What comes back from a model: a closed union. Only a `Completion` is an answer to be judged or believed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+FaultKind = Literal["rate-limited", "overloaded", "transient", "permanent", "malformed", "deadline"]
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens as the provider counted them; `input_tokens` is the whole prompt, what a cache served or kept included."""
+
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Spoken:
+    """`latency_ms` and `cost_usd` are those of the attempt that answered; `faults` is what the ones before it met."""
+
+    text: str
+    model: str
+    stop_reason: str
+    usage: Usage | None
+    latency_ms: float
+    cost_usd: float | None
+    attempts: int
+    faults: tuple[FaultKind, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Completion(_Spoken):
+    """The model said all that it had to say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truncated(_Spoken):
+    """The model was cut off by `max_tokens` or by the end of its context window."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused(_Spoken):
+    """The model, or its provider's filter, declined; `explanation` is in the provider's words, often empty."""
+
+    explanation: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """No usable reply came. `fatal`: no other call can succeed either (key, permission, model name, credit).
+
+    `retry_after_s` is what the provider asked for where that was longer than a call may wait.
+    """
+
+    kind: FaultKind
+    reason: str
+    fatal: bool
+    faults: tuple[FaultKind, ...]
+    attempts: int
+    retry_after_s: float | None = None
+
+
+Reply = Completion | Truncated | Refused | Failed

@@ -1,0 +1,21 @@
+"""What a model is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """One turn. `schema` is the JSON schema that the reply shall fit; `params` join the request's body as they are."""
+
+    model: str
+    user: str
+    max_tokens: int
+    system: str | None = None
+    schema: Json | None = None
+    params: Json = field(default_factory=dict[str, JsonValue])

@@ -1,0 +1,156 @@
+"""The table of assertion types: what each checks, what its value must be, and how several make one verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from minions_evals_mcp.domain.assertions import NEGATION, Assertion
+from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
+from minions_evals_mcp.scoring.assertions import measures, refusal, structure, text
+from minions_evals_mcp.scoring.assertions.values import Found
+from minions_evals_mcp.scoring.checks import (
+    NO_EVIDENCE,
+    Aggregate,
+    Checked,
+    Evidence,
+    RegexNeed,
+    Subject,
+    Unchecked,
+    Unmet,
+)
+
+SCORER_VERSION = "assertions/1"
+"""Part of every digest of a scorer; raised when a check can give another verdict for the same output."""
+
+SLACK = 1e-9
+
+
+def _no_needs(_assertion: Assertion, _subject: Subject) -> tuple[RegexNeed, ...]:
+    return ()
+
+
+def _anything(_assertion: Assertion) -> None:
+    return
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One type: its check, what refuses a value that does not fit it, and what it needs of the outside."""
+
+    check: Callable[[Assertion, Subject, Evidence], Found | Unmet]
+    vet: Callable[[Assertion], None] = _anything
+    needs: Callable[[Assertion, Subject], tuple[RegexNeed, ...]] = _no_needs
+
+
+KINDS: dict[str, Kind] = {
+    "contains": Kind(text.contains, text.vet_scalar),
+    "contains-all": Kind(text.contains_all, text.vet_listed),
+    "contains-any": Kind(text.contains_any, text.vet_listed),
+    "contains-json": Kind(structure.contains_json, structure.vet_optional_schema),
+    "cost": Kind(measures.cost, measures.vet_limit),
+    "equals": Kind(structure.equals, structure.vet_given),
+    "icontains": Kind(text.icontains, text.vet_scalar),
+    "icontains-all": Kind(text.icontains_all, text.vet_listed),
+    "icontains-any": Kind(text.icontains_any, text.vet_listed),
+    "is-json": Kind(structure.is_json, structure.vet_optional_schema),
+    "is-refusal": Kind(refusal.is_refusal),
+    "latency": Kind(measures.latency, measures.vet_limit),
+    "levenshtein": Kind(measures.levenshtein, measures.vet_distance),
+    "regex": Kind(text.regex, text.vet_pattern, text.regex_needs),
+    "starts-with": Kind(text.starts_with, text.vet_scalar),
+    "word-count": Kind(measures.word_count, measures.vet_count),
+}
+"""Every type that we have, by its name without `not-`."""
+
+_NAMES: dict[str, tuple[Kind, bool]] = {
+    **{name: (kind, False) for name, kind in KINDS.items()},
+    **{NEGATION + name: (kind, True) for name, kind in KINDS.items()},
+}
+
+
+def vet(assertion: Assertion, *, at: str = "") -> None:
+    """Refuses an assertion that could not be checked; `at` says where it stands (file and line).
+
+    Raises `UnsupportedError` for a type that we do not have, `InvalidRecordError` for a value or threshold that
+    does not fit.
+    """
+    kind, _ = _NAMES.get(assertion.type) or _unknown(assertion, at)
+    try:
+        kind.vet(assertion)
+    except InvalidRecordError as error:
+        raise InvalidRecordError(error.reason, field=error.field, record=assertion.type, where=at) from None
+
+
+def needs(assertions: Sequence[Assertion], subject: Subject) -> tuple[RegexNeed, ...]:
+    """What must be fetched before these assertions can be checked."""
+    return tuple(need for assertion in assertions for need in _kind(assertion)[0].needs(assertion, subject))
+
+
+def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDENCE) -> Checked | Unchecked:
+    """The verdict of one vetted assertion.
+
+    `not-` turns the verdict round and the score into 1 - score. With weight 0 a check cannot fail; its score is kept.
+    """
+    kind, negated = _kind(assertion)
+    try:
+        found = kind.check(assertion, subject, evidence)
+    except RecursionError:
+        return Unchecked(assertion.type, "the output or the value nests too deeply to be read")
+    if isinstance(found, Unmet):
+        return Unchecked(assertion.type, found.reason)
+    passed, reason, score, negated_score = found
+    if negated:
+        passed = not passed
+        score = negated_score if score is None or negated_score is not None else 1.0 - score
+    if score is None:
+        score = 1.0 if passed else 0.0
+    return Checked(assertion.type, passed or assertion.weight == 0, score, reason, assertion.weight, assertion.metric)
+
+
+def check_all(
+    assertions: Sequence[Assertion],
+    subject: Subject,
+    *,
+    threshold: float | None = None,
+    evidence: Evidence = NO_EVIDENCE,
+) -> Aggregate | Unchecked:
+    """The verdict of all assertions together: the weighted mean of their scores, 0 where all weights are 0.
+
+    Passes where it reaches `threshold`, without one where every assertion passes. No assertions pass with score 1.
+    """
+    if not assertions:
+        return Aggregate(passed=True, score=1.0, results=())
+    results: list[Checked] = []
+    for assertion in assertions:
+        result = check(assertion, subject, evidence)
+        if isinstance(result, Unchecked):
+            return result
+        results.append(result)
+    score = _weighted_mean(results)
+    passed = all(result.passed for result in results) if threshold is None else score >= threshold - SLACK
+    return Aggregate(passed, score, tuple(results))
+
+
+def _weighted_mean(results: Sequence[Checked]) -> float:
+    heaviest = max(result.weight for result in results)
+    if heaviest == 0:
+        return 0.0
+    # Divided by the heaviest first, so that no sum of weights can overflow.
+    shares = [result.weight / heaviest for result in results]
+    return sum(share * result.score for share, result in zip(shares, results, strict=True)) / sum(shares)
+
+
+def _kind(assertion: Assertion) -> tuple[Kind, bool]:
+    return _NAMES.get(assertion.type) or _unknown(assertion, "")
+
+
+def _unknown(assertion: Assertion, at: str) -> tuple[Kind, bool]:
+    near = get_close_matches(assertion.type, _NAMES, n=1)
+    place = f"{at}: " if at else ""
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    raise UnsupportedError(
+        f"{place}the assertion type {assertion.type!r} is not known{hint}",
+        remedy=f"Known are {', '.join(KINDS)}, each also with {NEGATION!r} before it.",
+    )

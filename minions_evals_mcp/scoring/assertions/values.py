@@ -1,0 +1,69 @@
+"""What a type's function gives back, and how a value that was written down is compared."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+Frozen = str | float | tuple[object, ...] | None
+
+_EXACT_INTEGERS = 1e21
+_PLAIN_FRACTIONS = 1e-6
+
+
+class Found(NamedTuple):
+    """What a check found, before `not-` and weight.
+
+    `reason` states a fact that holds whether or not the type is negated. `score` is 0 to 1, None where it is only
+    1 or 0. `negated_score` is the score under `not-` where it is not 1 - score.
+    """
+
+    passed: bool
+    reason: str
+    score: float | None = None
+    negated_score: float | None = None
+
+
+def js_text(value: JsonValue) -> str:
+    """The text of a scalar as JavaScript writes it, so that a number in a config means what it means to promptfoo."""
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case None:
+            return "null"
+        case float():
+            return _float_text(value)
+        case _:
+            return str(value)
+
+
+def _float_text(value: float) -> str:
+    if value.is_integer() and abs(value) < _EXACT_INTEGERS:
+        return str(int(value))
+    if _PLAIN_FRACTIONS <= abs(value) < _EXACT_INTEGERS:
+        return format(Decimal(repr(value)), "f")
+    mantissa, _, exponent = repr(value).partition("e")
+    return f"{mantissa}e{int(exponent):+d}"
+
+
+def shown(value: object, limit: int = 80) -> str:
+    """A quoted excerpt that fits into a reason."""
+    text = value if isinstance(value, str) else str(value)
+    return repr(text if len(text) <= limit else text[: limit - 1] + "…")
+
+
+def frozen(value: JsonValue) -> Frozen:
+    """A hashable form that is equal exactly where two JSON values are: 1 is 1.0, but true is not 1."""
+    match value:
+        case bool():
+            return ("boolean", value)
+        case list():
+            return ("list", *map(frozen, value))
+        case dict():
+            return ("object", frozenset((key, frozen(inner)) for key, inner in value.items()))
+        case _:
+            return value

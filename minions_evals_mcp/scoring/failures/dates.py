@@ -1,0 +1,118 @@
+"""Dates, clock times and weekdays in a text, in one spelling."""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
+
+_MONTH = (
+    r"(?P<month>Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?"
+    r"|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)\b\.?"
+)
+_DAY = r"(?<!\d)(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>[12]\d{3})(?!\d)"
+_SPELLED = (
+    re.compile(rf"{_DAY}(?:\sof)?[ -]{_MONTH}(?:,?[ -]{_YEAR})?"),
+    re.compile(rf"\b{_MONTH}[ -](?P<day>[0-3]?\d)(?!\d)(?:st|nd|rd|th)?(?:,?\s{_YEAR})?"),
+    re.compile(rf"\b{_MONTH},?\s{_YEAR}"),
+)
+_ISO = re.compile(r"(?<!\d)(?P<year>[12]\d{3})[-/.](?P<month>[01]?\d)[-/.](?P<day>[0-3]?\d)(?!\d)(?:T(?=\d\d:))?")
+_SLASHED = re.compile(r"(?<![\d/.])(?P<first>[0-3]?\d)([/.])(?P<second>[0-3]?\d)\2(?P<year>\d{4}|\d{2})(?![\d/])")
+_CLOCK = re.compile(
+    r"(?<![\d:])(?P<hour>[0-2]?\d):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?!\d)(?:\s?(?P<half>[apAP])\.?[mM]\b)?"
+)
+_HOUR = re.compile(r"(?<![\d:.,])(?P<hour>[01]?\d)\s?(?P<half>[apAP])\.?[mM]\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Day:
+    """A day, or a whole month where `day` is None, in an unknown year where `year` is None."""
+
+    year: int | None
+    month: int
+    day: int | None
+
+    def covers(self, other: Day) -> bool:
+        """Whether the other says no more than this one, as far as both speak."""
+        years = self.year is None or other.year is None or self.year == other.year
+        return years and self.month == other.month and other.day in (None, self.day)
+
+    def date(self) -> dt.date | None:
+        """The calendar date, where the day is complete and exists."""
+        if self.year is None or self.day is None:
+            return None
+        try:
+            return dt.date(self.year, self.month, self.day)
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """A date or a time as it is written, and what it can mean: `days`, or `minutes` after midnight."""
+
+    shown: str
+    days: tuple[Day, ...] = ()
+    minutes: tuple[int, ...] = ()
+
+
+def take_dates(text: str) -> tuple[list[Mention], str]:
+    """The dates in the text, and the text with a blank in the place of each."""
+    found: list[Mention] = []
+
+    def keep(days: Iterable[Day], match: re.Match[str]) -> str:
+        real = tuple(day for day in days if 1 <= day.month <= 12 and (day.day is None or 1 <= day.day <= 31))
+        if not real:
+            return match[0]
+        found.append(Mention(match[0], days=real))
+        return " "
+
+    text = _ISO.sub(lambda match: keep([_numbered(match)], match), text)
+    text = _SLASHED.sub(lambda match: keep(_either_order(match), match), text)
+    for pattern in _SPELLED:
+        text = pattern.sub(lambda match: keep([_spelled(match)], match), text)
+    return found, text
+
+
+def take_clocks(text: str) -> tuple[list[Mention], str]:
+    """The times of day in the text, and the text with a blank in the place of each."""
+    found: list[Mention] = []
+
+    def keep(match: re.Match[str]) -> str:
+        found.append(Mention(match[0], minutes=_minutes(match)))
+        return " "
+
+    return found, _HOUR.sub(keep, _CLOCK.sub(keep, text))
+
+
+def _numbered(match: re.Match[str]) -> Day:
+    return Day(int(match["year"]), int(match["month"]), int(match["day"]))
+
+
+def _either_order(match: re.Match[str]) -> tuple[Day, Day]:
+    """Day first and month first: which of the two is meant depends on the country."""
+    written = int(match["year"])
+    year = written if written > 99 else 2000 + written
+    first, second = int(match["first"]), int(match["second"])
+    return Day(year, second, first), Day(year, first, second)
+
+
+def _spelled(match: re.Match[str]) -> Day:
+    parts = match.groupdict()
+    year, day = parts.get("year"), parts.get("day")
+    month = MONTHS.index(match["month"][:3].lower()) + 1
+    return Day(int(year) if year else None, month, int(day) if day else None)
+
+
+def _minutes(match: re.Match[str]) -> tuple[int, ...]:
+    """Minutes after midnight; both halves of the day where the writer left it open."""
+    hour, minute = int(match["hour"]), int(match.groupdict().get("minute") or 0)
+    half = match["half"]
+    if half is None:
+        return (hour * 60 + minute, hour * 60 + minute + 720) if hour <= 12 else (hour * 60 + minute,)
+    return ((hour % 12 + (12 if half in "pP" else 0)) * 60 + minute,)

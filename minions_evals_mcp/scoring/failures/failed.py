@@ -1,0 +1,87 @@
+"""What a failure is told from, and what is told of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.results import FailureType, Severity
+from minions_evals_mcp.scoring.failures.texts import cut
+
+
+@dataclass(frozen=True, slots=True)
+class FailedCriterion:
+    """How one criterion judged the output: `fraction` is its score mapped to 0 to 1."""
+
+    criterion_id: str
+    name: str
+    fraction: float
+    weight: float
+    rationale: str
+
+    @property
+    def loss(self) -> float:
+        """What the criterion cost the total, 0 to its weight."""
+        return self.weight * (1 - self.fraction)
+
+
+@dataclass(frozen=True, slots=True)
+class FailedOutput:
+    """An output that did not pass, with all that is known of how it came about.
+
+    `text` is the output's text (contracts 3). `has_log` is False where nothing recorded the tool calls: an empty
+    `tool_calls` then says nothing. `wants_json`: a check for JSON failed, or the expected output is JSON.
+    `score_fraction` is the normalised total, 0 to 1.
+    """
+
+    output: Json
+    text: str
+    inputs: Json
+    expected: Json | None
+    tool_calls: tuple[ToolCall, ...]
+    has_log: bool
+    timed_out: bool
+    stop_reason: str | None
+    wants_json: bool
+    agent_error: str | None
+    score_fraction: float
+    criteria: tuple[FailedCriterion, ...]
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing came at all."""
+        return not self.output or not self.text.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """One piece of evidence. `confidence` (0 to 1) is how often it alone is right; under a half it decides nothing."""
+
+    kind: str
+    detail: str
+    confidence: float
+
+    @property
+    def decides(self) -> bool:
+        """Whether the signal is enough to name the class."""
+        return self.confidence >= 0.5
+
+    @property
+    def shown(self) -> str:
+        """The signal as it is kept: its kind and a quotation of at most 120 characters."""
+        return f"{self.kind}: {cut(self.detail)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """The failure's class, and what it rests on. `sure` is False where a reader might see it otherwise."""
+
+    failure_type: FailureType
+    severity: Severity
+    description: str
+    affected_criterion_ids: tuple[str, ...]
+    root_cause: str
+    signals: tuple[str, ...]
+    confidence: float
+    sure: bool

@@ -1,0 +1,140 @@
+"""Whether an output has the form that was asked for: JSON that parses, the expected value's shape, a whole text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.outputs import TEXT_KEYS
+from minions_evals_mcp.scoring.failures.failed import FailedCriterion, FailedOutput, Signal
+from minions_evals_mcp.scoring.failures.texts import parsed, unfenced
+
+TRUNCATED = frozenset(("max_tokens", "length", "model_context_window_exceeded", "max_output_tokens"))
+"""Stop reasons, lower case, of a reply that was cut off."""
+_FORMAT_NAME = re.compile(
+    r"\b(?:format|formatting|schema|json|xml|yaml|csv|markdown|structure|well-?formed)\b", re.IGNORECASE
+)
+_CHECK_SAYS = re.compile(
+    r"is a required property|is not of type|is not valid under|does not match the schema|no (?:valid )?json"
+    r"|(?:not valid|invalid) (?:json|xml|html|sql|yaml)|(?:could not|cannot|does not|failed to) parse|not parseable",
+    re.IGNORECASE,
+)
+_PARSER_FAILED = re.compile(
+    r"JSONDecodeError|OutputParser|(?:could not|cannot|failed to|unable to) parse|invalid (?:json|schema|format)"
+    r"|validation error",
+    re.IGNORECASE,
+)
+_KINDS: dict[type, str] = {
+    dict: "object", list: "array", str: "string", bool: "boolean", int: "number", float: "number", type(None): "null",
+}  # fmt: skip
+
+
+def format_signals(failed: FailedOutput) -> tuple[Signal, ...]:
+    """All that is wrong with the output's form."""
+    return (*_truncation(failed), *_agent_parser(failed), *_json(failed), *_criteria(failed))
+
+
+def is_truncated(failed: FailedOutput) -> bool:
+    """Whether the model stopped at its token limit."""
+    return (failed.stop_reason or "").casefold() in TRUNCATED
+
+
+def _truncation(failed: FailedOutput) -> Iterator[Signal]:
+    if is_truncated(failed):
+        yield Signal("truncated", f"stop reason {failed.stop_reason} after …{failed.text[-80:]}", 0.95)
+
+
+def _agent_parser(failed: FailedOutput) -> Iterator[Signal]:
+    if failed.agent_error and _PARSER_FAILED.search(failed.agent_error):
+        yield Signal("parser", failed.agent_error, 0.8)
+
+
+def _json(failed: FailedOutput) -> Iterator[Signal]:
+    if not failed.wants_json:
+        return
+    if failed.is_empty:
+        if not failed.agent_error:
+            yield Signal("json", "JSON was wanted and nothing came", 0.8)
+        return
+    try:
+        found = _value(failed)
+    except ValueError as error:
+        yield _unparsed(failed.text, error)
+        return
+    if failed.expected:
+        yield from _shape(_expected_value(failed.expected), found, "")
+
+
+def _unparsed(text: str, error: ValueError) -> Signal:
+    """Why the text is no JSON: talk around it, cut off, or a fault at a place."""
+    bare = unfenced(text)
+    start = min((place for place in (bare.find("{"), bare.find("[")) if place >= 0), default=-1)
+    if start > 0 and _starts_json(bare, start):
+        return Signal("json", f"words around the JSON: {bare[:100]}", 0.85)
+    if start < 0:
+        return Signal("json", f"words instead of JSON: {bare[:100]}", 0.9)
+    if isinstance(error, json.JSONDecodeError):
+        near = error.doc[max(0, error.pos - 20) : error.pos + 20]
+        return Signal("json", f"{error.msg.removesuffix(' at')} at character {error.pos}, near {near!r}", 0.95)
+    return Signal("json", str(error), 0.95)
+
+
+def _starts_json(text: str, start: int) -> bool:
+    try:
+        json.JSONDecoder().raw_decode(text, start)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _value(failed: FailedOutput) -> JsonValue:
+    """The JSON value that came: the record itself where it has several keys and none of them is its text."""
+    if len(failed.output) > 1 and not any(key in failed.output for key in TEXT_KEYS):
+        return failed.output
+    return parsed(failed.text)
+
+
+def _expected_value(expected: dict[str, JsonValue]) -> JsonValue:
+    """The value that was wanted, out of its record and out of its text."""
+    wanted = next(iter(expected.values())) if len(expected) == 1 else expected
+    if isinstance(wanted, str):
+        try:
+            return parsed(wanted)
+        except ValueError:
+            return None
+    return wanted
+
+
+def _shape(wanted: JsonValue, found: JsonValue, path: str) -> Iterator[Signal]:
+    """Missing keys and values of another type, breadth of the wanted value only; null on either side fits anything."""
+    pending = [(wanted, found, path)]
+    while pending:
+        wanted, found, path = pending.pop()
+        if wanted is None or found is None:
+            continue
+        if _KINDS[type(wanted)] != _KINDS[type(found)]:
+            yield Signal("schema", f"{path or 'the value'} is {_KINDS[type(found)]}, not {_KINDS[type(wanted)]}", 0.85)
+        elif isinstance(wanted, dict) and isinstance(found, dict):
+            for key, value in wanted.items():
+                if key in found:
+                    pending.append((value, found[key], f"{path}.{key}".lstrip(".")))
+                else:
+                    yield Signal("schema", f"key {key!r} is missing", 0.85)
+
+
+def _criteria(failed: FailedOutput) -> Iterator[Signal]:
+    """Checks that name a broken form, and a form criterion that cost more than any other."""
+    lost = [criterion for criterion in failed.criteria if criterion.fraction < 1]
+    for criterion in lost:
+        if _CHECK_SAYS.search(criterion.rationale):
+            yield Signal("check", f"{criterion.name}: {criterion.rationale}", 0.8 if failed.wants_json else 0.6)
+    worst = max(lost, key=lambda criterion: criterion.loss, default=None)
+    if worst and _FORMAT_NAME.search(worst.name) and not _tied(worst, lost):
+        yield Signal("criterion", f"{worst.name}: {worst.rationale}", 0.65)
+
+
+def _tied(worst: FailedCriterion, lost: list[FailedCriterion]) -> bool:
+    return any(one is not worst and one.loss >= worst.loss and not _FORMAT_NAME.search(one.name) for one in lost)

@@ -1,0 +1,164 @@
+"""What an output says that its material does not: numbers, dates, names, links, quotations, claims of work done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.scoring.failures.claims import unfounded_claims
+from minions_evals_mcp.scoring.failures.dates import WEEKDAYS
+from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
+from minions_evals_mcp.scoring.failures.material import Material, Reading, material, read
+from minions_evals_mcp.scoring.failures.mentions import ORDINARY, QUOTE, WORD, names, squeezed
+from minions_evals_mcp.scoring.failures.quantities import Quantity
+from minions_evals_mcp.scoring.failures.texts import flat, leaves, prose, straight
+
+CONTEXT_KEYS = frozenset(("context", "documents", "passages", "retrieved", "sources", "knowledge", "article"))
+LOOKED_AT = 100_000
+"""So many characters of an output are checked against its material."""
+MOST_PER_KIND = 100
+MOST_NUMBERS = 1_000
+INVENTED, WORKED_OUT, OWN_COUNT = 0.8, 0.3, 0.65
+"""Confidence in a number that stands nowhere: plainly, where the right one is worked out, of a bare small count."""
+_COMPUTED = re.compile(
+    r"\b(?:total|sum|altogether|calculate|compute|average|mean|difference|remaining|left over|per cent|percentage"
+    r"|how (?:many|much) (?:more|less|fewer|in total|are left)|convert|estimate)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"[^.!?\n]+")
+
+Grounds = tuple[Material, ...]
+"""What the output had before it, and, where one is known, the expected output: neither is an invention."""
+
+
+def has_context(inputs: Json) -> bool:
+    """Whether the inputs carry a context: a key of `CONTEXT_KEYS` at any depth, with something under it."""
+    pending: list[JsonValue] = [inputs]
+    while pending:
+        found = pending.pop()
+        if isinstance(found, dict):
+            if any(key.casefold() in CONTEXT_KEYS and _says_something(value) for key, value in found.items()):
+                return True
+            pending.extend(found.values())
+        elif isinstance(found, list):
+            pending.extend(found)
+    return False
+
+
+def hallucination_signals(failed: FailedOutput) -> tuple[Signal, ...]:
+    """What the output says that neither its context nor its tool results bear out; nothing where there are neither."""
+    if failed.is_empty:
+        return ()
+    said = straight(prose(failed.text)[:LOOKED_AT])
+    given = has_context(failed.inputs)
+    signals: list[Signal] = []
+    if failed.has_log:
+        heard = " ".join(flat(value) for value in _given(failed)).casefold()
+        claims = unfounded_claims(said, failed.tool_calls, heard, has_context=given)
+        signals += [Signal("claim", claim.quoted, 0.85) for claim in claims[:MOST_PER_KIND]]
+    if given or failed.tool_calls:
+        signals += _unsupported(failed, said)
+    return tuple(signals)
+
+
+def _says_something(value: JsonValue) -> bool:
+    return any(leaf not in (None, "") for _, leaf in leaves(value))
+
+
+def _given(failed: FailedOutput) -> tuple[JsonValue, ...]:
+    """Inputs, tool results, and what successful calls were asked for."""
+    heard: list[JsonValue] = [failed.inputs]
+    for call in failed.tool_calls:
+        heard.append(call.result)
+        if call.error is None:
+            heard.append(call.arguments)
+    return tuple(heard)
+
+
+def _unsupported(failed: FailedOutput, said: str) -> Iterator[Signal]:
+    reading, stated = read(said), material(_given(failed))
+    grounds = (stated, material([failed.expected])) if failed.expected else (stated,)
+    yield from _unknown_numbers(reading, grounds, WORKED_OUT if _must_compute(failed, stated) else INVENTED)
+    yield from _unknown_times(reading, grounds)
+    yield from _unknown_weekdays(said, grounds)
+    yield from _unknown_codes(reading, grounds)
+    yield from _unknown_quotes(said, grounds)
+    for name in dict.fromkeys(islice(names(reading.bare), 10 * MOST_PER_KIND)):
+        if any(not _has_word(word, grounds) for word in name):
+            yield Signal("name", " ".join(name), 0.75 if len(name) > 1 else 0.6)
+    yield from _unknown_sentences(said, grounds)
+
+
+def _must_compute(failed: FailedOutput, stated: Material) -> bool:
+    """Whether the right answer has a number that is worked out: a wrong one is then an error, not an invention."""
+    wanted = [one for one in read(flat(failed.expected)).quantities if not stated.numbers.states(one)]
+    if not wanted:
+        return False
+    asked = any(_COMPUTED.search(leaf) for _, leaf in leaves(failed.inputs) if isinstance(leaf, str))
+    return asked or any(stated.numbers.derives(one) for one in wanted)
+
+
+def _unknown_numbers(reading: Reading, grounds: Grounds, confidence: float) -> Iterator[Signal]:
+    for one in islice(reading.quantities, MOST_NUMBERS):
+        if one.is_small_count:
+            if _counted_otherwise(one, grounds):
+                yield Signal("number", f"{one.shown} {one.counted}…", min(confidence, OWN_COUNT))
+        elif not any(ground.numbers.gives(one) for ground in grounds):
+            yield Signal("number", one.shown, confidence)
+
+
+def _counted_otherwise(one: Quantity, grounds: Grounds) -> bool:
+    """Whether what was given counts the same thing differently, and the expected output does not say so too."""
+    given, *expected = grounds
+    return given.numbers.counts_otherwise(one) and not any(ground.numbers.states(one) for ground in expected)
+
+
+def _unknown_times(reading: Reading, grounds: Grounds) -> Iterator[Signal]:
+    for mention in islice(reading.days, MOST_PER_KIND):
+        if not any(ground.has_day(mention) for ground in grounds):
+            yield Signal("date", mention.shown, 0.85)
+    for mention in islice(reading.clocks, MOST_PER_KIND):
+        if not any(ground.has_time(mention) for ground in grounds):
+            yield Signal("time", mention.shown, 0.75)
+
+
+def _unknown_weekdays(said: str, grounds: Grounds) -> Iterator[Signal]:
+    """Weekdays that the material does not name, where it names others."""
+    folded = said.casefold()
+    known = {weekday for weekday in WEEKDAYS if any(weekday in ground.text for ground in grounds)}
+    for weekday in WEEKDAYS:
+        if known and weekday in folded and weekday not in known:
+            yield Signal("weekday", weekday, 0.75)
+
+
+def _unknown_codes(reading: Reading, grounds: Grounds) -> Iterator[Signal]:
+    for link in dict.fromkeys(islice(reading.links, MOST_PER_KIND)):
+        if not any(ground.has_link(link) for ground in grounds):
+            yield Signal("link", link, 0.9)
+    for token in dict.fromkeys(islice(reading.identifiers, MOST_PER_KIND)):
+        if not any(ground.has_identifier(token) for ground in grounds):
+            yield Signal("identifier", token, 0.8)
+
+
+def _unknown_quotes(said: str, grounds: Grounds) -> Iterator[Signal]:
+    """Quotations of at least three words that stand nowhere."""
+    for match in islice(QUOTE.finditer(said), MOST_PER_KIND):
+        if squeezed(match[1]).count(" ") >= 2 and not any(ground.has_quote(match[1]) for ground in grounds):
+            yield Signal("quote", match[1], 0.8)
+
+
+def _unknown_sentences(said: str, grounds: Grounds) -> Iterator[Signal]:
+    """Sentences that share few words with the material: weak, for a writer may put things in words of his own."""
+    for match in islice(_SENTENCE.finditer(said), MOST_PER_KIND):
+        telling = [word for word in WORD.findall(match[0]) if len(word) > 3 and word.casefold() not in ORDINARY]
+        unknown = sum(not _has_word(word, grounds) for word in telling)
+        if unknown >= 3 and 2 * unknown >= len(telling):
+            yield Signal("sentence", match[0], 0.3)
+
+
+def _has_word(word: str, grounds: Grounds) -> bool:
+    return any(ground.has_word(word) for ground in grounds)

@@ -1,0 +1,113 @@
+"""What an output may rest on, prepared for looking things up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice, product
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.scoring.failures.dates import Day, Mention, take_clocks, take_dates
+from minions_evals_mcp.scoring.failures.ledger import Ledger, ledger
+from minions_evals_mcp.scoring.failures.mentions import IDENTIFIER, LINK, WORD, bare_link, is_identifier, squeezed, stem
+from minions_evals_mcp.scoring.failures.quantities import Quantity, quantities
+from minions_evals_mcp.scoring.failures.texts import flat, straight
+
+MOST_DAYS = 200
+"""So many distinct days of a material are counted from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text taken apart into what can be looked up; `bare` is the rest, without links, dates, times and codes."""
+
+    bare: str
+    links: tuple[str, ...]
+    days: tuple[Mention, ...]
+    clocks: tuple[Mention, ...]
+    identifiers: tuple[str, ...]
+    quantities: Iterable[Quantity]
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Everything that some values say; `text` is case-folded, `words` squeezed."""
+
+    text: str
+    words: str
+    stems: frozenset[str]
+    links: frozenset[str]
+    days: frozenset[Day]
+    clocks: frozenset[int]
+    identifiers: frozenset[str]
+    numbers: Ledger
+
+    def has_link(self, link: str) -> bool:
+        """Whether the address stands there, with or without its scheme."""
+        return bare_link(link) in self.links or bare_link(link) in self.text
+
+    def has_identifier(self, token: str) -> bool:
+        """Whether the code stands there, in any case."""
+        return token.casefold() in self.identifiers or token.casefold() in self.text
+
+    def has_quote(self, quote: str) -> bool:
+        """Whether those words stand there in that order."""
+        return f" {squeezed(quote)} " in self.words
+
+    def has_word(self, word: str) -> bool:
+        """Whether some form of the word stands there."""
+        return stem(word) in self.stems
+
+    def has_day(self, mention: Mention) -> bool:
+        """Whether the day is known, or follows from a known one by a known number of days."""
+        if any(known.covers(day) for day, known in product(mention.days, self.days)):
+            return True
+        return any(self._counts_to(day) for day in mention.days)
+
+    def has_time(self, mention: Mention) -> bool:
+        """Whether that time of day stands there."""
+        return not self.clocks.isdisjoint(mention.minutes)
+
+    def _counts_to(self, day: Day) -> bool:
+        date = day.date()
+        if date is None:
+            return False
+        known = [found for found in map(Day.date, islice(self.days, MOST_DAYS)) if found]
+        spans = self.numbers.scaled.get("time", frozenset())
+        return any(float(abs(date - other) // timedelta(minutes=1)) in spans for other in known)
+
+
+def read(text: str) -> Reading:
+    """The text taken apart; its numbers are found as they are asked for."""
+    links = tuple(LINK.findall(text))
+    days, rest = take_dates(LINK.sub(" ", text))
+    clocks, rest = take_clocks(rest)
+    identifiers: list[str] = []
+
+    def keep(found: str) -> str:
+        if not is_identifier(found):
+            return found
+        identifiers.append(found)
+        return " "
+
+    bare = IDENTIFIER.sub(lambda match: keep(match[0]), rest)
+    return Reading(bare, links, tuple(days), tuple(clocks), tuple(identifiers), quantities(bare))
+
+
+def material(values: Iterable[JsonValue]) -> Material:
+    """What these values say together."""
+    text = straight("\n".join(flat(value) for value in values))
+    reading = read(text)
+    minutes = frozenset(minute for mention in reading.clocks for minute in mention.minutes)
+    return Material(
+        text=text.casefold(),
+        words=f" {squeezed(text)} ",
+        stems=frozenset(stem(word) for word in WORD.findall(text.replace("-", " ").replace("_", " "))),
+        links=frozenset(map(bare_link, reading.links)),
+        days=frozenset(day for mention in reading.days for day in mention.days),
+        clocks=minutes,
+        identifiers=frozenset(token.casefold() for token in reading.identifiers),
+        numbers=ledger(reading.quantities, minutes),
+    )

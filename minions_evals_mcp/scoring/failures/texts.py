@@ -1,0 +1,70 @@
+"""Getting at the text of JSON values, and quoting it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+FENCE = "```"
+_STRAIGHT = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
+
+
+def cut(text: str, limit: int = 120) -> str:
+    """The text on one line, at most `limit` characters."""
+    line = " ".join(text[: 8 * limit].split())
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def straight(text: str) -> str:
+    """The text with typewriter apostrophes."""
+    return text.translate(_STRAIGHT)
+
+
+def leaves(value: JsonValue, name: str = "") -> Iterator[tuple[str, str | int | float | bool | None]]:
+    """Every scalar in the value, in order, under the nearest key above it; as deep as the value goes."""
+    pending: list[tuple[str, JsonValue]] = [(name, value)]
+    while pending:
+        key, found = pending.pop()
+        if isinstance(found, dict):
+            pending.extend(reversed(found.items()))
+        elif isinstance(found, list):
+            pending.extend((key, one) for one in reversed(found))
+        else:
+            yield key, found
+
+
+def flat(value: JsonValue) -> str:
+    """The value as lines of `key: scalar`: text in which numbers, dates and words can be looked for."""
+    return "\n".join(f"{key}: {leaf}" for key, leaf in leaves(value) if leaf is not None)
+
+
+def unfenced(text: str) -> str:
+    """The text without the one code fence around it, if there is one."""
+    bare = text.strip()
+    if len(bare) < 2 * len(FENCE) or not (bare.startswith(FENCE) and bare.endswith(FENCE)):
+        return bare
+    first, newline, rest = bare[len(FENCE) : -len(FENCE)].partition("\n")
+    return rest.strip() if newline else first.strip()
+
+
+def parsed(text: str) -> JsonValue:
+    """The JSON value that the text is, one code fence stripped; raises `ValueError`, for too deep a nesting too."""
+    try:
+        return json.loads(unfenced(text), parse_constant=_refused)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def prose(text: str) -> str:
+    """What the text says to a reader: the scalars of JSON, else everything outside code fences."""
+    try:
+        found = parsed(text)
+    except ValueError:
+        return "\n".join(text.split(FENCE)[::2])
+    return "\n".join(str(leaf) for _, leaf in leaves(found) if leaf is not None)
+
+
+def _refused(name: str) -> JsonValue:
+    raise ValueError(f"{name} is not JSON")

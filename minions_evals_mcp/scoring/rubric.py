@@ -1,0 +1,99 @@
+"""Rubric arithmetic (contracts 4): weighted totals, thresholds that can be reached, and the judge type of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import JudgeType, Rubric, RubricCriterion
+from minions_evals_mcp.domain.digests import canonical, digest
+from minions_evals_mcp.domain.outcomes import Verdict
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.errors import InvalidRecordError
+
+TOLERANCE = 1e-9
+"""Sums of weights such as 0.1 + 0.2 may not miss their threshold by a rounding error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """A run's weighted sum and the most that it could have been."""
+
+    score: float
+    possible: float
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RubricInUse:
+    """A rubric with its criteria in order, and the digest of all that decides a score."""
+
+    id: str
+    rubric: Rubric
+    criteria: tuple[tuple[str, RubricCriterion], ...]
+    digest: str
+
+    def weight(self, criterion_id: str) -> float:
+        """The weight of a criterion of this rubric."""
+        return next(criterion.weight for ident, criterion in self.criteria if ident == criterion_id)
+
+
+def criterion_digest(criterion: RubricCriterion) -> str:
+    """The digest of all that a judge is told of a criterion; its weight is no matter of the judge's."""
+    said = criterion.model_dump(mode="json", exclude={"weight", "judge_type", "rubric_id"})
+    return digest(said)
+
+
+def in_use(rubric: Record[Rubric], criteria: Sequence[Record[RubricCriterion]]) -> RubricInUse:
+    """The rubric as a yardstick."""
+    parts = tuple((criterion.id, criterion.fields) for criterion in criteria)
+    content: list[JsonValue] = [[ident, canonical(criterion.model_dump(mode="json"))] for ident, criterion in parts]
+    whole = digest([rubric.id, rubric.fields.passing_threshold, *content])
+    return RubricInUse(rubric.id, rubric.fields, parts, whole)
+
+
+def totals(rubric: RubricInUse, verdicts: Sequence[Verdict]) -> Totals:
+    """`Σ weight·score`, `Σ weight·maxScore`, and whether the threshold is reached (inclusive)."""
+    by_id = {verdict.criterion_id: verdict for verdict in verdicts}
+    score = sum(criterion.weight * by_id[ident].score for ident, criterion in rubric.criteria)
+    possible = sum(criterion.weight * criterion.max_score for _, criterion in rubric.criteria)
+    return Totals(score, possible, score >= rubric.rubric.passing_threshold - TOLERANCE)
+
+
+def run_judge_type(rubric: RubricInUse, verdicts: Sequence[Verdict]) -> JudgeType:
+    """The judge type of the criterion with the most weight, the first among equals."""
+    by_id: dict[str, JudgeType] = {verdict.criterion_id: verdict.judged_by_type for verdict in verdicts}
+    heaviest = max(rubric.criteria, key=lambda part: part[1].weight)
+    return by_id[heaviest[0]]
+
+
+def fraction(verdict: Verdict) -> float:
+    """The verdict's score on a scale from 0 (`minScore`) to 1 (`maxScore`)."""
+    return (verdict.score - verdict.min_score) / (verdict.max_score - verdict.min_score)
+
+
+def vet_rubric(rubric: Record[Rubric], criteria: Sequence[Record[RubricCriterion]]) -> None:
+    """Raises `InvalidRecordError` for a rubric that no output could pass, or that weighs nothing."""
+    name = f"rubric {rubric.id}"
+    if not criteria:
+        raise InvalidRecordError("a rubric needs at least one criterion", field="fields.criteriaIds", record=name)
+    if all(criterion.fields.weight == 0 for criterion in criteria):
+        raise InvalidRecordError(
+            "all its criteria have weight 0",
+            field="fields.criteriaIds",
+            record=name,
+            remedy="Give one a weight above 0.",
+        )
+    possible = sum(criterion.fields.weight * criterion.fields.max_score for criterion in criteria)
+    if possible <= 0:
+        raise InvalidRecordError(
+            f"the highest total is {possible:g}; it must be above 0", field="fields.criteriaIds", record=name
+        )
+    if rubric.fields.passing_threshold > possible + TOLERANCE:
+        raise InvalidRecordError(
+            f"no output can reach {rubric.fields.passing_threshold:g}; the highest total is {possible:g}",
+            field="fields.passingThreshold",
+            record=name,
+        )

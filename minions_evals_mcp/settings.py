@@ -1,0 +1,92 @@
+"""The only reader of the environment. Composition roots read it once; a name that is not known is refused."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from minions_evals_mcp.errors import BadInputError
+
+PREFIX = "MINIONS_EVALS_"
+KNOWN = ("DB", "JUDGE_MODEL", "JUDGE_CALLS", "SKILLS", "CONCURRENCY", "CALL_TIMEOUT")
+JUDGE_CALLS = ("per-criterion", "per-run")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the environment says; keys never show in a repr."""
+
+    db: Path | None = None
+    judge_model: str | None = None
+    judge_calls: str = "per-criterion"
+    skills: Path | None = None
+    concurrency: int = 16
+    call_timeout_s: float = 120.0
+    anthropic_api_key: str | None = field(default=None, repr=False)
+    anthropic_base_url: str | None = None
+    openai_api_key: str | None = field(default=None, repr=False)
+    openai_base_url: str | None = None
+    gemini_api_key: str | None = field(default=None, repr=False)
+    gemini_base_url: str | None = None
+
+
+def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
+    """The settings of this process; raises `BadInputError` naming an unknown or malformed variable."""
+    for name in environment:
+        if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in KNOWN:
+            near = difflib.get_close_matches(name.removeprefix(PREFIX), KNOWN, 1)
+            hint = (
+                f"Did you mean {PREFIX}{near[0]}?"
+                if near
+                else f"Known are {', '.join(PREFIX + known for known in KNOWN)}."
+            )
+            raise BadInputError(f"the environment variable {name} is unknown.", remedy=hint)
+
+    def own(name: str) -> str | None:
+        return environment.get(PREFIX + name) or None
+
+    return Settings(
+        db=_path(own("DB")),
+        judge_model=own("JUDGE_MODEL"),
+        judge_calls=_judge_calls(own("JUDGE_CALLS")),
+        skills=_path(own("SKILLS")),
+        concurrency=_whole("CONCURRENCY", own("CONCURRENCY"), 16),
+        call_timeout_s=_seconds("CALL_TIMEOUT", own("CALL_TIMEOUT"), 120.0),
+        anthropic_api_key=environment.get("ANTHROPIC_API_KEY") or None,
+        anthropic_base_url=environment.get("ANTHROPIC_BASE_URL") or None,
+        openai_api_key=environment.get("OPENAI_API_KEY") or None,
+        openai_base_url=environment.get("OPENAI_BASE_URL") or None,
+        gemini_api_key=environment.get("GEMINI_API_KEY") or None,
+        gemini_base_url=environment.get("GEMINI_BASE_URL") or None,
+    )
+
+
+def _path(text: str | None) -> Path | None:
+    return None if text is None else Path(text).expanduser()
+
+
+def _judge_calls(text: str | None) -> str:
+    if text is not None and text not in JUDGE_CALLS:
+        raise BadInputError(f"{PREFIX}JUDGE_CALLS is {text!r}.", remedy=f"Use {' or '.join(JUDGE_CALLS)}.")
+    return text or JUDGE_CALLS[0]
+
+
+def _whole(name: str, text: str | None, default: int) -> int:
+    if text is None:
+        return default
+    if not text.isdigit() or not 1 <= int(text) <= 1000:
+        raise BadInputError(f"{PREFIX}{name} is {text!r}.", remedy="Use a whole number from 1 to 1000.")
+    return int(text)
+
+
+def _seconds(name: str, text: str | None, default: float) -> float:
+    try:
+        found = default if text is None else float(text)
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= 3600:
+        raise BadInputError(f"{PREFIX}{name} is {text!r}.", remedy="Use a number of seconds above 0, at most 3600.")
+    return found

@@ -1,0 +1,200 @@
+"""Loads the skills: Markdown with triggers, parameters and numbered steps. A file that does not parse stops the start."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Generic, Literal, TypeVar
+
+import yaml
+from pydantic import Field, ValidationError
+from pydantic_core import to_json
+
+from minions_evals_mcp.domain.values import Text, Unit, Value
+from minions_evals_mcp.errors import BadInputError
+
+NAMES = ("run-test-case", "run-benchmark", "detect-trend", "compare-prompt-versions", "classify-failure")
+HARD_RULES = "hard-rules.md"
+STEP = re.compile(r"^\d+\. (?:`([a-z][a-z0-9-]*)` )?(.*)$")
+RULE = re.compile(r"^- `(HR\d)` (.*)$")
+
+
+class RunTestCaseParameters(Value):
+    """The skill has none: the rubric says what passes."""
+
+
+class RunBenchmarkParameters(Value):
+    """What counts as a regression (percentage points, or percent of the earlier rate), and what it sets off."""
+
+    drop_points: Annotated[float, Field(gt=0, le=100)]
+    relative: bool
+    severity: Literal["critical", "major", "minor"]
+    task_title: Text
+
+
+class DetectTrendParameters(Value):
+    """How many points a trend looks at, within what share they count as stable, and how many in a row escalate."""
+
+    window: Annotated[int, Field(ge=3, le=12)]
+    variance: Annotated[float, Field(gt=0, lt=1)]
+    consecutive: Annotated[int, Field(ge=1)]
+
+
+class ComparePromptVersionsParameters(Value):
+    """Below what difference two scores are a tie."""
+
+    tie_threshold: Annotated[float, Field(ge=0, le=1)]
+
+
+class ClassifyFailureParameters(Value):
+    """Below what share of the score a failure is critical, or major."""
+
+    critical_below: Unit
+    major_below: Unit
+
+
+class _FrontMatter(Value):
+    name: Text
+    description: Text
+    triggers: Annotated[tuple[Text, ...], Field(strict=False, min_length=1)]
+
+
+P = TypeVar("P", bound=Value)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One numbered step: its id, what it says, and the line of the file at which it stands."""
+
+    id: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Skill(Generic[P]):
+    """One skill as its file says it."""
+
+    name: str
+    description: str
+    triggers: tuple[str, ...]
+    parameters: P
+    steps: tuple[Step, ...]
+    body: str
+
+
+@dataclass(frozen=True, slots=True)
+class HardRule:
+    """A rule that nothing gets round, and where it is enforced."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skills:
+    """All five skills and the hard rules."""
+
+    run_test_case: Skill[RunTestCaseParameters]
+    run_benchmark: Skill[RunBenchmarkParameters]
+    detect_trend: Skill[DetectTrendParameters]
+    compare_prompt_versions: Skill[ComparePromptVersionsParameters]
+    classify_failure: Skill[ClassifyFailureParameters]
+    hard_rules: tuple[HardRule, ...]
+
+
+def load_skills(folder: Path) -> Skills:
+    """The skills in that folder; raises `BadInputError` naming file and line of what does not parse."""
+    return Skills(
+        run_test_case=_skill(folder, "run-test-case", RunTestCaseParameters),
+        run_benchmark=_skill(folder, "run-benchmark", RunBenchmarkParameters),
+        detect_trend=_skill(folder, "detect-trend", DetectTrendParameters),
+        compare_prompt_versions=_skill(folder, "compare-prompt-versions", ComparePromptVersionsParameters),
+        classify_failure=_skill(folder, "classify-failure", ClassifyFailureParameters),
+        hard_rules=_hard_rules(folder / HARD_RULES),
+    )
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(
+            f"{path}: cannot be read: {error}.", remedy="Name the skills' folder with MINIONS_EVALS_SKILLS."
+        ) from None
+
+
+def _skill(folder: Path, name: str, kind: type[P]) -> Skill[P]:
+    path = folder / name / "SKILL.md"
+    lines = _read(path).splitlines()
+    closed = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
+    if not lines or lines[0].strip() != "---" or closed is None:
+        raise BadInputError(f"{path}:1: the file must begin with front matter between two lines of ---.")
+    front, parameters = _front_matter(path, lines[1:closed], kind)
+    if front.name != name:
+        raise BadInputError(f"{path}:{_line_of(lines, 'name')}: the name is {front.name!r}, the folder's is {name!r}.")
+    body = lines[closed + 1 :]
+    return Skill(
+        name, front.description, front.triggers, parameters, _steps(path, body, closed + 2), "\n".join(body).strip()
+    )
+
+
+def _front_matter(path: Path, lines: list[str], kind: type[P]) -> tuple[_FrontMatter, P]:
+    try:
+        found: object = yaml.load("\n".join(lines), Loader=yaml.CSafeLoader)
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 2 if error.problem_mark else 2
+        raise BadInputError(f"{path}:{line}: no YAML: {error.problem}.") from None
+    if not isinstance(found, dict):
+        raise BadInputError(f"{path}:2: the front matter must be a mapping.")
+    head: dict[str, object] = dict(found)  # pyright: ignore[reportUnknownArgumentType]  checked by the models below
+    parameters = head.pop("parameters", {})
+    return _typed(path, lines, _FrontMatter, head), _typed(path, lines, kind, parameters)
+
+
+def _typed(path: Path, lines: list[str], kind: type[P], found: object) -> P:
+    try:
+        return kind.model_validate_json(to_json(found, fallback=str))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0]) if first["loc"] else "parameters"
+        said = "unknown parameter" if first["type"] == "extra_forbidden" else first["msg"]
+        raise BadInputError(f"{path}:{_line_of(['---', *lines], name)}: {name}: {said}.") from None
+
+
+def _line_of(lines: list[str], key: str) -> int:
+    """The line (from 1) of the first key of that name, else the first line."""
+    return next((number for number, line in enumerate(lines, 1) if line.strip().startswith(f"{key}:")), 1)
+
+
+def _steps(path: Path, body: list[str], first_line: int) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    for line, text in enumerate(body, first_line):
+        found = STEP.match(text)
+        if found is None:
+            continue
+        ident, said = found.groups()
+        if ident is None:
+            raise BadInputError(
+                f"{path}:{line}: the step begins with no id.", remedy="Write it as: 1. `load-case` Load …"
+            )
+        if any(step.id == ident for step in steps):
+            raise BadInputError(f"{path}:{line}: the step {ident!r} comes twice.")
+        steps.append(Step(ident, said, line))
+    if not steps:
+        raise BadInputError(f"{path}:{first_line}: the skill has no numbered steps.")
+    return tuple(steps)
+
+
+def _hard_rules(path: Path) -> tuple[HardRule, ...]:
+    rules: list[HardRule] = []
+    for text in _read(path).splitlines():
+        found = RULE.match(text)
+        if found is not None:
+            rules.append(HardRule(*found.groups()))
+        elif rules and text.startswith("  "):
+            rules[-1] = HardRule(rules[-1].id, f"{rules[-1].text} {text.strip()}")
+    if [rule.id for rule in rules] != ["HR1", "HR2", "HR3", "HR4", "HR5"]:
+        raise BadInputError(f"{path}:1: the five rules HR1 to HR5 must stand there in order.")
+    return tuple(rules)

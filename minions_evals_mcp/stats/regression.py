@@ -1,0 +1,20 @@
+"""The seed's rule for a benchmark that got worse, in whole numbers."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+def pass_rate_dropped(
+    prev_passed: int, prev_total: int, passed: int, total: int, *, points: float = 10, relative: bool = False
+) -> bool:
+    """Whether the pass rate fell by more than `points` percentage points; exactly that many is no drop.
+
+    `relative`: by more than `points` percent of the previous rate. Two runs of which one is empty cannot be compared:
+    no drop. `points` counts as the decimal number that it is written as, so that 3.3 is 33/10.
+    """
+    if not (0 <= prev_passed <= prev_total and 0 <= passed <= total):
+        raise ValueError(f"{prev_passed} of {prev_total}, then {passed} of {total}: not two pass rates")
+    fall = (prev_passed * total - passed * prev_total) * 100
+    base = prev_passed if relative else prev_total
+    return fall > Fraction(str(points)) * total * base

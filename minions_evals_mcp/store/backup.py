@@ -1,0 +1,49 @@
+"""A copy of the store, made while others write."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from minions_evals_mcp.errors import ConflictError, StoreError
+from minions_evals_mcp.store.connection import connect, translated
+from minions_evals_mcp.store.migrate import vet_version
+
+
+async def back_up(path: Path, target: Path) -> int:
+    """Writes a consistent copy and returns its size in bytes; a half-written one never bears the name.
+
+    Raises `ConflictError` where the target exists, `StoreError` where either file cannot be used.
+    """
+    if await anyio.Path(target).exists():
+        raise ConflictError(f"{target} exists already.", remedy="Choose another name; a backup is never overwritten.")
+    if not await anyio.Path(path).exists():
+        raise StoreError(f"there is no store at {path}.", remedy="Name it with --db.")
+    half = target.with_name(f".{target.name}.{os.getpid()}.part")
+    connection = connect(path, read_only=True)
+    try:
+        await connection
+        await connection.run(lambda db: vet_version(db, path))
+        with translated(target):
+            await connection.run(lambda db: db.execute("VACUUM INTO ?", (str(half),)))
+            await anyio.to_thread.run_sync(_settle, half, target)
+    finally:
+        with anyio.CancelScope(shield=True):
+            await connection.close()
+            half.unlink(missing_ok=True)
+    return (await anyio.Path(target).stat()).st_size
+
+
+def _settle(half: Path, target: Path) -> None:
+    """On the disk first, under its name then."""
+    with half.open("rb") as file:
+        os.fsync(file.fileno())
+    half.rename(target)
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

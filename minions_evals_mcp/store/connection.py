@@ -1,0 +1,128 @@
+"""One way to open the file: the SQLite that lacks the WAL-reset bug, the pragmas that lose nothing, and errors in our words."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import aiosqlite
+
+from minions_evals_mcp.errors import ConflictError, EvalsError, RuleError, StoreError
+
+if TYPE_CHECKING:
+    import sqlite3 as sqlite  # noqa: TID251  pysqlite3 has no types; its interface is the stdlib's
+else:
+    from pysqlite3 import dbapi2 as sqlite
+
+APPLICATION_ID = 0x4D494E45  # "MINE"
+Db = sqlite.Connection
+T = TypeVar("T")
+
+FIXED_IN = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
+"""The releases that mend the WAL-reset bug, each in its own branch (facts.md)."""
+
+
+def library_version() -> str:
+    """The version of the SQLite library in use."""
+    return sqlite.sqlite_version
+
+
+def wal_is_safe(version: tuple[int, int, int] = sqlite.sqlite_version_info) -> bool:
+    """Whether that SQLite can share a write-ahead log between processes without losing pages."""
+    return version >= FIXED_IN[0] or any(fix <= version and version[:2] == fix[:2] for fix in FIXED_IN[1:])
+
+
+class Connection(aiosqlite.Connection):
+    """A connection in its own thread that runs a whole function there, so that no cancellation can split a transaction."""
+
+    async def run(self, work: Callable[[Db], T]) -> T:
+        """What `work` returns, run from start to end in the connection's thread."""
+        return await self._execute(work, self._conn)
+
+
+def connect(path: Path, *, read_only: bool = False) -> Connection:
+    """An unopened connection to that file; await it to open."""
+    return Connection(lambda: open_raw(path, read_only=read_only), 64)
+
+
+def open_raw(path: Path, *, read_only: bool = False) -> Db:
+    """A plain connection with our pragmas; raises `StoreError` where the file cannot be used."""
+    with translated(path):
+        mode = "ro" if read_only else "rwc"
+        db = sqlite.connect(
+            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False
+        )
+        try:
+            _set_pragmas(db, read_only=read_only)
+        except BaseException:
+            db.close()
+            raise
+        return db
+
+
+def _set_pragmas(db: Db, *, read_only: bool) -> None:
+    db.execute("PRAGMA busy_timeout = 10000")
+    db.execute("PRAGMA foreign_keys = ON")
+    db.execute("PRAGMA recursive_triggers = ON")
+    db.execute("PRAGMA trusted_schema = OFF")
+    db.execute("PRAGMA mmap_size = 0")
+    if read_only:
+        db.execute("PRAGMA query_only = ON")
+        db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
+        return
+    db.execute(f"PRAGMA journal_mode = {'WAL' if wal_is_safe() else 'DELETE'}").fetchone()
+    db.execute("PRAGMA synchronous = FULL")
+
+
+@contextmanager
+def translated(path: Path | str = "") -> Generator[None]:
+    """SQLite's and the system's errors in our words."""
+    try:
+        yield
+    except sqlite.Error as error:
+        raise _said(error, path) from error
+    except OSError as error:
+        remedy = "Free some space and run again." if error.errno == errno.ENOSPC else "Check the path and its rights."
+        raise StoreError(f"the store {path} cannot be used: {error.strerror or error}.", remedy=remedy) from error
+
+
+def _said(error: sqlite.Error, path: Path | str) -> EvalsError:
+    text = str(error)
+    if isinstance(error, sqlite.IntegrityError):
+        rule, _, rest = text.partition(": ")
+        if rule.startswith("HR"):
+            return RuleError(rule, rest)
+        if "HR4_rationale" in text:
+            return RuleError("HR4", "a judgment needs a rationale")
+        return ConflictError(f"the store refused it: {text}.")
+    name: str = getattr(error, "sqlite_errorname", "") or ""
+    for prefix, said, remedy in _SAID:
+        if name.startswith(prefix) or said in text:
+            return StoreError(f"the store {path} cannot be used: {text}.", remedy=remedy)
+    return StoreError(f"the store {path} failed: {text}.", remedy="Run `minions-evals db check`.")
+
+
+_SAID = (
+    ("SQLITE_FULL", "is full", "The disk is full: free some space and run again; what was committed is kept."),
+    (
+        "SQLITE_READONLY",
+        "readonly",
+        "The file or its folder is read-only: choose another with --db, or change its rights.",
+    ),
+    (
+        "SQLITE_CANTOPEN",
+        "unable to open",
+        "The file cannot be opened: check that its folder exists and is writable, or use --db.",
+    ),
+    (
+        "SQLITE_NOTADB",
+        "not a database",
+        "The file is not a store of ours: choose another with --db, or restore a backup.",
+    ),
+    ("SQLITE_CORRUPT", "malformed", "The file is damaged: keep it, and restore the newest `minions-evals db backup`."),
+    ("SQLITE_BUSY", "locked", "Another process holds the file: wait for it, or stop it."),
+    ("SQLITE_IOERR", "disk I/O", "The disk failed a read or write: check it, then run `minions-evals db check`."),
+)

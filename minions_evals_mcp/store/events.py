@@ -1,0 +1,83 @@
+"""What happened, and what is to be told: rows in the transaction of the fact."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Fields, Json
+from minions_evals_mcp.domain.records import ASKED, Record, fields_from_json, title_of
+from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.store.connection import Db
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that became a fact."""
+
+    type: str
+    subject_type: str
+    subject_id: str
+    detail: Json
+
+
+def append(db: Db, event: Event, *, at: datetime) -> None:
+    """Writes the event beside the fact."""
+    db.execute(
+        "INSERT INTO event (at, type, subject_type, subject_id, detail) VALUES (?, ?, ?, ?, ?)",
+        (to_millis(at), event.type, event.subject_type, event.subject_id, json.dumps(event.detail)),
+    )
+
+
+def tell(db: Db, record: Record[Fields], *, key: str, addressee: str) -> bool:
+    """Queues a record for a neighbour under that key; false where the key is queued already."""
+    if db.execute("SELECT 1 FROM outbox WHERE key = ?", (key,)).fetchone() is not None:
+        return False
+    db.execute(
+        "INSERT INTO outbox (id, key, type, addressee, fields, created_at) VALUES (?, ?, ?, ?, ?, ?)",
+        (record.id, key, record.type, addressee, record.fields.model_dump_json(), to_millis(record.created_at)),
+    )
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A row of the outbox."""
+
+    seq: int
+    key: str
+    addressee: str
+    record: Record[Fields]
+
+    def wire(self) -> dict[str, JsonValue]:
+        """The row as it stands in an answer."""
+        return {"key": self.key, "addressee": self.addressee, **self.record.wire()}
+
+
+OUTBOX_TYPES = tuple(kind.slug for kind in ASKED)
+
+
+def outbox(
+    db: Db, *, after: int = 0, limit: int = 100, type_: str | None = None, ident: str | None = None
+) -> list[Told]:
+    """A page of what is queued, oldest first."""
+    rows = db.execute(
+        "SELECT seq, id, key, type, addressee, fields, created_at FROM outbox"
+        " WHERE seq > ? AND (? IS NULL OR type = ?) AND (? IS NULL OR id = ?) ORDER BY seq LIMIT ?",
+        (after, type_, type_, ident, ident, limit),
+    )
+    return [_told(*row) for row in rows]
+
+
+def _told(seq: int, ident: str, key: str, kind: str, addressee: str, fields: str, created_at: int) -> Told:  # noqa: PLR0913, PLR0917  a row's columns
+    typed = fields_from_json(kind, fields, record=ident)
+    at = from_millis(created_at)
+    return Told(seq, key, addressee, Record(ident, typed, title_of(typed, ident), at, at))
+
+
+def count_outbox(db: Db) -> int:
+    """How many rows are queued."""
+    return db.execute("SELECT count(*) FROM outbox").fetchone()[0]

@@ -1,0 +1,214 @@
+"""Runs as jobs: what was asked, how far each unit is, and the verdicts that were paid for."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outcomes import NotJudgeable, Observed, UnitKey, Verdict
+from minions_evals_mcp.domain.results import Outcome
+from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.store.connection import Db
+
+JobState = Literal["running", "awaiting-judgments", "stopped", "completed", "failed", "cancelled"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run as it was asked for. `spec` is frozen; `spent` adds up calls, tokens and dollars over every start of it."""
+
+    id: str
+    key: str
+    kind: Literal["test-case", "benchmark"]
+    subject_id: str
+    spec: Json
+    state: JobState
+    reason: str
+    spent: dict[str, float]
+    total: int
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRow:
+    """What is kept of a unit so far."""
+
+    key: UnitKey
+    case_id: str
+    outcome: Outcome | None
+    reason: str
+    observed: Observed | None
+    packet: str | None
+    test_run_id: str | None
+
+
+_JOB = "id, key, kind, subject_id, spec, state, reason, spent, total, created_at, updated_at"
+_UNIT = "job_id, position, trial, case_id, outcome, reason, output, packet, test_run_id"
+
+
+def _job(row: tuple[object, ...] | None) -> Job | None:
+    if row is None:
+        return None
+    ident, key, kind, subject_id, spec, state, reason, spent, total, created_at, updated_at = row
+    return Job(
+        ident, key, kind, subject_id, json.loads(spec), state, reason, json.loads(spent), total,  # pyright: ignore[reportArgumentType]  a row's columns, typed by the schema
+        from_millis(created_at), from_millis(updated_at),  # pyright: ignore[reportArgumentType]  as above
+    )  # fmt: skip
+
+
+def job(db: Db, ident: str) -> Job | None:
+    """The job under that id."""
+    return _job(db.execute(f"SELECT {_JOB} FROM job WHERE id = ?", (ident,)).fetchone())
+
+
+def job_by_key(db: Db, key: str) -> Job | None:
+    """The job under that idempotency key."""
+    return _job(db.execute(f"SELECT {_JOB} FROM job WHERE key = ?", (key,)).fetchone())
+
+
+def jobs(db: Db, *, limit: int = 20, state: str | None = None) -> list[Job]:
+    """The newest jobs first."""
+    rows = db.execute(
+        f"SELECT {_JOB} FROM job WHERE (? IS NULL OR state = ?) ORDER BY created_at DESC, id LIMIT ?",
+        (state, state, limit),
+    )
+    return [found for row in rows if (found := _job(row)) is not None]
+
+
+def start(db: Db, new: Job) -> Job:
+    """The job under the new one's key: the one kept already, or the new one."""
+    kept = job_by_key(db, new.key)
+    if kept is not None:
+        return kept
+    db.execute(
+        f"INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (
+            new.id, new.key, new.kind, new.subject_id, json.dumps(new.spec), new.state, new.reason, json.dumps(new.spent),
+            new.total, to_millis(new.created_at), to_millis(new.updated_at),
+        ),
+    )  # fmt: skip
+    return new
+
+
+def set_state(db: Db, ident: str, state: JobState, *, reason: str = "", at: datetime) -> None:
+    """Where the job stands now, and why."""
+    db.execute(
+        "UPDATE job SET state = ?, reason = ?, updated_at = ? WHERE id = ?", (state, reason, to_millis(at), ident)
+    )
+
+
+def add_spent(db: Db, ident: str, spent: dict[str, float]) -> None:
+    """Adds what this start of the job has spent since it last said so."""
+    row = db.execute("SELECT spent FROM job WHERE id = ?", (ident,)).fetchone()
+    total: dict[str, float] = json.loads(row[0])
+    for name, amount in spent.items():
+        total[name] = total.get(name, 0) + amount
+    db.execute("UPDATE job SET spent = ? WHERE id = ?", (json.dumps(total), ident))
+
+
+def _unit(row: tuple[object, ...]) -> UnitRow:
+    job_id, position, trial, case_id, outcome, reason, output, packet, test_run_id = row
+    observed = None if output is None else Observed.model_validate_json(output)  # pyright: ignore[reportArgumentType]  a row's column, typed by the schema
+    return UnitRow(UnitKey(job_id, position, trial), case_id, outcome, reason, observed, packet, test_run_id)  # pyright: ignore[reportArgumentType]  as above
+
+
+def units(db: Db, job_id: str, *, first: int, last: int) -> dict[tuple[int, int], UnitRow]:
+    """What is kept of the units at the positions `first` to `last` (exclusive), by position and trial."""
+    rows = db.execute(
+        f"SELECT {_UNIT} FROM unit WHERE job_id = ? AND position >= ? AND position < ?", (job_id, first, last)
+    )
+    return {(found.key.position, found.key.trial): found for found in map(_unit, rows)}
+
+
+def unit_of_packet(db: Db, job_id: str, packet: str) -> UnitRow | None:
+    """The unit that handed out the packet with that digest."""
+    row = db.execute(f"SELECT {_UNIT} FROM unit WHERE packet = ? AND job_id = ?", (packet, job_id)).fetchone()
+    return None if row is None else _unit(row)
+
+
+def units_with(
+    db: Db, job_id: str, outcomes: tuple[Outcome, ...], *, limit: int, after: tuple[int, int] = (-1, 0)
+) -> list[UnitRow]:
+    """The units that ended so, in order, after that position and trial."""
+    rows = db.execute(
+        f"SELECT {_UNIT} FROM unit WHERE job_id = ? AND outcome IN (SELECT value FROM json_each(?))"
+        " AND (position, trial) > (?, ?) ORDER BY position, trial LIMIT ?",
+        (job_id, json.dumps(outcomes), *after, limit),
+    )
+    return [_unit(row) for row in rows]
+
+
+def unit_counts(db: Db, job_id: str) -> dict[Outcome, int]:
+    """How many units ended how."""
+    rows = db.execute(
+        "SELECT outcome, count(*) FROM unit WHERE job_id = ? AND outcome IS NOT NULL GROUP BY outcome", (job_id,)
+    )
+    return dict(rows.fetchall())
+
+
+def save_unit(  # noqa: PLR0913  a row's columns
+    db: Db, key: UnitKey, case_id: str, *, outcome: Outcome | None, reason: str = "",
+    observed: Observed | None = None, packet: str | None = None, test_run_id: str | None = None,
+) -> None:  # fmt: skip
+    """Keeps how far a unit is; an output that is kept already stays."""
+    db.execute(
+        f"INSERT INTO unit ({_UNIT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job_id, position, trial) DO UPDATE SET"
+        " outcome = excluded.outcome, reason = excluded.reason, output = coalesce(excluded.output, output),"
+        " packet = excluded.packet, test_run_id = excluded.test_run_id",
+        (
+            key.job_id, key.position, key.trial, case_id, outcome, reason,
+            None if observed is None else observed.model_dump_json(exclude_defaults=True), packet, test_run_id,
+        ),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictKey:
+    """What a verdict is about: the output with its case, the criterion, and the judge."""
+
+    subject: str
+    criterion: str
+    judge: str
+
+
+def save_verdict(db: Db, unit: UnitKey, about: VerdictKey, said: Verdict | NotJudgeable, *, at: datetime) -> None:
+    """Keeps a verdict that was paid for; the same one twice is kept once."""
+    criterion_id = said.criterion_id
+    text = said.model_dump_json() if isinstance(said, Verdict) else json.dumps({"notJudgeable": said.reason})
+    taken = db.execute(
+        "SELECT 1 FROM verdict WHERE job_id = ? AND position = ? AND trial = ? AND criterion_id = ?"
+        " AND subject_digest = ? AND criterion_digest = ? AND judge_digest = ?",
+        (unit.job_id, unit.position, unit.trial, criterion_id, about.subject, about.criterion, about.judge),
+    ).fetchone()
+    if taken is None:
+        db.execute(
+            "INSERT INTO verdict (job_id, position, trial, criterion_id, subject_digest, criterion_digest, judge_digest,"
+            " said, judged_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                unit.job_id, unit.position, unit.trial, criterion_id, about.subject, about.criterion, about.judge, text,
+                to_millis(at),
+            ),
+        )  # fmt: skip
+
+
+def verdict(
+    db: Db, about: VerdictKey, criterion_id: str, *, only: UnitKey | None = None
+) -> tuple[Verdict | NotJudgeable, datetime] | None:
+    """The newest verdict on the same output, criterion and judge, and when it was given; of one unit only where `only` is given."""
+    sql = "SELECT said, judged_at FROM verdict WHERE subject_digest = ? AND criterion_digest = ? AND judge_digest = ?"
+    values: tuple[object, ...] = (about.subject, about.criterion, about.judge)
+    if only is not None:
+        sql += " AND job_id = ? AND position = ? AND trial = ?"
+        values += (only.job_id, only.position, only.trial)
+    row = db.execute(sql + " ORDER BY seq DESC LIMIT 1", values).fetchone()
+    if row is None:
+        return None
+    said = json.loads(row[0])
+    if "notJudgeable" in said:
+        return NotJudgeable(criterion_id, said["notJudgeable"]), from_millis(row[1])
+    kept = Verdict.model_validate_json(row[0])
+    return kept.model_copy(update={"criterion_id": criterion_id}), from_millis(row[1])

@@ -1,0 +1,86 @@
+"""The schema as numbered files, applied once each, never edited."""
+
+from __future__ import annotations
+
+from importlib import resources
+from pathlib import Path
+
+from minions_evals_mcp.errors import StoreVersionError
+from minions_evals_mcp.store.connection import APPLICATION_ID, Db, sqlite
+
+
+def migrations() -> tuple[tuple[int, str], ...]:
+    """Number and SQL of every migration, in order."""
+    folder = resources.files("minions_evals_mcp.store") / "migrations"
+    files = sorted((entry for entry in folder.iterdir() if entry.name.endswith(".sql")), key=lambda entry: entry.name)
+    return tuple((int(entry.name.split("_")[0]), entry.read_text("utf-8")) for entry in files)
+
+
+def refuse_foreign(path: Path) -> None:
+    """Raises `StoreVersionError` where an emptied file would open as a new store over the log of an old one."""
+    log = path.with_name(path.name + "-wal")
+    if path.exists() and path.stat().st_size == 0 and log.exists() and log.stat().st_size > 0:
+        raise StoreVersionError(
+            f"the store {path} is empty, yet {log.name} beside it is not: the file was emptied by something else.",
+            remedy="Keep both files and restore the newest backup, or choose another file with --db.",
+        )
+
+
+def migrate(db: Db, path: Path) -> None:
+    """Brings the file to this version's schema; refuses another program's file and a newer schema."""
+    version = vet_version(db, path)
+    newest = migrations()[-1][0]
+    if version == newest:
+        return
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        version = vet_version(db, path)  # another process may have migrated while this one waited
+        for number, script in migrations():
+            if number > version:
+                for statement in statements(script):
+                    db.execute(statement)
+        _vet_references(db, path)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {newest}")
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def _vet_references(db: Db, path: Path) -> None:
+    if db.execute("PRAGMA foreign_key_check").fetchone() is not None:
+        raise StoreVersionError(f"the store {path} breaks its own references.", remedy="Restore a backup.")
+
+
+def vet_version(db: Db, path: Path) -> int:
+    """The schema version of the file; raises `StoreVersionError` where it is not ours or newer than this code."""
+    application = db.execute("PRAGMA application_id").fetchone()[0]
+    version: int = db.execute("PRAGMA user_version").fetchone()[0]
+    is_new = application == 0 and version == 0
+    if is_new and db.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0] == 0:
+        return 0
+    if application != APPLICATION_ID:
+        raise StoreVersionError(
+            f"{path} is an SQLite file of another program.", remedy="Choose another file with --db or MINIONS_EVALS_DB."
+        )
+    newest = migrations()[-1][0]
+    if version > newest:
+        raise StoreVersionError(
+            f"the store {path} has schema {version}; this version knows {newest}.",
+            remedy="Upgrade: pip install -U minions-evals-mcp.",
+        )
+    return version
+
+
+def statements(script: str) -> list[str]:
+    """The single statements of a script; triggers hold semicolons of their own."""
+    found: list[str] = []
+    pending = ""
+    for line in script.splitlines(keepends=True):
+        pending += line
+        if sqlite.complete_statement(pending):
+            found.append(pending.strip())
+            pending = ""
+    return found

@@ -1,0 +1,241 @@
+"""Definitions and copies: the `minion` table, and the one look-up over every type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from minions_evals_mcp.domain.definitions import Fields, Json
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.neighbours import AgentRun, SkillDefinition
+from minions_evals_mcp.domain.records import Record, fields_from_json
+from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.store import events
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.rows import TABLES, record_of, select
+
+_COLUMNS = "seq, id, type, title, fields, tags, status, created_at, updated_at, created_by, deleted_at"
+Lookup = Callable[[str], "Record[Fields] | None"]
+
+
+def _record(row: tuple[Any, ...]) -> Record[Fields]:
+    _, ident, kind, title, fields, tags, status, created_at, updated_at, created_by, deleted_at = row
+    return Record(
+        id=ident,
+        fields=fields_from_json(kind, fields, record=ident),
+        title=title,
+        created_at=from_millis(created_at),
+        updated_at=from_millis(updated_at),
+        tags=tuple(json.loads(tags)),
+        status=status,
+        created_by=created_by,
+        deleted_at=None if deleted_at is None else from_millis(deleted_at),
+    )
+
+
+def minion(db: Db, ident: str) -> Record[Fields] | None:
+    """The definition or copy under that id, hidden ones too."""
+    row = db.execute(f"SELECT {_COLUMNS} FROM minion WHERE id = ?", (ident,)).fetchone()
+    return None if row is None else _record(row)
+
+
+def minions(db: Db, idents: Iterable[str]) -> dict[str, Record[Fields]]:
+    """The definitions and copies under those ids, as far as they exist."""
+    wanted = json.dumps(list(idents))
+    rows = db.execute(f"SELECT {_COLUMNS} FROM minion WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
+    return {row[1]: _record(row) for row in rows}
+
+
+def find(db: Db, ident: str) -> Record[Fields] | None:
+    """The record of any type under that id."""
+    found = minion(db, ident)
+    if found is not None:
+        return found
+    for table in TABLES.values():
+        row = db.execute(select(table, "id = ?"), (ident,)).fetchone()
+        if row is not None:
+            return complete(db, record_of(table, row))
+    told = events.outbox(db, ident=ident, limit=1)
+    return told[0].record if told else None
+
+
+def complete(db: Db, record: Record[Fields]) -> Record[Fields]:
+    """A benchmark-run with the ids of its test-runs, which are kept on their own side only."""
+    if record.type != "benchmark-run":
+        return record
+    rows = db.execute("SELECT id FROM test_run WHERE benchmark_run_id = ? ORDER BY seq", (record.id,))
+    return record.touched(
+        record.fields.model_copy(update={"test_run_ids": tuple(row[0] for row in rows)}), record.updated_at
+    )
+
+
+def page(
+    db: Db, kind: str, *, after: int = 0, limit: int = 100, hidden: bool = False
+) -> list[tuple[int, Record[Fields]]]:
+    """A page of one type's records in the order in which they were written, each with the cursor to go on from."""
+    if kind in TABLES:
+        table = TABLES[kind]
+        rows = db.execute(select(table, "seq > ? ORDER BY seq LIMIT ?"), (after, limit)).fetchall()
+        return [(row[0], complete(db, record_of(table, row))) for row in rows]
+    if kind in events.OUTBOX_TYPES:
+        return [(told.seq, told.record) for told in events.outbox(db, after=after, limit=limit, type_=kind)]
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM minion WHERE type = ? AND seq > ? AND (? OR deleted_at IS NULL) ORDER BY seq LIMIT ?",
+        (kind, after, hidden, limit),
+    )
+    return [(row[0], _record(row)) for row in rows]
+
+
+def save(db: Db, record: Record[Fields]) -> bool:
+    """Writes a definition or copy; false where it says what is kept already."""
+    content = record.content_digest()
+    row = db.execute("SELECT digest, deleted_at FROM minion WHERE id = ?", (record.id,)).fetchone()
+    if row is not None and row[0] == content and row[1] is None and record.deleted_at is None:
+        return False
+    values = (
+        record.title, record.fields.model_dump_json(), json.dumps(record.tags), record.status, content,
+        to_millis(record.updated_at), None if record.deleted_at is None else to_millis(record.deleted_at),
+    )  # fmt: skip
+    if row is None:
+        db.execute(
+            "INSERT INTO minion (title, fields, tags, status, digest, updated_at, deleted_at, id, type, created_at, created_by)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*values, record.id, record.type, to_millis(record.created_at), record.created_by),
+        )
+    else:
+        db.execute(
+            "UPDATE minion SET title = ?, fields = ?, tags = ?, status = ?, digest = ?, updated_at = ?, deleted_at = ?"
+            " WHERE id = ?",
+            (*values, record.id),
+        )
+    if isinstance(record.fields, AgentRun):
+        _index_agent_run(db, record.id, record.fields, to_millis(record.created_at))
+    return True
+
+
+def _index_agent_run(db: Db, ident: str, run: AgentRun, created_at: int) -> None:
+    at = created_at if run.triggered_at is None else to_millis(run.triggered_at)
+    db.execute(
+        "INSERT INTO agent_run_key VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        (ident, digest(run.inputs), run.agent_id, run.prompt_version_ref, at),
+    )
+
+
+def matching_agent_run(
+    db: Db, inputs: Json, *, prompt_version_ref: str | None, agent_id: str | None, nth: int = 0
+) -> Record[Fields] | None:
+    """The newest recorded agent-run with these inputs (and that version or agent), or the nth newest."""
+    row = db.execute(
+        "SELECT k.id FROM agent_run_key k JOIN minion m ON m.id = k.id AND m.deleted_at IS NULL"
+        " WHERE k.inputs_digest = ? AND (? IS NULL OR k.prompt_version_ref = ?) AND (? IS NULL OR k.agent_id = ?)"
+        " ORDER BY k.at DESC, m.seq DESC LIMIT 1 OFFSET ?",
+        (digest(inputs), prompt_version_ref, prompt_version_ref, agent_id, agent_id, nth),
+    ).fetchone()
+    return None if row is None else minion(db, row[0])
+
+
+def proposals_of(db: Db, agent_run_id: str) -> list[Record[Fields]]:
+    """The proposal-drafts of that agent-run, oldest first."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM minion WHERE type = 'proposal-draft' AND deleted_at IS NULL"
+        " AND json_extract(fields, '$.agentRunId') = ? ORDER BY seq",
+        (agent_run_id,),
+    )
+    return [_record(row) for row in rows]
+
+
+def branches_of(db: Db, test_case_id: str) -> list[Record[Fields]]:
+    """The branches of a test case that are not hidden."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM minion WHERE type = 'test-branch' AND deleted_at IS NULL"
+        " AND json_extract(fields, '$.testCaseId') = ? ORDER BY seq",
+        (test_case_id,),
+    )
+    return [_record(row) for row in rows]
+
+
+def followed_by(db: Db, ident: str) -> str | None:
+    """The version that this version follows."""
+    row = db.execute("SELECT target_id FROM relation WHERE source_id = ? AND type = 'follows'", (ident,)).fetchone()
+    return None if row is None else row[0]
+
+
+def result_ids(db: Db, idents: Iterable[str]) -> set[str]:
+    """Those of the ids under which a result or an outbox row is kept."""
+    wanted = json.dumps(list(idents))
+    names = (*(table.name for table in TABLES.values()), "outbox", "job")
+    union = " UNION ALL ".join(f"SELECT id FROM {name} WHERE id IN (SELECT value FROM json_each(?))" for name in names)
+    return {row[0] for row in db.execute(union, (wanted,) * len(names))}
+
+
+def save_relation(db: Db, relation: Relation) -> bool:
+    """Keeps a `follows` relation; false where it is kept already."""
+    row = db.execute(
+        "SELECT target_id FROM relation WHERE source_id = ? AND type = ?", (relation.source_id, relation.type)
+    )
+    kept = row.fetchone()
+    if kept is not None and kept[0] == relation.target_id:
+        return False
+    db.execute(
+        "INSERT INTO relation (source_id, target_id, type) VALUES (?, ?, ?)"
+        " ON CONFLICT (source_id, type) DO UPDATE SET target_id = excluded.target_id",
+        (relation.source_id, relation.target_id, relation.type),
+    )
+    return True
+
+
+def follows(db: Db, ident: str) -> list[Relation]:
+    """The `follows` relations in which that version stands, on either side."""
+    rows = db.execute(
+        "SELECT source_id, target_id, type FROM relation WHERE source_id = ? OR target_id = ?", (ident, ident)
+    )
+    return [Relation(*row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A skill's quality gate beside the newest run of its benchmark; `score` is None where it never ran."""
+
+    benchmark_id: str
+    min_score: float
+    score: float | None
+    run_id: str | None
+
+    def wire(self) -> Json:
+        """The gate as it stands in an answer."""
+        holds = self.score is not None and self.score >= self.min_score
+        return {
+            "benchmarkId": self.benchmark_id,
+            "minScore": self.min_score,
+            "score": self.score,
+            "runId": self.run_id,
+            "holds": holds,
+        }
+
+
+def gates(db: Db, record: Record[Fields]) -> list[Gate]:
+    """Which quality gates of a skill hold, by the newest benchmark-run of each."""
+    if not isinstance(record.fields, SkillDefinition):
+        return []
+    found: list[Gate] = []
+    for gate in record.fields.quality_gates:
+        row = db.execute(
+            "SELECT overall_score, id FROM benchmark_run WHERE benchmark_id = ? ORDER BY ran_at DESC, seq DESC LIMIT 1",
+            (gate.benchmark_id,),
+        ).fetchone()
+        found.append(Gate(gate.benchmark_id, gate.min_score, *(row or (None, None))))
+    return found
+
+
+def counts(db: Db) -> Mapping[str, int]:
+    """How many records of each type the store holds."""
+    found: dict[str, int] = dict(
+        db.execute("SELECT type, count(*) FROM minion WHERE deleted_at IS NULL GROUP BY type").fetchall()
+    )
+    for slug, table in TABLES.items():
+        found[slug] = db.execute(f"SELECT count(*) FROM {table.name}").fetchone()[0]
+    found["outbox"] = events.count_outbox(db)
+    return {slug: number for slug, number in found.items() if number}

@@ -1,0 +1,161 @@
+"""Result types as typed tables: the columns that queries ask for, and the rest as JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+
+from minions_evals_mcp.domain import results
+from minions_evals_mcp.domain.definitions import Fields
+from minions_evals_mcp.domain.records import Record, fields_from_json, title_of
+from minions_evals_mcp.domain.values import from_millis, iso, to_millis
+from minions_evals_mcp.store.connection import Db, sqlite
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Where a result type is kept. `at` is the column of its time; `extra` are columns that are no fields."""
+
+    name: str
+    kind: type[Fields]
+    columns: tuple[str, ...]
+    at: str
+    extra: tuple[str, ...] = ()
+    has_rest: bool = True
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """Every column but `seq`, in the order in which rows are written."""
+        stamped = () if self.at in self.columns else (self.at,)
+        return ("id", *self.columns, *stamped, *self.extra, *(("rest",) if self.has_rest else ()))
+
+
+TABLES: dict[str, Table] = {
+    table.kind.slug: table
+    for table in (
+        Table(
+            "test_run",
+            results.TestRun,
+            (
+                "test_case_id", "benchmark_run_id", "agent_run_id", "prompt_version_ref", "trial", "outcome", "passed",
+                "total_score", "max_possible_score", "judge_type", "ran_at",
+            ),
+            "ran_at",
+        ),
+        Table(
+            "eval_failure",
+            results.EvalFailure,
+            ("test_run_id", "benchmark_run_id", "failure_type", "severity", "resolved_at"),
+            "created_at",
+        ),
+        Table(
+            "eval_judgment",
+            results.EvalJudgment,
+            (
+                "test_run_id", "criterion_id", "score", "min_score", "max_score", "rationale", "judged_by",
+                "judged_by_type", "judged_at", "confidence",
+            ),
+            "judged_at",
+            has_rest=False,
+        ),
+        Table(
+            "benchmark_run",
+            results.BenchmarkRun,
+            (
+                "benchmark_id", "prompt_version_ref", "purpose", "overall_score", "passed_count", "total_count",
+                "error_count", "is_regression", "ran_at",
+            ),
+            "ran_at",
+            ("judged_alike", "series"),
+        ),
+        Table("eval_metric", results.EvalMetric, ("benchmark_run_id", "dimension", "score", "max_score"), "created_at"),
+        Table(
+            "prompt_comparison",
+            results.PromptComparison,
+            (
+                "benchmark_id", "prompt_version_a", "prompt_version_b", "benchmark_run_id_a", "benchmark_run_id_b",
+                "score_a", "score_b", "tie_threshold", "winner", "verdict", "compared_at",
+            ),
+            "compared_at",
+        ),
+        Table(
+            "approval",
+            results.Approval,
+            (
+                "prompt_version_ref", "comparison_id", "decision", "decided_by", "decided_by_type", "override_reason",
+                "decided_at",
+            ),
+            "decided_at",
+        ),
+        Table("test_branch_execution", results.TestBranchExecution, ("branch_id", "status"), "created_at"),
+    )
+}  # fmt: skip
+TIMES = frozenset({"ran_at", "judged_at", "compared_at", "decided_at", "resolved_at", "created_at"})
+FLAGS = frozenset({"passed", "is_regression"})
+
+
+def _stored(value: Any) -> Any:
+    match value:
+        case bool():
+            return int(value)
+        case datetime():
+            return to_millis(value)
+        case _:
+            return value
+
+
+def insert(db: Db, record: Record[Fields], **extra: str) -> None:
+    """Writes a result row; the table's triggers refuse what a hard rule forbids."""
+    table = TABLES[record.type]
+    fields = record.fields
+    values: list[Any] = [record.id, *(_stored(getattr(fields, column)) for column in table.columns)]
+    if table.at not in table.columns:
+        values.append(to_millis(record.created_at))
+    values.extend(extra[column] for column in table.extra)
+    if table.has_rest:
+        values.append(_rest(table, fields))
+    columns = table.all_columns
+    marks = ",".join("?" * len(columns))
+    db.execute(f"INSERT INTO {table.name} ({','.join(columns)}) VALUES ({marks})", values)
+
+
+def _rest(table: Table, fields: Fields) -> str:
+    return fields.model_dump_json(exclude=set(table.columns), exclude_defaults=True)
+
+
+def update_failure(db: Db, record: Record[results.EvalFailure]) -> None:
+    """Writes a failure's new analysis or resolution; never the run that it belongs to."""
+    table = TABLES["eval-failure"]
+    fields = record.fields
+    db.execute(
+        "UPDATE eval_failure SET failure_type = ?, severity = ?, resolved_at = ?, rest = ? WHERE id = ?",
+        (fields.failure_type, fields.severity, _stored(fields.resolved_at), _rest(table, fields), record.id),
+    )
+
+
+def select(table: Table, where: str = "1") -> str:
+    """The query for whole records of a table."""
+    return f"SELECT seq, {', '.join(table.all_columns)} FROM {table.name} WHERE {where}"
+
+
+def record_of(table: Table, row: sqlite.Row | tuple[Any, ...]) -> Record[Fields]:
+    """The record that a row of `select` holds."""
+    named = dict(zip(("seq", *table.all_columns), row, strict=True))
+    wire: dict[str, Any] = json.loads(named.pop("rest")) if table.has_rest else {}
+    for column in table.columns:
+        value = named[column]
+        if value is not None:
+            wire[to_camel(column)] = _wire(column, value)
+    fields = fields_from_json(table.kind.slug, json.dumps(wire), record=named["id"])
+    at = from_millis(named[table.at])
+    return Record(id=named["id"], fields=fields, title=title_of(fields, named["id"]), created_at=at, updated_at=at)
+
+
+def _wire(column: str, value: Any) -> Any:
+    if column in TIMES:
+        return iso(from_millis(value))
+    return bool(value) if column in FLAGS else value

@@ -1,0 +1,329 @@
+"""Results: a unit's end in one transaction, and the figures from which a benchmark-run is concluded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from minions_evals_mcp.domain.outcomes import (
+    Awaiting,
+    Ended,
+    Failed,
+    JudgeErrored,
+    MetricScore,
+    NotJudgeable,
+    Passed,
+    Skipped,
+    TargetErrored,
+    UnitKey,
+)
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalJudgment, FailureType, TestRun
+from minions_evals_mcp.domain.values import from_millis
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.jobs import save_unit
+from minions_evals_mcp.store.rows import TABLES, insert, record_of, select
+
+
+def record_unit(db: Db, key: UnitKey, case_id: str, ended: Ended, *, at: datetime) -> None:
+    """Keeps how a unit ended; a run with its judgments, its failure and their events, all or nothing."""
+    match ended:
+        case Passed() | Failed():
+            _record_run(db, ended, at)
+            save_unit(db, key, case_id, outcome=ended.run.fields.outcome, test_run_id=ended.run.id)
+        case Awaiting():
+            save_unit(
+                db, key, case_id, outcome="awaiting-judgments", observed=ended.observed, packet=ended.packet_digest,
+                reason=ended.asks,
+            )  # fmt: skip
+        case JudgeErrored():
+            save_unit(db, key, case_id, outcome="judge-error", reason=ended.reason)
+        case TargetErrored():
+            save_unit(db, key, case_id, outcome="target-error", reason=ended.reason)
+        case Skipped():
+            save_unit(db, key, case_id, outcome="skipped", reason=ended.reason)
+        case NotJudgeable():
+            save_unit(db, key, case_id, outcome="not-judgeable", reason=f"{ended.criterion_id}: {ended.reason}")
+
+
+def _record_run(db: Db, ended: Passed | Failed, at: datetime) -> None:
+    if isinstance(ended, Failed):
+        insert(db, ended.failure)  # before the run: HR3
+    insert(db, ended.run)
+    for judgment in ended.judgments:
+        insert(db, judgment)
+    db.executemany("INSERT INTO metric_score VALUES (?, ?, ?)", _named(ended.run.id, ended.metrics))
+    run = ended.run.fields
+    append(
+        db,
+        Event("test-run-recorded", "test-run", ended.run.id, {"testCaseId": run.test_case_id, "passed": run.passed}),
+        at=at,
+    )
+    if isinstance(ended, Failed):
+        failure = ended.failure.fields
+        detail = {"testRunId": ended.run.id, "failureType": failure.failure_type, "severity": failure.severity}
+        append(db, Event("eval-failure-recorded", "eval-failure", ended.failure.id, {**detail}), at=at)
+
+
+def _named(run_id: str, metrics: Sequence[MetricScore]) -> list[tuple[str, str, float]]:
+    """Each metric's weighted mean over the assertions that carry its name."""
+    names = dict.fromkeys(metric.name for metric in metrics)
+    rows: list[tuple[str, str, float]] = []
+    for name in names:
+        parts = [metric for metric in metrics if metric.name == name]
+        weight = sum(part.weight for part in parts)
+        if weight > 0:
+            rows.append((run_id, name, sum(part.score * part.weight for part in parts) / weight))
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What a benchmark-run's score, rate and intervals are made of, added up by case; `possible` is maxPossibleScore."""
+
+    runs: int
+    passed: int
+    cases: int
+    score: float
+    possible: float
+    score_squared: float
+    score_possible: float
+    possible_squared: float
+
+
+def sums(db: Db, run_id: str) -> Sums:
+    """The sums over a benchmark-run's test-runs."""
+    row = db.execute(
+        "SELECT total(n), total(p), count(*), total(s), total(m), total(s * s), total(s * m), total(m * m) FROM"
+        " (SELECT count(*) AS n, sum(passed) AS p, sum(total_score) AS s, sum(max_possible_score) AS m"
+        "  FROM test_run WHERE benchmark_run_id = ? GROUP BY test_case_id)",
+        (run_id,),
+    ).fetchone()
+    return Sums(int(row[0]), int(row[1]), *row[2:])
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An earlier benchmark-run, as far as a later one is compared with it."""
+
+    id: str
+    judged_alike: str
+    series: str
+    passed: int
+    total: int
+    score: float
+
+
+def earlier(db: Db, benchmark_id: str, *, judged_alike: str | None = None) -> Earlier | None:
+    """The newest run of the benchmark that was no comparison, judged under the same digests where they are given."""
+    row = db.execute(
+        "SELECT id, judged_alike, series, passed_count, total_count, overall_score FROM benchmark_run"
+        " WHERE benchmark_id = ? AND purpose <> 'comparison' AND (? IS NULL OR judged_alike = ?) ORDER BY ran_at DESC, seq DESC LIMIT 1",
+        (benchmark_id, judged_alike, judged_alike),
+    ).fetchone()
+    return None if row is None else Earlier(*row)
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """Two runs on the cases that both have. `worse` and `better` count the cases whose share of passes fell or rose."""
+
+    cases: int
+    previous_passed: int
+    previous_total: int
+    passed: int
+    total: int
+    worse: int
+    better: int
+
+
+_PER_CASE = (
+    "SELECT test_case_id, sum(passed) AS passed, count(*) AS runs, avg(total_score / max_possible_score) AS part"
+    " FROM test_run WHERE benchmark_run_id = ? GROUP BY test_case_id"
+)
+
+
+def shared(db: Db, previous: str, current: str) -> Shared:
+    """The two runs' passes on the cases that both have."""
+    row = db.execute(
+        f"SELECT count(*), total(p.passed), total(p.runs), total(c.passed), total(c.runs),"
+        f" total(c.passed * p.runs < p.passed * c.runs), total(c.passed * p.runs > p.passed * c.runs)"
+        f" FROM ({_PER_CASE}) p JOIN ({_PER_CASE}) c USING (test_case_id)",
+        (previous, current),
+    ).fetchone()
+    return Shared(*(int(number) for number in row))
+
+
+@dataclass(frozen=True, slots=True)
+class NewlyFailing:
+    """A failing run of a case that passed more often before; `loss` is the fall of its score fraction."""
+
+    run_id: str
+    case_id: str
+    failure_type: FailureType
+    loss: float
+
+
+def newly_failing(db: Db, previous: str, current: str, *, limit: int = 200) -> list[NewlyFailing]:
+    """The runs behind a fall of the pass rate, the largest loss first."""
+    rows = db.execute(
+        f"SELECT r.id, r.test_case_id, (SELECT failure_type FROM eval_failure f WHERE f.test_run_id = r.id ORDER BY f.seq LIMIT 1),"
+        f" p.part - r.total_score / r.max_possible_score AS loss"
+        f" FROM test_run r JOIN ({_PER_CASE}) p USING (test_case_id) JOIN ({_PER_CASE}) c USING (test_case_id)"
+        f" WHERE r.benchmark_run_id = ? AND r.passed = 0 AND c.passed * p.runs < p.passed * c.runs ORDER BY loss DESC, r.seq LIMIT ?",
+        (previous, current, current, limit),
+    )
+    return [NewlyFailing(*row) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A criterion's or named metric's mean over a benchmark-run."""
+
+    dimension: str
+    title: str
+    score: float
+    max_score: float
+    runs: int
+
+
+def means(db: Db, run_id: str) -> list[Mean]:
+    """The mean of every criterion and every named metric; the implicit criteria of single cases are left out."""
+    criteria = db.execute(
+        "SELECT j.criterion_id, coalesce((SELECT json_extract(fields, '$.name') FROM minion WHERE id = j.criterion_id), j.criterion_id),"
+        " avg(j.score), max(j.max_score), count(*)"
+        " FROM eval_judgment j JOIN test_run r ON r.id = j.test_run_id"
+        " WHERE r.benchmark_run_id = ? AND j.criterion_id NOT LIKE 'implicit:%' GROUP BY j.criterion_id ORDER BY j.criterion_id",
+        (run_id,),
+    ).fetchall()
+    named = db.execute(
+        "SELECT m.name, m.name, avg(m.score), 1.0, count(*) FROM metric_score m JOIN test_run r ON r.id = m.test_run_id"
+        " WHERE r.benchmark_run_id = ? GROUP BY m.name ORDER BY m.name",
+        (run_id,),
+    ).fetchall()
+    return [Mean(*row) for row in (*criteria, *named)]
+
+
+def kept_means(db: Db, run_id: str) -> dict[str, float]:
+    """The eval-metrics of an earlier benchmark-run, by dimension."""
+    return dict(db.execute("SELECT dimension, score FROM eval_metric WHERE benchmark_run_id = ?", (run_id,)).fetchall())
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One benchmark-run in a trend."""
+
+    run_id: str
+    at: datetime
+    score: float
+
+
+def series(db: Db, benchmark_id: str, key: str, *, limit: int = 1000) -> list[Point]:
+    """The runs of one series, oldest first: same benchmark, measured alike, no comparisons."""
+    rows = db.execute(
+        "SELECT id, ran_at, overall_score FROM (SELECT id, ran_at, overall_score, seq FROM benchmark_run"
+        " WHERE benchmark_id = ? AND series = ? AND purpose <> 'comparison' ORDER BY ran_at DESC, seq DESC LIMIT ?)"
+        " ORDER BY ran_at, seq",
+        (benchmark_id, key, limit),
+    )
+    return [Point(ident, from_millis(at), score) for ident, at, score in rows]
+
+
+def last_passing(db: Db, benchmark_id: str, threshold: float) -> str | None:
+    """The newest run of the benchmark that reached the threshold."""
+    row = db.execute(
+        "SELECT id FROM benchmark_run WHERE benchmark_id = ? AND purpose <> 'comparison' AND overall_score >= ?"
+        " ORDER BY ran_at DESC, seq DESC LIMIT 1",
+        (benchmark_id, threshold),
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def runs_of(
+    db: Db, run_id: str, *, passed: bool | None = None, after: int = 0, limit: int = 100
+) -> list[tuple[int, Record[TestRun]]]:
+    """A page of a benchmark-run's test-runs in the order in which they were recorded."""
+    table = TABLES["test-run"]
+    rows = db.execute(
+        select(table, "benchmark_run_id = ? AND (? IS NULL OR passed = ?) AND seq > ? ORDER BY seq LIMIT ?"),
+        (run_id, passed, passed, after, limit),
+    )
+    return [(row[0], record_of(table, row)) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
+
+
+def failing_of(db: Db, job_id: str, *, limit: int) -> list[Record[TestRun]]:
+    """The failed runs of a job, the gravest and the lowest scores first."""
+    table = TABLES["test-run"]
+    rows = db.execute(
+        select(
+            table,
+            "passed = 0 AND id IN (SELECT test_run_id FROM unit WHERE job_id = ?)"
+            " ORDER BY total_score / max_possible_score, seq LIMIT ?",
+        ),
+        (job_id, limit),
+    )
+    return [record_of(table, row) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
+
+
+def job_runs(db: Db, job_id: str, *, limit: int) -> list[Record[TestRun]]:
+    """The runs of a job in the order of its cases and trials."""
+    table = TABLES["test-run"]
+    rows = db.execute(
+        select(
+            table, "id IN (SELECT test_run_id FROM unit WHERE job_id = ? ORDER BY position, trial LIMIT ?) ORDER BY seq"
+        ),
+        (job_id, limit),
+    )
+    return [record_of(table, row) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
+
+
+def judgments_of(db: Db, test_run_id: str) -> list[Record[EvalJudgment]]:
+    """A test-run's judgments."""
+    table = TABLES["eval-judgment"]
+    rows = db.execute(select(table, "test_run_id = ? ORDER BY seq"), (test_run_id,))
+    return [record_of(table, row) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
+
+
+def failures_of(db: Db, test_run_ids: Sequence[str]) -> dict[str, Record[EvalFailure]]:
+    """The first eval-failure of each of those test-runs, by test-run."""
+    table = TABLES["eval-failure"]
+    rows = db.execute(
+        select(table, "test_run_id IN (SELECT value FROM json_each(?)) ORDER BY seq DESC"),
+        (json.dumps(list(test_run_ids)),),
+    )
+    found: list[Record[EvalFailure]] = [record_of(table, row) for row in rows]  # pyright: ignore[reportAssignmentType]  the table's kind
+    return {record.fields.test_run_id: record for record in found}
+
+
+def failure_types(db: Db, run_id: str) -> dict[str, int]:
+    """How many of a benchmark-run's failed runs failed how."""
+    rows = db.execute(
+        "SELECT f.failure_type, count(*) FROM test_run r JOIN eval_failure f ON f.test_run_id = r.id AND f.id = r.id || ':failure'"
+        " WHERE r.benchmark_run_id = ? AND r.passed = 0 GROUP BY 1 ORDER BY 2 DESC, 1",
+        (run_id,),
+    )
+    return dict(rows.fetchall())
+
+
+def benchmark_run(db: Db, run_id: str) -> Record[BenchmarkRun] | None:
+    """A benchmark-run without the list of its test-runs."""
+    table = TABLES["benchmark-run"]
+    row = db.execute(select(table, "id = ?"), (run_id,)).fetchone()
+    return None if row is None else record_of(table, row)  # pyright: ignore[reportReturnType]  the table's kind
+
+
+def record_benchmark_run(
+    db: Db, run: Record[BenchmarkRun], *, judged_alike: str, series_key: str, at: datetime
+) -> None:
+    """Keeps a concluded benchmark-run and its event."""
+    insert(db, run, judged_alike=judged_alike, series=series_key)
+    fields = run.fields
+    detail = {
+        "benchmarkId": fields.benchmark_id,
+        "overallScore": fields.overall_score,
+        "isRegression": fields.is_regression,
+    }
+    append(db, Event("benchmark-run-recorded", "benchmark-run", run.id, {**detail}), at=at)

@@ -1,0 +1,175 @@
+"""Outputs made now: by a model from a rendered prompt version, or by a Python function of the user's."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import anyio
+import anyio.to_thread
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
+from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.models.client import ModelClient
+from minions_evals_mcp.models.replies import Completion, Failed, Refused, Truncated
+from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.scoring.rendering import render
+
+MAX_TOKENS = 2048
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
+
+class Target(Protocol):
+    """Something that turns a case's inputs into an output."""
+
+    def digest(self) -> str:
+        """The digest of the target's configuration."""
+        ...
+
+    async def produce(
+        self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+    ) -> Observed | TargetErrored:
+        """The output, or why there is none; one that takes longer than `timeout_ms` is observed as timed out."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ModelTarget:
+    """A prompt version rendered with the inputs and sent to a model; without one, the inputs' text is sent as it is."""
+
+    client: ModelClient
+    model: str
+    deadline_s: float
+
+    @property
+    def name(self) -> str:
+        """`provider:model`, as it stands in `producedBy`."""
+        return f"{self.client.provider}:{self.model}"
+
+    def digest(self) -> str:
+        """The digest of provider, model and parameters."""
+        return digest({"target": "model", "model": self.name, "maxTokens": MAX_TOKENS})
+
+    async def produce(
+        self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+    ) -> Observed | TargetErrored:
+        """The model's reply as an output record with the key `output`."""
+        prompt = output_text(inputs) if version is None else render(version.fields.content, inputs)
+        request = ModelRequest(
+            model=self.model, system=None, user=prompt, max_tokens=MAX_TOKENS, schema=None, params={}
+        )
+        ref = None if version is None else version.id
+        # A case's own limit is the test; the instrument's deadline stays above it, so that a hang is told from slowness.
+        reply = await self.client.complete(request, deadline_s=self.deadline_s)
+        match reply:
+            case Completion():
+                seen = _seen(
+                    self.name, ref, reply.text, finish="end_turn", timeout_ms=timeout_ms, latency_ms=reply.latency_ms
+                )
+            case Truncated():
+                seen = _seen(
+                    self.name, ref, reply.text, finish="max_tokens", timeout_ms=timeout_ms, latency_ms=reply.latency_ms
+                )
+            case Refused():
+                seen = _seen(
+                    self.name, ref, reply.text, finish="refusal", timeout_ms=timeout_ms, latency_ms=reply.latency_ms
+                )
+            case Failed():
+                return TargetErrored(f"{self.name}: {reply.kind}: {reply.reason}", reply.fatal)
+        usage = reply.usage
+        return seen.model_copy(
+            update={
+                "cost_usd": reply.cost_usd,
+                "input_tokens": None if usage is None else usage.input_tokens,
+                "output_tokens": None if usage is None else usage.output_tokens,
+            }
+        )
+
+
+def _seen(name: str, ref: str | None, text: str, *, finish: str, timeout_ms: int | None, latency_ms: float) -> Observed:
+    return Observed(
+        output={"output": text},
+        prompt_version_ref=ref,
+        produced_by=name,
+        latency_ms=latency_ms,
+        finish_reason=finish,
+        timed_out=timeout_ms is not None and latency_ms > timeout_ms,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PythonTarget:
+    """A function of the user's: `python:module:function`, called with the inputs; named by the operator only."""
+
+    name: str
+    function: Callable[[Json], object]
+    deadline_s: float
+
+    def digest(self) -> str:
+        """The digest of the function's name: its code is the user's to version."""
+        return digest({"target": "python", "name": self.name})
+
+    async def produce(
+        self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+    ) -> Observed | TargetErrored:
+        """What the function returned: a string becomes `{output}`, a mapping is the output itself."""
+        limit = self.deadline_s if timeout_ms is None else timeout_ms / 1000
+        started = time.perf_counter()
+        found: object = None
+        try:
+            with anyio.move_on_after(limit) as scope:
+                found = await self._call(inputs)
+        except Exception as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
+            return TargetErrored(f"{self.name} raised {type(error).__name__}: {error}")
+        latency = (time.perf_counter() - started) * 1000
+        ref = None if version is None else version.id
+        if scope.cancelled_caught:
+            if timeout_ms is None:
+                return TargetErrored(f"{self.name} did not answer within {limit:g} s")
+            return Observed(
+                output={}, prompt_version_ref=ref, produced_by=self.name, latency_ms=latency, timed_out=True
+            )
+        output = _output(found)
+        if output is None:
+            return TargetErrored(f"{self.name} returned {type(found).__name__}; return a string or a JSON mapping")
+        return Observed(output=output, prompt_version_ref=ref, produced_by=self.name, latency_ms=latency)
+
+    async def _call(self, inputs: Json) -> object:
+        if inspect.iscoroutinefunction(self.function):
+            return await self.function(inputs)
+        return await anyio.to_thread.run_sync(self.function, inputs, abandon_on_cancel=True)
+
+
+def _output(found: object) -> Json | None:
+    if isinstance(found, str):
+        return {"output": found}
+    try:
+        value = _JSON.validate_python(found)
+    except ValidationError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def python_target(ref: str, *, deadline_s: float) -> PythonTarget:
+    """The target that `module:function` names; raises `BadInputError` where there is none."""
+    module_name, _, function_name = ref.partition(":")
+    try:
+        function = getattr(importlib.import_module(module_name), function_name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise BadInputError(
+            f"--target python:{ref} cannot be loaded: {error}.",
+            remedy="Name it as python:module:function, importable from the current folder.",
+        ) from None
+    if not callable(function):
+        raise BadInputError(f"--target python:{ref} is no function.")
+    return PythonTarget(f"python:{ref}", function, deadline_s)

@@ -1,0 +1,46 @@
+"""Outputs that agents produced earlier: recorded agent-runs."""
+
+from __future__ import annotations
+
+import re
+
+from minions_evals_mcp.domain.neighbours import AgentRun
+from minions_evals_mcp.domain.outcomes import Observed, Skipped, TargetErrored
+from minions_evals_mcp.domain.records import Record
+
+OUTAGE = re.compile(
+    r"\b(408|429|5\d\d)\b|rate.?limit|overloaded|too many requests|connection (?:reset|refused|aborted|error)"
+    r"|network|dns|unreachable|service unavailable|bad gateway|gateway time",
+    re.IGNORECASE,
+)
+"""An error message that speaks of the agent's surroundings, not of the agent (contracts 3)."""
+
+
+def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed | Skipped | TargetErrored:
+    """What a recorded agent-run produced; one that is not complete is skipped, an outage is the target's error."""
+    fields = run.fields
+    if fields.status in {"running", "pending-approval"}:
+        return Skipped(f"agent-run {run.id} is {fields.status}; run again when it is complete")
+    latency = _latency_ms(fields)
+    timed_out = timeout_ms is not None and latency is not None and latency > timeout_ms
+    error = (fields.error_message or "the agent-run failed") if fields.status == "failed" else None
+    if error is not None and not timed_out and OUTAGE.search(error):
+        return TargetErrored(f"agent-run {run.id}: {error}")
+    return Observed(
+        output=fields.outputs,
+        agent_run_id=run.id,
+        prompt_version_ref=fields.prompt_version_ref,
+        produced_by=fields.agent_id,
+        latency_ms=latency,
+        cost_usd=fields.cost,
+        tool_calls=fields.tool_calls_log,
+        has_log=bool(fields.tool_calls_log),
+        agent_error=error,
+        timed_out=timed_out,
+    )
+
+
+def _latency_ms(run: AgentRun) -> float | None:
+    if run.triggered_at is None or run.completed_at is None:
+        return None
+    return max(0.0, (run.completed_at - run.triggered_at).total_seconds() * 1000)

@@ -1,0 +1,1 @@
+"""Servers at the edge of the machine that speak the real protocols."""

@@ -1,0 +1,195 @@
+"""The table as a whole: what is known, how weights and thresholds make one verdict, and what holds for every type."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.errors import UnsupportedError
+from minions_evals_mcp.scoring.assertions import KINDS, SCORER_VERSION, check, check_all, needs, vet
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, RegexNeed, Subject, Unchecked, Unmet
+
+EXAMPLES = (
+    Assertion(type="contains", value="a"),
+    Assertion(type="contains-all", value=["a", "b"]),
+    Assertion(type="contains-any", value="a, b"),
+    Assertion(type="contains-json", value={"required": ["a"]}),
+    Assertion(type="cost", threshold=1),
+    Assertion(type="equals", value={"a": 1}),
+    Assertion(type="icontains", value="A"),
+    Assertion(type="icontains-all", value=["A", "b"]),
+    Assertion(type="icontains-any", value=["A", "b"]),
+    Assertion(type="is-json", value="{type: object}"),
+    Assertion(type="is-refusal"),
+    Assertion(type="latency", threshold=100),
+    Assertion(type="levenshtein", value="abc", threshold=2),
+    Assertion(type="regex", value="^a+$"),
+    Assertion(type="starts-with", value="a"),
+    Assertion(type="word-count", value={"min": 1, "max": 3}),
+)
+YES = Assertion(type="contains", value="a")
+NO = Assertion(type="contains", value="z")
+SUBJECT = Subject("a", latency_ms=5, cost_usd=0.5)
+
+
+def aggregate(assertions: list[Assertion], threshold: float | None = None) -> Aggregate:
+    """The verdict over the output "a"."""
+    result = check_all(assertions, SUBJECT, threshold=threshold)
+    assert isinstance(result, Aggregate)
+    return result
+
+
+def test_vet_and_the_table_agree_on_the_known_types() -> None:
+    assert {example.type for example in EXAMPLES} == set(KINDS)
+    for example in EXAMPLES:
+        vet(example)
+        vet(example.model_copy(update={"type": f"not-{example.type}"}))
+
+
+@pytest.mark.parametrize("unknown", ["llm-rubrik", "not-not-contains", "not-", "Contains"])
+def test_an_unknown_type_is_refused_by_name_with_what_is_known(unknown: str) -> None:
+    with pytest.raises(UnsupportedError) as refusal:
+        vet(Assertion(type=unknown), at="suite.yaml:3")
+    assert str(refusal.value).startswith(f"suite.yaml:3: the assertion type {unknown!r} is not known")
+    assert "contains-json, cost, equals" in refusal.value.remedy
+    with pytest.raises(UnsupportedError):
+        check(Assertion(type=unknown), SUBJECT)
+    with pytest.raises(UnsupportedError):
+        needs([Assertion(type=unknown)], SUBJECT)
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("contain", "contains"), ("is_json", "is-json"), ("not-regexp", "not-regex")]
+)
+def test_a_near_miss_is_answered_with_what_was_meant(typed: str, meant: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"did you mean '{meant}'"):
+        vet(Assertion(type=typed))
+
+
+def test_a_name_like_no_other_gets_no_hint() -> None:
+    with pytest.raises(UnsupportedError, match="'xyzzy' is not known\\. Known are"):
+        vet(Assertion(type="xyzzy"))
+
+
+def test_the_scorer_has_a_version() -> None:
+    assert SCORER_VERSION == "assertions/1"
+
+
+def test_a_result_carries_its_weight_and_metric() -> None:
+    result = check(Assertion(type="contains", value="a", weight=2, metric="facts"), SUBJECT)
+    assert result == Checked("contains", passed=True, score=1.0, reason="contains 'a'", weight=2, metric="facts")
+
+
+def test_without_a_threshold_every_assertion_must_pass() -> None:
+    assert aggregate([YES, YES]).passed
+    mixed = aggregate([YES, NO])
+    assert (mixed.passed, mixed.score) == (False, 0.5)
+    assert [result.passed for result in mixed.results] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("threshold", "passed"), [(0.75, True), (0.75 + 1e-10, True), (0.7501, False), (0, True), (1, False)]
+)
+def test_with_a_threshold_the_weighted_mean_decides(threshold: float, passed: bool) -> None:
+    heavy = YES.model_copy(update={"weight": 3.0})
+    verdict = aggregate([heavy, NO], threshold)
+    assert (verdict.score, verdict.passed) == (0.75, passed)
+
+
+def test_an_assertion_of_weight_0_cannot_fail_and_does_not_count() -> None:
+    free = NO.model_copy(update={"weight": 0.0})
+    verdict = aggregate([YES, free])
+    assert (verdict.passed, verdict.score) == (True, 1.0)
+    assert verdict.results[1].passed
+    assert verdict.results[1].score == 0.0
+
+
+def test_where_all_weights_are_0_the_score_is_0_and_only_a_threshold_can_fail_it() -> None:
+    free = [YES.model_copy(update={"weight": 0.0}), NO.model_copy(update={"weight": 0.0})]
+    assert (aggregate(free).passed, aggregate(free).score) == (True, 0.0)
+    assert not aggregate(free, 0.5).passed
+    assert aggregate(free, 0).passed
+
+
+def test_no_assertions_pass_with_score_1_whatever_the_threshold() -> None:
+    assert aggregate([], 0.9) == Aggregate(passed=True, score=1.0, results=())
+
+
+def test_one_check_that_cannot_be_carried_out_leaves_the_whole_undone() -> None:
+    latency = Assertion(type="latency", threshold=5)
+    assert check_all([YES, latency, NO], Subject("a")) == Unchecked("latency", "the latency of the output is not known")
+
+
+def test_evidence_reaches_every_check() -> None:
+    asked = [YES, Assertion(type="regex", value="(?=a)"), Assertion(type="not-regex", value="(?=b)")]
+    first, second = needs(asked, SUBJECT)
+    met = check_all(asked, SUBJECT, evidence=Evidence({first: True, second: False}))
+    assert isinstance(met, Aggregate)
+    assert met.passed
+    unmet = check_all(asked, SUBJECT, evidence=Evidence({first: True, second: Unmet("time limit of 1 s")}))
+    assert unmet == Unchecked("not-regex", "time limit of 1 s")
+    assert isinstance(first, RegexNeed)
+
+
+def test_weights_beyond_all_measure_do_not_overflow() -> None:
+    heavy = [one.model_copy(update={"weight": 1.7e308}) for one in (YES, YES, NO, NO)]
+    assert aggregate(heavy).score == 0.5
+
+
+WEIGHTS = st.floats(min_value=0, max_value=100, allow_nan=False)
+WEIGHTED = st.lists(st.tuples(st.sampled_from(EXAMPLES), st.booleans(), WEIGHTS), min_size=1, max_size=6)
+TEXTS = st.one_of(st.text(max_size=60), st.sampled_from(["a", "aaa", '{"a": 1}', "I can't help with that.", "a b c d"]))
+
+
+def built(parts: list[tuple[Assertion, bool, float]]) -> list[Assertion]:
+    """The examples, some negated, with weights."""
+    return [
+        example.model_copy(update={"type": ("not-" if negated else "") + example.type, "weight": weight})
+        for example, negated, weight in parts
+    ]
+
+
+@given(st.sampled_from(EXAMPLES), TEXTS)
+def test_not_inverts_pass_for_every_type_and_text(example: Assertion, text: str) -> None:
+    subject = Subject(text, latency_ms=float(len(text)), cost_usd=float(len(text)))
+    plain = check(example, subject)
+    turned = check(example.model_copy(update={"type": f"not-{example.type}"}), subject)
+    assert isinstance(plain, Checked)
+    assert isinstance(turned, Checked)
+    assert plain.passed is not turned.passed
+    assert 0 <= plain.score <= 1
+    assert plain.score + turned.score == (0 if example.type == "is-refusal" and not text.strip() else 1)
+
+
+@given(st.data(), WEIGHTED, TEXTS)
+def test_the_verdict_is_the_same_in_any_order(
+    data: st.DataObject, parts: list[tuple[Assertion, bool, float]], text: str
+) -> None:
+    assertions = built(parts)
+    turned = data.draw(st.permutations(assertions))
+    subject = Subject(text, latency_ms=5, cost_usd=5)
+    one, other = check_all(assertions, subject), check_all(turned, subject)
+    assert isinstance(one, Aggregate)
+    assert isinstance(other, Aggregate)
+    assert one.passed is other.passed
+    assert math.isclose(one.score, other.score, abs_tol=1e-12)
+
+
+@given(WEIGHTED, st.integers(min_value=0, max_value=5), st.floats(min_value=0, max_value=1))
+def test_the_aggregate_never_falls_when_one_assertion_comes_to_pass(
+    parts: list[tuple[Assertion, bool, float]], index: int, threshold: float
+) -> None:
+    assume(index < len(parts))
+    assertions = built(parts)
+    worse = [*assertions]
+    better = [*assertions]
+    worse[index] = NO.model_copy(update={"weight": assertions[index].weight})
+    better[index] = YES.model_copy(update={"weight": assertions[index].weight})
+    for limit in (None, threshold):
+        low, high = aggregate(worse, limit), aggregate(better, limit)
+        assert high.score >= low.score - 1e-12
+        assert high.passed or not low.passed

@@ -1,0 +1,416 @@
+"""What the classes, the severity, the evidence and the root cause rest on (checklist 100 to 104)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.scoring.failures import FailedCriterion, FailedOutput, classify
+from minions_evals_mcp.scoring.failures.grounding import has_context
+
+QUIET = FailedOutput(
+    output={"output": "blue"},
+    text="blue",
+    inputs={"question": "Which colour?"},
+    expected={"output": "green"},
+    tool_calls=(),
+    has_log=False,
+    timed_out=False,
+    stop_reason=None,
+    wants_json=False,
+    agent_error=None,
+    score_fraction=0.5,
+    criteria=(),
+)
+
+
+def saying(text: str, base: FailedOutput = QUIET) -> FailedOutput:
+    """The same failure with another output."""
+    return replace(base, text=text, output={"output": text})
+
+
+def logged(
+    *calls: ToolCall, text: str = "blue", inputs: Json | None = None, expected: Json | None = None
+) -> FailedOutput:
+    """A failure with a log."""
+    base = replace(QUIET, tool_calls=calls, has_log=True, inputs=inputs or QUIET.inputs, expected=expected)
+    return saying(text, base)
+
+
+def lost(name: str, fraction: float, weight: float, rationale: str = "not good") -> FailedCriterion:
+    """One criterion's part."""
+    return FailedCriterion(f"id-{name}", name, fraction, weight, rationale)
+
+
+# ------------------------------------------------------------------ order, severity, what is kept
+
+
+def test_the_first_class_in_order_wins_and_the_other_evidence_is_kept() -> None:
+    failed = saying(
+        "I'm sorry, but I can't help with that. It costs $99.", replace(QUIET, inputs={"context": "It costs $5."})
+    )
+    failed = replace(failed, wants_json=True, timed_out=True, stop_reason="max_tokens")
+    told: list[str] = []
+    for step in ({}, {"timed_out": False}, {"text": "It costs $99."}, {"wants_json": False, "stop_reason": None}):
+        failed = replace(failed, **step)
+        analysis = classify(failed)
+        told.append(analysis.failure_type)
+        assert "number: $99" in analysis.signals
+    assert told == ["timeout", "refusal", "format-error", "hallucination"]
+    assert classify(replace(failed, text="It costs $5.")).failure_type == "wrong-output"
+
+
+@pytest.mark.parametrize(
+    ("fraction", "severity"),
+    [(0.0, "critical"), (0.2499, "critical"), (0.25, "major"), (0.5999, "major"), (0.6, "minor")],
+)
+def test_the_severity_follows_the_normalised_score(fraction: float, severity: str) -> None:
+    assert classify(replace(QUIET, score_fraction=fraction)).severity == severity
+
+
+def test_the_limits_of_severity_can_be_set() -> None:
+    assert classify(QUIET, critical_below=0.6, major_below=0.8).severity == "critical"
+
+
+def test_the_criteria_within_half_of_the_largest_loss_are_affected_the_costliest_first() -> None:
+    criteria = (lost("tone", 0.5, 0.4), lost("facts", 0.0, 0.4), lost("form", 0.9, 0.4), lost("safety", 1.0, 1.0))
+    assert classify(replace(QUIET, criteria=criteria)).affected_criterion_ids == ("id-facts", "id-tone")
+    assert classify(QUIET).affected_criterion_ids == ()
+
+
+def test_the_description_says_what_was_expected_what_came_and_what_was_lost() -> None:
+    said = classify(replace(QUIET, criteria=(lost("facts", 0.25, 0.5, "Blue is wrong."),))).description
+    assert said == "Expected “green”, got “blue”. Lost most on facts (0.25 of 1, weight 0.5): Blue is wrong."
+    assert classify(replace(QUIET, output={}, text="{}", expected=None)).description == "Nothing came."
+
+
+def test_at_most_twelve_signals_are_kept_each_short_and_once() -> None:
+    many = (
+        " ".join(f"It cost ${place}." for place in range(100, 200))
+        + " It cost $100. See https://x.example/"
+        + "y" * 300
+    )
+    signals = classify(saying(many, replace(QUIET, inputs={"context": "It cost $5."}))).signals
+    assert len(signals) == 12
+    assert len(set(signals)) == 12
+    assert all(len(signal) <= 140 for signal in signals)
+
+
+# ------------------------------------------------------------------ timeout and refusal
+
+
+def test_an_agent_error_about_time_is_a_timeout_only_where_nothing_came() -> None:
+    silent = replace(QUIET, output={}, text="{}", agent_error="ReadTimeout")
+    assert classify(silent).failure_type == "timeout"
+    assert classify(replace(QUIET, agent_error="ReadTimeout")).failure_type == "wrong-output"
+    assert classify(replace(QUIET, timed_out=True)).confidence == 1.0
+
+
+def test_a_refusing_text_is_not_the_failure_where_a_refusal_was_expected() -> None:
+    refusing = saying("I can't help with that.")
+    assert classify(refusing).failure_type == "refusal"
+    wanted = classify(replace(refusing, expected={"output": "I can't help with that. Call a locksmith."}))
+    assert (wanted.failure_type, wanted.sure) == ("wrong-output", False)
+
+
+def test_a_stop_reason_is_enough_for_a_refusal() -> None:
+    analysis = classify(replace(QUIET, stop_reason="SAFETY"))
+    assert (analysis.failure_type, analysis.signals[0]) == ("refusal", "stop reason: safety")
+
+
+def test_a_refusing_sentence_in_the_middle_makes_the_rules_unsure() -> None:
+    text = "Red is warm. Blue is cold. I can't help with the last one. Green is calm. Grey is quiet."
+    analysis = classify(saying(text))
+    assert (analysis.failure_type, analysis.sure) == ("wrong-output", False)
+    assert analysis.signals[0].startswith("refusing sentence: ")
+
+
+# ------------------------------------------------------------------ format
+
+
+@pytest.mark.parametrize(
+    ("text", "expected", "signal"),
+    [
+        ('{"a": 1,}', None, "json: "),
+        ("```json\n{'a': 1}\n```", None, "json: Expecting property name"),
+        ('Here: {"a": 1}', None, "json: words around the JSON"),
+        ("Here: {a: 1}", None, "json: Expecting value at character 0"),
+        ("a is 1", None, "json: words instead of JSON"),
+        ("", None, "json: JSON was wanted and nothing came"),
+        ('{"a": NaN}', None, "json: NaN is not JSON"),
+        ("x" + "[" * 100_000, None, "json: Expecting value"),
+        ("[" * 100_000, None, "json: nested too deeply"),
+        ("[1]", {"output": '{"a": 1}'}, "schema: the value is array, not object"),
+        ('{"a": {"b": "1"}}', {"output": {"a": {"b": 1}}}, "schema: a.b is string, not number"),
+        ('{"a": 1}', {"output": {"a": 2, "b": None}}, "schema: key 'b' is missing"),
+        ('{"a": true}', {"output": {"a": 1}}, "schema: a is boolean, not number"),
+    ],
+)
+def test_a_broken_form_is_a_format_error_that_names_its_fault(text: str, expected: Json | None, signal: str) -> None:
+    analysis = classify(saying(text, replace(QUIET, wants_json=True, expected=expected)))
+    assert analysis.failure_type == "format-error"
+    assert analysis.signals[0].startswith(signal)
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        ({"output": '```json\n{"a": 2}\n```'}, {"output": '{"a": 1}'}),
+        ({"output": '{"a": 1.5, "b": null}'}, {"output": {"a": 1, "b": "x"}}),
+        ({"output": '{"a": 1, "more": 2}'}, {"output": {"a": 2}}),
+        ({"output": '{"a": 1}'}, {"output": "as you like"}),
+        ({"label": "ham", "share": 0.2}, {"label": "spam", "share": 0.2}),
+    ],
+)
+def test_sound_json_of_the_right_shape_is_no_format_error(output: Json, expected: Json) -> None:
+    text = str(output.get("output") or output["label"])
+    assert (
+        classify(replace(QUIET, output=output, text=text, expected=expected, wants_json=True)).failure_type
+        == "wrong-output"
+    )
+
+
+def test_an_agent_that_failed_for_another_reason_owes_no_json() -> None:
+    silent = replace(QUIET, output={}, text="{}", wants_json=True, agent_error="KeyError: 'a'")
+    assert classify(silent).failure_type == "wrong-output"
+    assert classify(replace(silent, agent_error="JSONDecodeError: line 1")).failure_type == "format-error"
+
+
+def test_a_form_criterion_that_cost_the_most_is_a_format_error_by_rule_though_not_for_sure() -> None:
+    form, facts = lost("output format", 0, 0.5), lost("facts", 0, 0.5)
+    alone = classify(replace(QUIET, criteria=(form,)))
+    assert (alone.failure_type, alone.sure) == ("format-error", False)
+    assert classify(replace(QUIET, criteria=(form, facts))).failure_type == "wrong-output"
+    assert classify(replace(QUIET, criteria=(lost("facts", 0, 1, "not valid XML"),))).failure_type == "format-error"
+
+
+# ------------------------------------------------------------------ hallucination
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [{"Context": "x"}, {"vars": [{"retrieved": {"page": ["", "text"]}}]}, {"documents": [{"n": 0}]}],
+)
+def test_a_context_is_found_at_any_depth_and_in_any_case(inputs: Json) -> None:
+    assert has_context(inputs)
+
+
+NO_CONTEXT: tuple[Json, ...] = ({}, {"context": ""}, {"sources": [None, {}]}, {"question": ["context"]})
+
+
+@pytest.mark.parametrize("inputs", NO_CONTEXT)
+def test_an_empty_context_is_none(inputs: Json) -> None:
+    assert not has_context(inputs)
+
+
+def test_without_a_context_and_without_calls_nothing_is_invented() -> None:
+    text = "It cost $99 on 3 May 2024, says Robert Keller at https://x.example."
+    assert classify(saying(text)).failure_type == "wrong-output"
+    assert classify(saying(text, replace(QUIET, inputs={"context": "It was dear."}))).failure_type == "hallucination"
+
+
+@pytest.mark.parametrize(
+    ("said", "signal"),
+    [
+        ("The fee is 75 euros.", "number: 75 euros"),
+        ("The fair has 9 halls.", "number: 9 halls…"),
+        ("The fair begins on 2 May 2025.", "date: 2 May 2025"),
+        ("The fair begins at 11:45.", "time: 11:45"),
+        ("The fair is on Sunday.", "weekday: sunday"),
+        ("The fair is held by Robert Keller.", "name: Robert Keller"),
+        ("See https://other.example/fair", "link: https://other.example/fair"),
+        ("The ticket is TK-20417.", "identifier: TK-20417"),
+        (
+            "They say “all are welcome here” and: “nobody will ever be turned away”",
+            "quote: nobody will ever be turned away",
+        ),
+    ],
+)
+def test_what_the_context_does_not_say_is_a_hallucination(said: str, signal: str) -> None:
+    context = "On Friday 5 May 2025 at 10:00 the fair of Amina Yusuf opens; all are welcome here. "
+    context += "4 halls; 20 euros; TK-20416; https://fair.example."
+    analysis = classify(saying(said, replace(QUIET, inputs={"context": context}, expected=None)))
+    assert analysis.failure_type == "hallucination"
+    assert signal in analysis.signals
+
+
+def test_what_the_question_the_tools_or_the_expected_output_say_is_no_invention() -> None:
+    call = ToolCall(tool="get_price", arguments={"sku": "AB-10442"}, result={"price": 12.5, "seller": "Lena Fischer"})
+    text = "AB-10442 (https://x.example/a) costs $12.50 at Lena Fischer. Of 40 euros asked on 3 May 2024 3 halls."
+    known = logged(
+        call,
+        text=text,
+        inputs={"question": "Is 40 euros fair at x.example/a?"},
+        expected={"output": "3 May 2024, 3 halls"},
+    )
+    assert classify(known).failure_type == "wrong-output"
+
+
+@pytest.mark.parametrize("question", ["How many in total?", "What did both days bring?"])
+def test_a_number_that_had_to_be_worked_out_is_an_error_and_no_invention(question: str) -> None:
+    inputs: Json = {"question": question, "context": "120 on Friday, 185 on Saturday."}
+    analysis = classify(saying("295", replace(QUIET, inputs=inputs, expected={"output": "305"})))
+    assert (analysis.failure_type, analysis.sure) == ("wrong-output", False)
+
+
+def test_a_claim_needs_a_call_that_can_have_done_it() -> None:
+    done, failed = ToolCall(tool="issue_refund", result="ok"), ToolCall(tool="issue_refund", error="declined")
+    assert classify(logged(done, text="I've refunded it.")).failure_type == "wrong-output"
+    assert classify(logged(failed, text="I\u2019ve refunded it.")).failure_type == "hallucination"
+    assert classify(logged(ToolCall(tool="execute"), text="We have cancelled it.")).failure_type == "wrong-output"
+    assert classify(saying("I've refunded it.")).failure_type == "wrong-output"
+
+
+def test_a_status_that_a_tool_reports_is_no_claim() -> None:
+    told = ToolCall(tool="get_order", result={"status": "cancelled"})
+    untold = ToolCall(tool="get_order", result={"status": "open"})
+    assert classify(logged(told, text="It has been cancelled.")).failure_type == "wrong-output"
+    assert classify(logged(untold, text="It has been cancelled.")).failure_type == "hallucination"
+
+
+def test_a_look_up_is_claimed_in_vain_only_where_nothing_was_looked_at() -> None:
+    text = "I checked our records, all is well."
+    assert classify(logged(text=text)).failure_type == "hallucination"
+    assert classify(logged(text=text, inputs={"context": "all is well in our records"})).failure_type == "wrong-output"
+    assert classify(logged(ToolCall(tool="search", result=[]), text=text)).failure_type == "wrong-output"
+
+
+# ------------------------------------------------------------------ root cause
+
+
+def cause(*calls: ToolCall, text: str = "blue", inputs: Json | None = None, expected: Json | None = None) -> str:
+    """The root cause of a failure with that log."""
+    return classify(logged(*calls, text=text, inputs=inputs, expected=expected)).root_cause
+
+
+SEARCH = ToolCall(tool="search", arguments={"q": "blue"}, result=["a blue thing"])
+SILENT = ToolCall(tool="search", arguments={"q": "blue"}, result={"results": [], "total": 0})
+BROKEN = ToolCall(tool="search", arguments={"q": "blue"}, error="504 gateway timeout")
+
+
+def test_no_log_is_said_plainly() -> None:
+    assert classify(QUIET).root_cause == "There is no tool-call log; the answer itself is wrong"
+
+
+@pytest.mark.parametrize(
+    ("calls", "said"),
+    [
+        ((SEARCH, BROKEN), "step 2 `search` failed: 504 gateway timeout; no later call of it succeeded"),
+        ((ToolCall(tool="serch", error="Unknown tool: serch"),), "step 1 `serch` called a tool that does not exist"),
+        (
+            (ToolCall(tool="search", error="missing required argument: q"),),
+            "step 1 `search` was called with bad arguments",
+        ),
+        ((ToolCall(tool="search", error=""),), "step 1 `search` failed: no message"),
+        ((SEARCH, SEARCH, SEARCH), "`search` was called 3 times with the same arguments, first in step 1: {"),
+        ((SILENT,), 'step 1 `search` gave an empty result ({"results":[],"total":0}), and the answer uses it'),
+        (
+            (ToolCall(tool="search", result="No results found."),),
+            "step 1 `search` gave an empty result (No results found.)",
+        ),
+        (
+            (ToolCall(tool="get", arguments={"ids": ["TODO"]}, result=1),),
+            "step 1 `get` was called with a placeholder: ids = 'TODO'",
+        ),
+        ((BROKEN, SEARCH), "The log shows no fault in its 2 steps: step 2 `search` gave"),
+        ((ToolCall(tool="get", result=None),), "The log shows no fault in its 1 step: step 1 `get` gave null"),
+        ((), "The agent made no call; the answer itself is wrong"),
+    ],
+)
+def test_the_log_is_read_for_its_first_fault(calls: tuple[ToolCall, ...], said: str) -> None:
+    assert cause(*calls).startswith(said)
+
+
+@pytest.mark.parametrize("result", [0, False, {"balance": 0}, "no"])
+def test_a_figure_is_data_and_not_an_empty_result(result: JsonValue) -> None:
+    assert "empty result" not in cause(ToolCall(tool="get", result=result))
+
+
+def test_an_empty_result_is_no_fault_where_the_answer_says_so_or_another_call_filled_it() -> None:
+    assert "empty result" not in cause(SILENT, text="I found nothing blue.")
+    assert "empty result" not in cause(SILENT, SEARCH)
+    assert "empty result" in cause(SILENT, text="It is not $5 but $99.")
+
+
+def test_an_argument_that_the_inputs_hold_is_no_placeholder() -> None:
+    call = ToolCall(tool="find", arguments={"word": "example", "n": 3}, result=1)
+    assert "placeholder" in cause(call)
+    assert "placeholder" not in cause(call, inputs={"word": "example"})
+
+
+def test_a_claim_without_its_call_is_quoted_beside_the_calls_that_there_were() -> None:
+    said = cause(ToolCall(tool="get_order", result=1), text="I have refunded it.\nBye.")
+    assert said == "The answer says “I have refunded it”, but the log has no call that did so; its calls: `get_order`"
+
+
+def test_the_tools_that_the_inputs_offer_are_compared_with_those_that_were_called() -> None:
+    offer: Json = {"tools": [{"name": "calculator", "description": "adds"}], "question": "Use the calculator."}
+    assert cause(SEARCH, inputs=offer) == "step 1 `search` is not a tool that the inputs offer (calculator)"
+    assert cause(inputs=offer) == "The agent made no call, though the inputs name `calculator`"
+    assert cause(inputs={"tools": ["calculator"]}) == "The agent made no call, though the inputs offer `calculator`"
+    assert "calculator" not in cause(ToolCall(tool="calculator", result=4), text="5", inputs=offer).split(":")[0]
+
+
+def test_a_cut_off_reply_is_named_with_its_end() -> None:
+    short = replace(logged(SEARCH), stop_reason="max_tokens")
+    said = "the model stopped at its token limit (stop reason max_tokens), after “…blue”"
+    assert classify(short).root_cause == said
+    assert classify(replace(short, has_log=False)).root_cause == f"There is no tool-call log; {said}"
+
+
+def test_a_right_result_that_the_answer_leaves_aside_is_quoted() -> None:
+    call = ToolCall(tool="count", result={"units": 17})
+    said = 'step 1 `count` gave the right result ({"units":17}), but the answer differs'
+    assert cause(call, text="There are 240.", expected={"output": "17 units", "sure": True}) == said
+    assert cause(call, text="17 units, I guess", expected={"output": "17 units"}) != said
+
+
+def test_what_is_left_to_say_follows_the_class() -> None:
+    slow = replace(logged(SEARCH.model_copy(update={"duration_ms": 900.0})), timed_out=True)
+    assert classify(slow).root_cause.endswith("; the slowest call, step 1 `search`, took 900 ms")
+    assert classify(replace(QUIET, agent_error="KeyError")).root_cause.endswith("the agent reported: KeyError")
+    assert classify(replace(QUIET, output={}, text="{}")).root_cause.endswith("the agent gave no answer")
+    assert "declined the task (refusal: " in classify(saying("I can't help with that.")).root_cause
+    assert "form that was asked for (json: words" in classify(replace(QUIET, wants_json=True)).root_cause
+    invented = saying("It costs $99.", replace(QUIET, inputs={"context": "Free."}))
+    assert classify(invented).root_cause.endswith("the answer states what its material does not (number: $99)")
+
+
+# ------------------------------------------------------------------ any text
+
+
+@settings(max_examples=40)
+@given(text=st.text(), context=st.text(), expected=st.text(min_size=1), wants_json=st.booleans())
+def test_no_text_raises_and_every_figure_is_in_its_range(
+    text: str, context: str, expected: str, wants_json: bool
+) -> None:
+    base = replace(
+        QUIET, inputs={"context": context}, expected={"output": expected}, wants_json=wants_json, has_log=True
+    )
+    calls = (ToolCall(tool="t", arguments={"a": text}, result=context), ToolCall(tool="t", error=text))
+    analysis = classify(saying(text, replace(base, tool_calls=calls)))
+    assert 0 <= analysis.confidence <= 1
+    assert len(analysis.signals) <= 12
+    assert analysis.root_cause
+
+
+MILLION = 1_000_000
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "1", "1 ", '"', '"abc def ', "Aa Bb ", "a-", "a.a@", "[", '{"a":', "I have sent ", "\n"]
+)
+def test_a_megabyte_takes_less_than_a_second(piece: str) -> None:
+    huge = saying(
+        (piece * MILLION)[:MILLION], replace(QUIET, inputs={"context": "5 days"}, wants_json=True, has_log=True)
+    )
+    began = time.process_time()
+    classify(huge)
+    assert time.process_time() - began < 1

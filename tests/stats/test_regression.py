@@ -1,0 +1,62 @@
+"""The drop of a pass rate, at its edges."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from minions_evals_mcp.stats.regression import pass_rate_dropped
+
+
+def test_s086_exactly_ten_points_is_no_regression_and_more_is() -> None:
+    assert not pass_rate_dropped(8, 10, 7, 10)
+    assert pass_rate_dropped(80, 100, 69, 100)
+    assert pass_rate_dropped(9, 10, 7, 10)
+
+
+def test_s086_a_rise_is_no_regression() -> None:
+    assert not pass_rate_dropped(0, 10, 10, 10)
+
+
+def test_s086_runs_of_different_sizes_are_compared_by_their_rates() -> None:
+    assert not pass_rate_dropped(9, 10, 80, 100)
+    assert pass_rate_dropped(9, 10, 79, 100)
+
+
+@pytest.mark.parametrize("points", [3.3, 0.1, 12.5])
+def test_s086_a_fraction_of_a_point_counts_as_it_is_written(points: float) -> None:
+    fallen = round(points * 10)
+    assert not pass_rate_dropped(1_000, 1_000, 1_000 - fallen, 1_000, points=points)
+    assert pass_rate_dropped(1_000, 1_000, 999 - fallen, 1_000, points=points)
+
+
+def test_s086_a_relative_drop_is_measured_on_the_previous_rate() -> None:
+    assert not pass_rate_dropped(50, 100, 45, 100, relative=True)
+    assert pass_rate_dropped(50, 100, 44, 100, relative=True)
+    assert not pass_rate_dropped(50, 100, 44, 100)
+    assert not pass_rate_dropped(0, 100, 0, 100, relative=True)
+
+
+@pytest.mark.parametrize("relative", [False, True])
+def test_an_empty_run_cannot_be_compared(relative: bool) -> None:
+    assert not pass_rate_dropped(5, 5, 0, 0, relative=relative)
+    assert not pass_rate_dropped(0, 0, 0, 5, relative=relative)
+
+
+@pytest.mark.parametrize("counts", [(3, 2, 1, 1), (1, 1, 3, 2), (-1, 2, 1, 2), (1, 2, -1, 2)])
+def test_counts_that_are_no_pass_rates_are_refused(counts: tuple[int, int, int, int]) -> None:
+    with pytest.raises(ValueError, match="not two pass rates"):
+        pass_rate_dropped(*counts)
+
+
+RATES = st.tuples(st.integers(1, 60), st.integers(0, 60)).map(lambda pair: (min(pair), pair[0]))
+
+
+@given(before=RATES, after=RATES, points=st.integers(0, 100))
+def test_a_drop_is_what_exact_fractions_say(before: tuple[int, int], after: tuple[int, int], points: int) -> None:
+    fall = Fraction(*before) - Fraction(*after)
+    assert pass_rate_dropped(*before, *after, points=points) == (fall * 100 > points)
+    assert pass_rate_dropped(*before, *after, points=points, relative=True) == (fall * 100 > points * Fraction(*before))
