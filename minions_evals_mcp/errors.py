@@ -74,6 +74,11 @@ class RuleError(BadInputError):
     def __init__(self, rule: str, message: str, *, remedy: str = "") -> None:
         super().__init__(f"{rule}: {message}", remedy=remedy)
         self.rule = rule
+        self.said = message
+
+    def at(self, where: str) -> RuleError:
+        """The same refusal, naming the file and line that it came from."""
+        return RuleError(self.rule, f"{where}: {self.said}" if where else self.said, remedy=self.remedy)
 
 
 class BusyError(EvalsError):

@@ -77,7 +77,7 @@ def _judge_calls(text: str | None) -> str:
 def _whole(name: str, text: str | None, default: int) -> int:
     if text is None:
         return default
-    if not text.isdigit() or not 1 <= int(text) <= 1000:
+    if not text.isdecimal() or not 1 <= int(text) <= 1000:
         raise BadInputError(f"{PREFIX}{name} is {text!r}.", remedy="Use a whole number from 1 to 1000.")
     return int(text)
 

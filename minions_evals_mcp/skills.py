@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Generic, Literal, TypeVar
+from typing import Annotated, Generic, Literal, Self, TypeVar
 
 import yaml
-from pydantic import Field, ValidationError
-from pydantic_core import to_json
+from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic_core import ErrorDetails, to_json
+from yaml.reader import ReaderError
 
+from minions_evals_mcp.domain.rules import RULES
 from minions_evals_mcp.domain.values import Text, Unit, Value
 from minions_evals_mcp.errors import BadInputError
 
 NAMES = ("run-test-case", "run-benchmark", "detect-trend", "compare-prompt-versions", "classify-failure")
 HARD_RULES = "hard-rules.md"
-STEP = re.compile(r"^\d+\. (?:`([a-z][a-z0-9-]*)` )?(.*)$")
+STEP = re.compile(r"^\d+[.)] +(?:`([a-z][a-z0-9-]*)` +)?(.*)$")
 RULE = re.compile(r"^- `(HR\d)` (.*)$")
+
+Trigger = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$")]
+"""The type of a message or an event."""
 
 
 class RunTestCaseParameters(Value):
@@ -53,11 +59,17 @@ class ClassifyFailureParameters(Value):
     critical_below: Unit
     major_below: Unit
 
+    @model_validator(mode="after")
+    def _critical_is_worse_than_major(self) -> Self:
+        if self.critical_below > self.major_below:
+            raise ValueError(f"criticalBelow {self.critical_below:g} is above majorBelow {self.major_below:g}")
+        return self
+
 
 class _FrontMatter(Value):
     name: Text
     description: Text
-    triggers: Annotated[tuple[Text, ...], Field(strict=False, min_length=1)]
+    triggers: Annotated[tuple[Trigger, ...], Field(strict=False, min_length=1)]
 
 
 P = TypeVar("P", bound=Value)
@@ -118,7 +130,7 @@ def load_skills(folder: Path) -> Skills:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8")
+        return path.read_text("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BadInputError(
             f"{path}: cannot be read: {error}.", remedy="Name the skills' folder with MINIONS_EVALS_SKILLS."
@@ -141,8 +153,13 @@ def _skill(folder: Path, name: str, kind: type[P]) -> Skill[P]:
 
 
 def _front_matter(path: Path, lines: list[str], kind: type[P]) -> tuple[_FrontMatter, P]:
+    text = "\n".join(lines)
     try:
-        found: object = yaml.load("\n".join(lines), Loader=yaml.CSafeLoader)
+        _refuse_repeated_keys(path, yaml.compose(text, Loader=yaml.SafeLoader))
+        found: object = yaml.safe_load(text)
+    except ReaderError as error:
+        line = text.count("\n", 0, error.position) + 2
+        raise BadInputError(f"{path}:{line}: no YAML: {error.reason}.") from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 2
         raise BadInputError(f"{path}:{line}: no YAML: {error.problem}.") from None
@@ -153,19 +170,50 @@ def _front_matter(path: Path, lines: list[str], kind: type[P]) -> tuple[_FrontMa
     return _typed(path, lines, _FrontMatter, head), _typed(path, lines, kind, parameters)
 
 
+def _refuse_repeated_keys(path: Path, root: yaml.Node | None) -> None:
+    """YAML keeps the last of two equal keys in silence: refused at the top and in the parameters."""
+    if not isinstance(root, yaml.MappingNode):
+        return
+    for mapping in (root, *(value for _, value in root.value if isinstance(value, yaml.MappingNode))):
+        seen: set[str] = set()
+        for key, _ in mapping.value:
+            name = str(key.value)
+            if name in seen:
+                raise BadInputError(f"{path}:{key.start_mark.line + 2}: the key {name!r} comes twice.")
+            seen.add(name)
+
+
 def _typed(path: Path, lines: list[str], kind: type[P], found: object) -> P:
     try:
         return kind.model_validate_json(to_json(found, fallback=str))
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = str(first["loc"][0]) if first["loc"] else "parameters"
-        said = "unknown parameter" if first["type"] == "extra_forbidden" else first["msg"]
-        raise BadInputError(f"{path}:{_line_of(['---', *lines], name)}: {name}: {said}.") from None
+        gravest = min(error.errors(include_url=False), key=_is_not_unknown)
+        name = str(gravest["loc"][0]) if gravest["loc"] else "parameters"
+        raise BadInputError(f"{path}:{_line_of(['---', *lines], name)}: {name}: {_said(gravest)}.") from None
+
+
+def _is_not_unknown(detail: ErrorDetails) -> bool:
+    """Unknown keys come first: a misspelt one is also missing, and this says where it stands."""
+    return detail["type"] != "extra_forbidden"
+
+
+def _said(detail: ErrorDetails) -> str:
+    match detail["type"]:
+        case "extra_forbidden":
+            return "unknown parameter"
+        case "missing":
+            return "is missing"
+        case _:
+            return detail["msg"].removeprefix("Value error, ")
 
 
 def _line_of(lines: list[str], key: str) -> int:
     """The line (from 1) of the first key of that name, else the first line."""
-    return next((number for number, line in enumerate(lines, 1) if line.strip().startswith(f"{key}:")), 1)
+    return _line_starting(lines, f"{key}:")
+
+
+def _line_starting(lines: list[str], start: str) -> int:
+    return next((number for number, line in enumerate(lines, 1) if line.strip().startswith(start)), 1)
 
 
 def _steps(path: Path, body: list[str], first_line: int) -> tuple[Step, ...]:
@@ -173,6 +221,7 @@ def _steps(path: Path, body: list[str], first_line: int) -> tuple[Step, ...]:
     for line, text in enumerate(body, first_line):
         found = STEP.match(text)
         if found is None:
+            _continue(steps, text)
             continue
         ident, said = found.groups()
         if ident is None:
@@ -187,14 +236,30 @@ def _steps(path: Path, body: list[str], first_line: int) -> tuple[Step, ...]:
     return tuple(steps)
 
 
+def _continue(steps: list[Step], text: str) -> None:
+    """An indented line goes on with the step before it."""
+    if steps and text.startswith("  "):
+        steps[-1] = replace(steps[-1], text=f"{steps[-1].text} {text.strip()}")
+
+
 def _hard_rules(path: Path) -> tuple[HardRule, ...]:
     rules: list[HardRule] = []
-    for text in _read(path).splitlines():
+    lines = _read(path).splitlines()
+    for text in lines:
         found = RULE.match(text)
         if found is not None:
             rules.append(HardRule(*found.groups()))
         elif rules and text.startswith("  "):
             rules[-1] = HardRule(rules[-1].id, f"{rules[-1].text} {text.strip()}")
-    if [rule.id for rule in rules] != ["HR1", "HR2", "HR3", "HR4", "HR5"]:
+    if [rule.id for rule in rules] != list(RULES):
         raise BadInputError(f"{path}:1: the five rules HR1 to HR5 must stand there in order.")
+    _refuse_reworded(path, lines, rules)
     return tuple(rules)
+
+
+def _refuse_reworded(path: Path, lines: list[str], rules: Iterable[HardRule]) -> None:
+    """A file cannot change a rule, so it must not say that it does."""
+    for rule in rules:
+        if not rule.text.startswith(RULES[rule.id]):
+            said = f"a hard rule cannot be changed; {rule.id} reads: {RULES[rule.id]}"
+            raise BadInputError(f"{path}:{_line_starting(lines, f'- `{rule.id}`')}: {said}")

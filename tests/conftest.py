@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
+import anyio
 import pytest
 
 from minions_evals_mcp.engine.context import Engine
+from tests.store.small_store import make as small_store_made
 from tests.workshop import config_in, opened
 
 
@@ -22,3 +25,16 @@ async def engine(tmp_path: Path) -> AsyncGenerator[Engine]:
     """An engine on an empty store, with a stepping clock and counted ids; no model is set up."""
     async with opened(config_in(tmp_path)) as engine:
         yield engine
+
+
+@pytest.fixture(scope="session")
+def _small_store_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("small") / "evals.db"
+    anyio.run(small_store_made, path)
+    return path
+
+
+@pytest.fixture
+def small_store(_small_store_once: Path, tmp_path: Path) -> Path:
+    """A file with one of everything in it, closed: a store that a test may tamper with."""
+    return Path(shutil.copy(_small_store_once, tmp_path / "small.db"))

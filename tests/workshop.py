@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
+import anyio
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields
@@ -85,13 +86,15 @@ def minion(ident: str, kind: str, **fields: JsonValue) -> Record[Fields]:
 
 def case(ident: str, **fields: JsonValue) -> Record[Fields]:
     """A test case whose inputs are `{"q": its id}`."""
-    return minion(ident, "test-case", **{"name": ident, "inputs": {"q": ident}, **fields})
+    usual: Json = {"name": ident, "inputs": {"q": ident}}
+    return minion(ident, "test-case", **{**usual, **fields})
 
 
 def answer(ident: str, case_id: str, text: str | Json, **fields: JsonValue) -> Record[Fields]:
     """An agent-run that answers the case with the text, or with the whole output."""
     outputs: Json = {"output": text} if isinstance(text, str) else text
-    return minion(ident, "agent-run", **{"agentId": "agent", "inputs": {"q": case_id}, "outputs": outputs, **fields})
+    usual: Json = {"agentId": "agent", "inputs": {"q": case_id}, "outputs": outputs}
+    return minion(ident, "agent-run", **{**usual, **fields})
 
 
 def rubric(ident: str, threshold: float, **criteria: Json) -> list[Record[Fields]]:
@@ -194,3 +197,51 @@ async def counts(engine: Engine) -> dict[str, int]:
     return await engine.store.read(
         lambda db: {name: db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in tables}
     )
+
+
+async def fleet(engine: Engine, size: int, **fields: JsonValue) -> None:
+    """The benchmark `b` over so many cases, each of which wants the word good."""
+    names = [f"c{number}" for number in range(size)]
+    cases = [case(name, expectedOutputs={"output": "good"}) for name in names]
+    await save(engine, cases, benchmark("b", *names, **fields))
+
+
+async def measured(engine: Engine, version: str, passes: Iterable[bool], **request: JsonValue) -> BenchmarkRun:
+    """The run of `b` over answers of that version, of which those pass that are said to."""
+    runs = [
+        answer(f"{version}/c{number}", f"c{number}", "good" if passed else "bad", promptVersionRef=version)
+        for number, passed in enumerate(passes)
+    ]
+    await save(engine, runs)
+    return await benchmark_run(engine, await bench(engine, "b", prompt_version_ref=version, **request))
+
+
+def first(passing: int, size: int) -> list[bool]:
+    """The first so many cases pass, the others do not."""
+    return [number < passing for number in range(size)]
+
+
+def echoed(inputs: Json) -> str:
+    """A target: says what it was asked."""
+    return f"asked: {inputs['q']}"
+
+
+def mapped(inputs: Json) -> Json:
+    """A target whose output is a mapping."""
+    return {"text": "mapped", "of": inputs}
+
+
+def raising(inputs: Json) -> str:
+    """A target that fails."""
+    raise RuntimeError(f"no answer to {inputs['q']}")
+
+
+async def endless(inputs: Json) -> str:
+    """A target that never answers."""
+    await anyio.sleep_forever()
+    return str(inputs)
+
+
+def numbered(inputs: Json) -> int:
+    """A target that returns what is no output."""
+    return len(inputs)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import json
 import sys
-from importlib.metadata import version
 
-from cyclopts import App
 
-from minions_evals_mcp.errors import EvalsError
+from cyclopts import App, CycloptsError
+
+from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.report.plain import printable
 
 INTERRUPTED = 130
 COMMANDS = {
@@ -34,30 +37,44 @@ DB_COMMANDS = {
 }
 
 
-def build() -> App:
-    """The command line as cyclopts sees it."""
+def _version() -> str:
+    from importlib.metadata import version  # noqa: PLC0415  20 ms that only --version needs
+
+    return version("minions-evals-mcp")
+
+
+def build(arguments: list[str]) -> App:
+    """The command line as cyclopts sees it. Only the command that is asked for is imported, and helps with its own words."""
     app = App(
         name="minions-evals",
         help="A memory of quality for fleets of LLM agents. Start with: minions-evals demo",
-        version=lambda: version("minions-evals-mcp"),
+        help_format="plaintext",
+        version=_version,
+        suppress_keyboard_interrupt=False,  # `main` tells what is kept
     )
-    for name, (target, said) in COMMANDS.items():
-        app.command(f"minions_evals_mcp.cli.{target}", name=name, help=said)
     db = App(name="db", help="Look after the store.")
-    for name, (target, said) in DB_COMMANDS.items():
-        db.command(f"minions_evals_mcp.cli.{target}", name=name, help=said)
+    for group, commands in ((app, COMMANDS), (db, DB_COMMANDS)):
+        for name, (target, said) in commands.items():
+            group.command(f"minions_evals_mcp.cli.{target}", name=name, help=None if name in arguments else said)
     app.command(db)
     return app
 
 
 def main() -> None:
     """Runs the command line: exit 0 ok, 1 a quality gate failed, 2 bad input, 3 the instrument failed."""
+    # A command lives briefly: the collector's passes over freshly imported modules would cost it a third of a second.
+    gc.set_threshold(100_000, 50, 1000)
     arguments = sys.argv[1:]
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")  # whatever the locale, a text is told whole
     try:
-        code = build()(arguments, result_action="return_value")
+        code = build(arguments)(arguments, result_action="return_value", exit_on_error=False, print_error=False)
+        sys.stdout.flush()
+    except CycloptsError as error:
+        sys.exit(_told(_usage(error, arguments), as_json="--json" in arguments))
     except EvalsError as error:
-        _tell(error, as_json="--json" in arguments)
-        sys.exit(error.exit_code)
+        sys.exit(_told(error, as_json="--json" in arguments))
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted: what was judged is kept; resume with the same --key.\n")
         sys.exit(INTERRUPTED)
@@ -67,11 +84,19 @@ def main() -> None:
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _tell(error: EvalsError, *, as_json: bool) -> None:
+def _usage(error: CycloptsError, arguments: list[str]) -> BadInputError:
+    """A command line that does not fit, and where its form is shown."""
+    words = [word for word in arguments[:2] if word in {"db", *COMMANDS, *DB_COMMANDS}]
+    return BadInputError(str(error), remedy=f"{' '.join(('minions-evals', *words))} --help shows the form.")
+
+
+def _told(error: EvalsError, *, as_json: bool) -> int:
+    """The error's exit code, once it is told."""
     if as_json:
         said = {"error": {"code": error.code, "message": error.message, "remedy": error.remedy}}
         sys.stdout.write(json.dumps(said, ensure_ascii=False) + "\n")
-        return
-    sys.stderr.write(f"Error: {error.message}\n")
-    if error.remedy:
-        sys.stderr.write(f"  {error.remedy}\n")
+    else:
+        sys.stderr.write(f"Error: {printable(error.message, 2000)}\n")
+        if error.remedy:
+            sys.stderr.write(f"  {printable(error.remedy, 2000)}\n")
+    return error.exit_code

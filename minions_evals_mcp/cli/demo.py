@@ -7,7 +7,7 @@ from functools import partial
 
 from platformdirs import user_data_path
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, log_to_stderr, run, say
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say
 from minions_evals_mcp.cli.suites import import_file
 from minions_evals_mcp.engine.answers import RunSummary, summarize
 from minions_evals_mcp.engine.context import EngineConfig, open_engine
@@ -31,7 +31,6 @@ def demo(*, common: Common = DEFAULTS) -> int:
 
 
 async def _demo(common: Common) -> int:
-    log_to_stderr()
     db = common.db or user_data_path("minions-evals") / "demo.db"
     suite = shipped_folder("fixtures") / SUITE
     summaries: list[RunSummary] = []

@@ -17,6 +17,7 @@ from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.models.replies import Failed
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.settings import Settings, read_settings
 from minions_evals_mcp.skills import load_skills
 from minions_evals_mcp.store.check import check_store
@@ -67,7 +68,9 @@ def doctor(*, ping: bool = False, common: Common = DEFAULTS) -> int:
     else:
         for one in findings:
             mark = {True: "✓", False: "✗", None: "–"}[one.ok]
-            sys.stdout.write(f"{mark} {one.name}: {one.said}\n" + (f"    {one.remedy}\n" if one.remedy else ""))
+            sys.stdout.write(f"{mark} {one.name}: {printable(one.said, 500)}\n")
+            if one.remedy:
+                sys.stdout.write(f"    {one.remedy}\n")
     return BROKEN if broken else 0
 
 

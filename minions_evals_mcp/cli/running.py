@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
@@ -14,7 +15,7 @@ import anyio
 from cyclopts import Parameter, validators
 from pydantic import JsonValue, ValidationError
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers import RunSummary, summarize
@@ -31,7 +32,8 @@ from minions_evals_mcp.store.jobs import Job
 
 GATE = 1
 BROKEN = 3
-Positive = Annotated[int, Parameter(validator=validators.Number(gte=1))]
+Positive = Annotated[int, Parameter(validator=validators.Number(gte=1, lte=1000))]
+Fraction = Annotated[float, Parameter(validator=validators.Number(gte=0, lte=1))]
 Judge = Literal["auto", "heuristic", "llm", "human", "caller"]
 
 
@@ -86,7 +88,14 @@ class RunOptions:
             )
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            raise BadInputError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+            raise BadInputError(
+                f"{_option(str(first['loc'][0]))}: {first['msg']}.", remedy="--help shows what an option takes."
+            ) from None
+
+
+def _option(field: str) -> str:
+    """A field of the request as it stands on the command line."""
+    return "ID" if field == "subject_id" else "--" + field.removesuffix("_id").removesuffix("_ref").replace("_", "-")
 
 
 RUN_DEFAULTS = RunOptions()
@@ -131,7 +140,7 @@ def run_benchmark(
     id: str,  # noqa: A002  the argument's name
     /,
     *,
-    min_score: float | None = None,
+    min_score: Fraction | None = None,
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
@@ -209,7 +218,7 @@ def _show(summary: RunSummary, common: Common) -> None:
     show_run(summary)
 
 
-def runs(id: str | None = None, /, *, limit: Positive = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """Show the newest runs, or one: how far it is, what failed, and the packets that wait to be judged.
 
     Example: minions-evals runs --json
@@ -263,13 +272,16 @@ def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, com
 
 async def _submit(file: str, common: Common) -> int:
     try:
-        text = sys.stdin.read() if file == "-" else await anyio.Path(file).read_text("utf-8")
-        submission = Submission.model_validate_json(text)
+        text = sys.stdin.buffer.read() if file == "-" else await anyio.Path(file).read_bytes()
+        submission = Submission.model_validate_json(text.removeprefix(BOM_UTF8))
     except OSError as error:
-        raise BadInputError(f"{file} cannot be read: {error.strerror}.") from None
+        raise BadInputError(f"{file} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise BadInputError(f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}.") from None
+        raise BadInputError(
+            f"{file}: {'.'.join(map(str, first['loc']))}: {first['msg']}.",
+            remedy="minions-evals submit --help shows the form.",
+        ) from None
     async with session(common) as engine:
         job = await submit_judgments(engine, submission)
         summary = await summarize(engine, job.id)

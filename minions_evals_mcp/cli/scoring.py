@@ -19,7 +19,11 @@ BROKEN = 3
 
 
 def score(
-    file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, fail: bool = False, json: bool = False
+    file: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    fail: Annotated[bool, Parameter(negative="")] = False,
+    json: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Check recorded outputs: a JSON row in, a verdict out, streaming; nothing is kept.
 
@@ -44,7 +48,7 @@ def score(
         try:
             opened = open(file, "rb")  # noqa: PTH123, SIM115  closed below; a path may be a pipe
         except OSError as error:
-            raise BadInputError(f"{file} cannot be read: {error.strerror}.") from None
+            raise BadInputError(f"{file} cannot be read: {error.strerror}.", remedy="Check the path.") from None
         with opened:
             anyio.run(partial(_score, opened, tally))
     _summarize(tally, as_json=json)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,8 +11,7 @@ from pathlib import Path
 from typing import Annotated, TypeVar
 
 import anyio
-import structlog
-from cyclopts import Parameter
+from cyclopts import Parameter, validators
 from platformdirs import user_data_path
 from pydantic import JsonValue
 
@@ -23,6 +21,8 @@ from minions_evals_mcp.settings import Settings, read_settings
 from minions_evals_mcp.shipped import shipped_folder
 
 T = TypeVar("T")
+Limit = Annotated[int, Parameter(validator=validators.Number(gte=1, lte=10_000))]
+Cursor = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**63))]
 
 
 @Parameter(name="*")
@@ -32,6 +32,9 @@ class Common:
 
     db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB; else in your data folder).")] = None
     json: Annotated[bool, Parameter(help="Answer in JSON, for programs.", negative="")] = False
+    read_only: Annotated[bool, Parameter(help="Change nothing; a store that is missing is an error.", negative="")] = (
+        False
+    )
 
 
 DEFAULTS = Common()
@@ -44,7 +47,7 @@ def default_db() -> Path:
 
 def db_path(common: Common, settings: Settings) -> Path:
     """The store's file: the option, else the environment, else the data folder."""
-    return common.db or settings.db or default_db()
+    return (common.db or settings.db or default_db()).absolute()
 
 
 def engine_config(
@@ -53,7 +56,6 @@ def engine_config(
     *,
     judge_model: str | None = None,
     concurrency: int | None = None,
-    read_only: bool = False,
 ) -> EngineConfig:
     """How the engine is set up for a command."""
     width = concurrency or settings.concurrency
@@ -75,32 +77,16 @@ def engine_config(
         judge_together=settings.judge_calls == "per-run",
         concurrency=width,
         call_timeout_s=settings.call_timeout_s,
-        read_only=read_only,
-    )
-
-
-def log_to_stderr() -> None:
-    """structlog as one JSON line each, to stderr: stdout belongs to the answers."""
-    structlog.configure(
-        processors=[
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso"),
-            structlog.processors.JSONRenderer(),
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        read_only=common.read_only,
     )
 
 
 @asynccontextmanager
 async def session(
-    common: Common, *, judge_model: str | None = None, concurrency: int | None = None, read_only: bool = False
+    common: Common, *, judge_model: str | None = None, concurrency: int | None = None
 ) -> AsyncGenerator[Engine]:
     """An open engine for one command."""
-    log_to_stderr()
-    config = engine_config(
-        common, read_settings(), judge_model=judge_model, concurrency=concurrency, read_only=read_only
-    )
+    config = engine_config(common, read_settings(), judge_model=judge_model, concurrency=concurrency)
     async with open_engine(config) as engine:
         yield engine
 

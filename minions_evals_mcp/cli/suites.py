@@ -9,11 +9,11 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, run, say, session
 from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.save_records import Arrival, Saved, delete_record, get_record, save_records
-from minions_evals_mcp.errors import UnsupportedError
+from minions_evals_mcp.engine.save_records import Saved, delete_record, get_record, save_records
+from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store import events, links, records
@@ -49,8 +49,10 @@ async def _import(files: list[Path], common: Common) -> int:
 async def import_file(engine: Engine, file: Path) -> Saved:
     """Takes one suite file in."""
     arrivals, relations = read_suite(file, new_id=engine.new_id, now=engine.clock())
-    stamped = [Arrival(one.record, one.where) for one in arrivals]
-    return await save_records(engine, stamped, relations)
+    try:
+        return await save_records(engine, arrivals, relations)
+    except InvalidRecordError as error:
+        raise (error if error.where else error.at(str(file))) from None
 
 
 def export(*, type: str | None = None, common: Common = DEFAULTS) -> int:  # noqa: A002  the option's name
@@ -84,7 +86,7 @@ def _known(kind: str) -> str:
     return kind
 
 
-def list_(type: str, /, *, limit: int = 50, after: int = 0, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+def list_(type: str, /, *, limit: Limit = 50, after: Cursor = 0, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """List the records of one type.
 
     Example: minions-evals list benchmark
@@ -171,7 +173,7 @@ async def _delete(ident: str, common: Common) -> int:
     return 0
 
 
-def outbox(*, limit: int = 50, after: int = 0, common: Common = DEFAULTS) -> int:
+def outbox(*, limit: Limit = 50, after: Cursor = 0, common: Common = DEFAULTS) -> int:
     """Show what is queued for other agents and people: tasks, messages, approval-requests.
 
     Example: minions-evals outbox --json

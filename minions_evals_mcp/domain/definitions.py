@@ -67,6 +67,12 @@ class Rubric(Fields):
     version: Annotated[int, Field(ge=1)] = 1
     is_active: bool = True
 
+    @model_validator(mode="after")
+    def _criteria_are_distinct(self) -> Self:
+        if len(set(self.criteria_ids)) < len(self.criteria_ids):
+            raise ValueError("criteriaIds: a criterion is listed twice")
+        return self
+
 
 class RubricCriterion(Fields):
     """One dimension of a rubric. `weight` is 0–1, a score lies in [`minScore`, `maxScore`]."""

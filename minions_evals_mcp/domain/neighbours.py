@@ -125,11 +125,11 @@ class ApprovalRequest(Fields):
 
     title: Text
     description: str = ""
-    requested_by: str
+    requested_by: Text
     requested_at: Timestamp
     required_by: Timestamp | None = None
-    context_ref_type: str
-    context_ref_id: str
+    context_ref_type: Text
+    context_ref_id: Text
     payload: Json = {}
     decision: Literal["pending", "approved", "rejected", "expired"] = "pending"
     decided_by: str | None = None
@@ -147,7 +147,7 @@ class MemoryItem(Fields):
     key: Text
     value: JsonValue
     confidence: Unit
-    source_ref_type: str
-    source_ref_id: str
+    source_ref_type: Text
+    source_ref_id: Text
     created_at: Timestamp
     expires_at: Timestamp | None = None

@@ -78,18 +78,23 @@ class Failed:
 
 @dataclass(frozen=True, slots=True)
 class JudgeErrored:
-    """The judge failed: no verdict follows. `fatal` means that no other call to it can succeed either."""
+    """The judge failed: no verdict follows. `fatal` means that no other call to it can succeed either.
+
+    `unanswered`: no reply came, however often it was asked, and nothing about the output explains it.
+    """
 
     reason: str
     fatal: bool = False
+    unanswered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class TargetErrored:
-    """The target failed: there is no output to judge. `fatal` as above."""
+    """The target failed: there is no output to judge. `fatal` and `unanswered` as above."""
 
     reason: str
     fatal: bool = False
+    unanswered: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Generic, TypeVar
@@ -116,7 +118,7 @@ def record_from_wire(wire: JsonValue, *, new_id: str, now: datetime) -> Record[F
     """
     name = _name_of(wire)
     try:
-        envelope = Envelope.model_validate_json(to_json(wire))
+        envelope = Envelope.model_validate_json(_json(wire, name))
     except ValidationError as error:
         raise _refusal(error, name, "") from None
     if envelope.type not in TYPES:
@@ -146,6 +148,25 @@ def title_of(fields: Fields, ident: str) -> str:
     """A title for a record that was given none: its name or title, else its type and id."""
     shown = fields.model_dump(include={"name", "title"}, by_alias=False)
     return str(shown.get("title") or shown.get("name") or f"{fields.slug} {ident}")
+
+
+def _json(wire: JsonValue, name: str) -> str:
+    """The mapping as JSON text; raises for what JSON has no words for (NaN, infinities, nesting without end)."""
+    try:
+        return json.dumps(wire, allow_nan=False)
+    except RecursionError:
+        raise InvalidRecordError("is nested too deeply", record=name) from None
+    except ValueError as error:
+        raise InvalidRecordError(f"cannot be JSON: {error}", field=_not_finite(wire), record=name) from None
+
+
+def _not_finite(value: JsonValue, path: str = "") -> str:
+    """Where the first NaN or infinity stands; empty where there is none."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    found = (_not_finite(one, f"{path}.{key}".removeprefix(".")) for key, one in inner)
+    return next((place for place in found if place), "")
 
 
 def _name_of(wire: JsonValue) -> str:

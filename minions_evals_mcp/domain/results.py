@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from minions_evals_mcp.domain.definitions import Fields, Ids, Json, JudgeType
-from minions_evals_mcp.domain.values import Count, Id, Text, Timestamp, Unit, Value
+from minions_evals_mcp.domain.values import Count, Id, Text, Timestamp, Unit, Value, Visible
 
 Outcome = Literal[
     "scored", "judge-error", "target-error", "timed-out", "skipped", "awaiting-judgments", "not-judgeable"
@@ -96,8 +96,8 @@ class EvalJudgment(Fields):
     score: float
     min_score: float
     max_score: float
-    rationale: Text
-    judged_by: Text
+    rationale: Visible
+    judged_by: Visible
     judged_by_type: JudgeType
     judged_at: Timestamp
     confidence: Unit
@@ -148,7 +148,7 @@ class EvalTrend(Fields):
 
     benchmark_id: Id
     dimension: str = ""
-    data_points: str
+    data_points: Text
     direction: Direction
     last_computed_at: Timestamp
     window: Annotated[int, Field(ge=3, le=12)] = 5
@@ -209,10 +209,10 @@ class Approval(Fields):
     prompt_version_ref: Id
     comparison_id: Id | None = None
     decision: Literal["approved", "refused"]
-    reason: Text
-    decided_by: Text
+    reason: Visible
+    decided_by: Visible
     decided_by_type: Literal["human", "agent"]
-    override_reason: str | None = None
+    override_reason: Visible | None = None
     decided_at: Timestamp
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Literal, TypeAlias, TypeVar
+from typing import Literal, TypeAlias
 
-from pydantic import JsonValue
+from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_snake
+from pydantic.fields import FieldInfo
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
@@ -20,7 +21,6 @@ FieldType = Literal[
 TYPE_ID = "minions-evals:{}"
 """Ids of our types in an SDK registry. `test-case` and `task` are slugs of the SDK's own types too, with other fields."""
 _Node: TypeAlias = Mapping[str, JsonValue]
-V = TypeVar("V", bound=Value)
 
 
 class FieldValidation(Value):
@@ -52,22 +52,24 @@ def field_definitions(slug: str) -> tuple[FieldDefinition, ...]:
     """The fields of that type in order; raises `NotFoundError` for an unknown slug."""
     if slug not in TYPES:
         raise NotFoundError("type", slug, remedy=f"Known are {', '.join(sorted(TYPES))}.")
-    schema = TYPES[slug].model_json_schema()
-    return tuple(_definition(name, node, schema.get("required", ())) for name, node in schema["properties"].items())
+    kind = TYPES[slug]
+    nodes = kind.model_json_schema()["properties"]
+    return tuple(_definition(nodes[info.alias], str(info.alias), info) for info in kind.model_fields.values())
 
 
 def minion_type(slug: str) -> Json:
     """The type as the SDK's `MinionType.from_dict` reads it; raises `NotFoundError` for an unknown slug."""
+    fields = field_definitions(slug)
     return {
         "id": TYPE_ID.format(slug),
         "name": slug.replace("-", " ").title(),
         "slug": slug,
-        "description": TYPES[slug].__doc__ if slug in TYPES else None,
-        "schema": [field.wire() for field in field_definitions(slug)],
+        "description": TYPES[slug].__doc__,
+        "schema": [field.wire() for field in fields],
     }
 
 
-def _definition(name: str, node: _Node, required: list[str]) -> FieldDefinition:
+def _definition(node: _Node, name: str, info: FieldInfo) -> FieldDefinition:
     seen = _not_null(node)
     kind = _type(seen)
     default = node.get("default")
@@ -75,8 +77,8 @@ def _definition(name: str, node: _Node, required: list[str]) -> FieldDefinition:
         name=name,
         type=kind,
         label=to_snake(name).replace("_", " ").capitalize(),
-        required=name in required and not _may_be_blank(seen),
-        default_value=None if default in ("", [], {}) or isinstance(default, dict) else default,
+        required=info.is_required() and not _may_be_blank(info),
+        default_value=None if default in ("", []) or isinstance(default, dict) else default,
         options=_options(seen if kind == "select" else _items(seen)),
         validation=_validation(seen),
     )
@@ -133,6 +135,10 @@ def _number(node: _Node, *names: str) -> float | None:
     return next((float(value) for name in names if isinstance(value := node.get(name), int | float)), None)
 
 
-def _may_be_blank(node: _Node) -> bool:
-    """Whether "" is a value of the field: free text, or any JSON."""
-    return set(node) <= {"title", "default", "$ref"} or (_type(node) == "string" and "pattern" not in node)
+def _may_be_blank(info: FieldInfo) -> bool:
+    """Whether "" is a value of the field."""
+    try:
+        TypeAdapter[object](info.rebuild_annotation()).validate_python("")
+    except ValidationError:
+        return False
+    return True

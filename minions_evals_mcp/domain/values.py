@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import unicodedata
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, StringConstraints
@@ -16,15 +17,42 @@ Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 Text = Annotated[str, StringConstraints(pattern=r"\S")]
 """A string with at least one character that is not white space."""
 
+FILLERS = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Characters that Unicode counts as letters or symbols and that show nothing: Hangul fillers, the blank Braille cell."""
+
+
+def is_blank(text: str) -> bool:
+    """Whether the text shows nothing: white space, control and format characters, marks on nothing, fillers only.
+
+    Looked at up to the first NUL, where SQLite's text functions end, so that type and schema agree.
+    """
+    shown = text.partition("\0")[0]
+    return all(unicodedata.category(character)[0] in "ZCM" or character in FILLERS for character in shown)
+
+
+def _visible(text: str) -> str:
+    if is_blank(text):
+        raise ValueError("must say something that can be seen")
+    return text
+
+
+Visible = Annotated[str, AfterValidator(_visible)]
+"""A string that shows something (HR4: invisible characters are no rationale)."""
+
 Unit = Annotated[float, Field(ge=0, le=1)]
 """A number from 0 to 1."""
 
 Count = Annotated[int, Field(ge=0)]
 
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 
 def utc(moment: datetime) -> datetime:
     """The same moment in UTC, whole milliseconds."""
-    moment = moment.astimezone(UTC)
+    try:
+        moment = moment.astimezone(UTC)
+    except OverflowError:
+        raise ValueError("lies outside the years 1 to 9999") from None
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 
@@ -36,12 +64,12 @@ def iso(moment: datetime) -> str:
 
 def from_millis(millis: int) -> datetime:
     """The moment that many milliseconds after 1970 began."""
-    return datetime.fromtimestamp(millis / 1000, tz=UTC)
+    return _EPOCH + timedelta(milliseconds=millis)
 
 
 def to_millis(moment: datetime) -> int:
     """Milliseconds since 1970 began."""
-    return round(moment.timestamp() * 1000)
+    return (moment - _EPOCH) // timedelta(milliseconds=1)
 
 
 Timestamp = Annotated[AwareDatetime, AfterValidator(utc), PlainSerializer(iso, return_type=str, when_used="json")]

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
 
 from minions_evals_mcp.domain.outcomes import Failed, MetricScore, Passed, Verdict
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
+from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.errors import InvalidRecordError, RuleError
-
-
-def is_blank(text: str) -> bool:
-    """Whether the text shows nothing: white space, control and format characters (zero-width ones too) only."""
-    return all(unicodedata.category(character)[0] in "ZC" for character in text)
 
 
 def vetted_verdict(verdict: Verdict) -> Verdict:

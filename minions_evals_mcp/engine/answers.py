@@ -11,9 +11,10 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.detect_trend import trend_id
 from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.engine.judging import outside_criteria
-from minions_evals_mcp.engine.measures import Yardstick, measures
+from minions_evals_mcp.engine.judging import implicit, outside_criteria
+from minions_evals_mcp.engine.measures import Measure, measures
 from minions_evals_mcp.engine.submit import request_of
 from minions_evals_mcp.judges.packets import packet
 from minions_evals_mcp.judges.task import Criterion, Work
@@ -37,6 +38,7 @@ class FailureLine(Value):
     score: float
     possible: float
     description: str
+    lost_most: str
     root_cause: str
 
 
@@ -107,7 +109,7 @@ def _summary(db: Db, job: Job, limit: int) -> RunSummary:
         open=job.total - sum(counts.values()),
         spent=job.spent,
         benchmark_run=_benchmark_json(found),
-        bounds=_bounds(found),
+        bounds=_bounds(found, counts.get("skipped", 0)),
         test_runs=[_run_json(db, run) for run in runs.job_runs(db, job.id, limit=limit)]
         if job.kind == "test-case"
         else [],
@@ -135,14 +137,13 @@ def _benchmark_json(run: Record[BenchmarkRun] | None) -> Json | None:
     return {"id": run.id, **{name: value for name, value in found.items() if name != "testRunIds"}}
 
 
-def _bounds(run: Record[BenchmarkRun] | None) -> Bounds | None:
+def _bounds(run: Record[BenchmarkRun] | None, skipped: int) -> Bounds | None:
     if run is None:
         return None
     fields = run.fields
-    units = fields.total_count + fields.error_count
-    return Bounds(
-        worst=100 * fields.passed_count / units, best=100 * (fields.passed_count + fields.error_count) / units
-    )
+    unscored = fields.error_count + skipped
+    units = fields.total_count + unscored
+    return Bounds(worst=100 * fields.passed_count / units, best=100 * (fields.passed_count + unscored) / units)
 
 
 def _run_json(db: Db, run: Record[TestRun]) -> Json:
@@ -169,8 +170,15 @@ def _failure_line(db: Db, run: Record[TestRun], failure: Record[EvalFailure]) ->
         score=run.fields.total_score,
         possible=run.fields.max_possible_score,
         description=failure.fields.description,
+        lost_most=_lost_most(db, failure.fields),
         root_cause=failure.fields.root_cause,
     )
+
+
+def _lost_most(db: Db, failure: EvalFailure) -> str:
+    """The name of the criterion that cost the most; none where the case's own checks decided."""
+    found = records.minion(db, failure.affected_criterion_ids[0]) if failure.affected_criterion_ids else None
+    return found.title if found else ""
 
 
 def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
@@ -187,7 +195,7 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
 
 
 def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
-    found = None if run is None else records.minion(db, f"trend:{run.fields.benchmark_id}"[:128])
+    found = None if run is None else records.minion(db, trend_id(run.fields.benchmark_id))
     if found is None or not isinstance(found.fields, EvalTrend):
         return None
     fields = found.fields
@@ -206,12 +214,12 @@ def _packets(db: Db, job: Job, limit: int) -> list[JsonValue]:
         (measure,) = measures(db, (row.case_id,), rubrics)
         case = measure.case.fields
         work = Work(case.inputs, case.expected_outputs, row.observed)
-        asked = _asked(job, measure.yardstick)
+        asked = _asked(job, measure)
         out.append(packet(row.key, row.case_id, asked, work))
     return out
 
 
-def _asked(job: Job, yardstick: Yardstick) -> tuple[Criterion, ...]:
-    if not isinstance(yardstick, RubricInUse):
-        return ()
-    return outside_criteria(yardstick, request_of(job).judge, has_model=isinstance(job.spec["judgeModel"], str))
+def _asked(job: Job, measure: Measure) -> tuple[Criterion, ...]:
+    if not isinstance(measure.yardstick, RubricInUse):
+        return (implicit(measure),)
+    return outside_criteria(measure.yardstick, request_of(job).judge, has_model=isinstance(job.spec["judgeModel"], str))

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+import anyio
+
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.prices import estimate_usd, price_known
@@ -26,7 +28,9 @@ class Budget:
     max_seconds: float | None
     stop: Callable[[str], None]
     started: float = field(default_factory=time.monotonic)
+    in_flight: int = 0
     reserved: float = 0.0
+    settled: anyio.Event = field(default_factory=anyio.Event)
     spent_usd: float = 0.0
     calls: int = 0
     attempts: int = 0
@@ -35,19 +39,34 @@ class Budget:
     unpriced: int = 0
     faults: Counter[FaultKind] = field(default_factory=Counter[FaultKind])
 
-    def reserve(self, estimate: float) -> None:
-        """Takes the estimate of the next call out of the budget; raises `HaltedError` where it does not fit."""
+    async def reserve(self, estimate: float) -> None:
+        """Takes the estimate of the next call out of the budget; raises `HaltedError` where it does not fit.
+
+        A call in flight mostly costs less than was set aside for it, so one that does not fit waits until none is.
+        """
+        while self._exceeds(estimate) and self.reserved > 0:
+            await self.settled.wait()
         if self.max_seconds is not None and time.monotonic() - self.started >= self.max_seconds:
             self._halt(f"the time cap of {self.max_seconds:g} s is reached")
-        if self.max_cost_usd is not None and self.spent_usd + self.reserved + estimate > self.max_cost_usd:
+        if self._exceeds(estimate):
             self._halt(
                 f"the next call might exceed the cost cap of ${self.max_cost_usd:g} (${self.spent_usd:.4f} spent)"
             )
+        self.in_flight += 1
         self.reserved += estimate
 
+    def _exceeds(self, estimate: float) -> bool:
+        return self.max_cost_usd is not None and self.spent_usd + self.reserved + estimate > self.max_cost_usd
+
+    def free(self, estimate: float) -> None:
+        """Gives back what was set aside for a call, and wakes those who wait for it."""
+        self.in_flight -= 1
+        self.reserved = self.reserved - estimate if self.in_flight else 0.0
+        self.settled.set()
+        self.settled = anyio.Event()
+
     def settle(self, estimate: float, reply: Reply) -> None:
-        """Replaces the estimate by what the call did cost; an attempt that failed after it was sent may have been billed too."""
-        self.reserved -= estimate
+        """Counts what the call did cost; an attempt that failed after it was sent may have been billed too."""
         self.calls += 1
         self.attempts += reply.attempts
         self.faults.update(reply.faults)
@@ -95,13 +114,12 @@ class Metered:
     async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
         """The client's reply; raises `HaltedError` where a cap forbids the call."""
         estimate = self._estimate(request)
-        self.budget.reserve(estimate)
+        await self.budget.reserve(estimate)
         try:
             reply = await self.open().complete(request, deadline_s=deadline_s)
-        except BaseException:
-            self.budget.reserved -= estimate
-            raise
-        self.budget.settle(estimate, reply)
+            self.budget.settle(estimate, reply)
+        finally:
+            self.budget.free(estimate)
         return reply
 
     async def aclose(self) -> None:

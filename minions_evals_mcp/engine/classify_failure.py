@@ -23,7 +23,7 @@ from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.models.replies import Completion
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.scoring.failures import Analysis, classify
-from minions_evals_mcp.store import records, runs
+from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.rows import update_failure
@@ -101,19 +101,21 @@ def _material(db: Db, *, test_run_id: str) -> tuple[Record[TestRun], Record[Eval
         typed,
         failure,
         measure,
-        Work(measure.case.fields.inputs, measure.case.fields.expected_outputs, _seen(db, run.fields, measure.case)),
+        Work(measure.case.fields.inputs, measure.case.fields.expected_outputs, _seen(db, typed, measure.case)),
         verdicts,
     )
 
 
-def _seen(db: Db, run: TestRun, case: Record[TestCase]) -> Observed:
-    """What was seen when the run was made: from its agent-run, else from the run itself."""
+def _seen(db: Db, record: Record[TestRun], case: Record[TestCase]) -> Observed:
+    """What was seen when the run was made: from its agent-run, else as its unit kept it, else from the run itself."""
+    run = record.fields
     agent_run = None if run.agent_run_id is None else records.minion(db, run.agent_run_id)
     if agent_run is not None and isinstance(agent_run.fields, AgentRun):
         seen = observed_run(agent_run, timeout_ms=case.fields.timeout_ms)  # pyright: ignore[reportArgumentType]  checked
         if isinstance(seen, Observed):
             return seen
-    return Observed(output=run.actual_output, latency_ms=run.latency_ms, timed_out=run.outcome == "timed-out")
+    kept = jobs.observed(db, record.id)
+    return kept or Observed(output=run.actual_output, latency_ms=run.latency_ms, timed_out=run.outcome == "timed-out")
 
 
 def _verdict(judged: Record[EvalJudgment]) -> Verdict:

@@ -163,8 +163,9 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
 def _failed_criterion(measure: Measure, verdict: Verdict) -> FailedCriterion:
     if not isinstance(measure.yardstick, RubricInUse):
         return FailedCriterion(verdict.criterion_id, "the case's own checks", fraction(verdict), 1.0, verdict.rationale)
-    criteria = dict(measure.yardstick.criteria)
-    criterion = criteria[verdict.criterion_id]
+    criterion = dict(measure.yardstick.criteria).get(verdict.criterion_id)
+    if criterion is None:  # the rubric was edited since
+        return FailedCriterion(verdict.criterion_id, verdict.criterion_id, fraction(verdict), 1.0, verdict.rationale)
     return FailedCriterion(verdict.criterion_id, criterion.name, fraction(verdict), criterion.weight, verdict.rationale)
 
 

@@ -2,43 +2,35 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
 
 from minions_evals_mcp.domain.definitions import Benchmark, Json
-from minions_evals_mcp.domain.neighbours import AgentMessage, ContextRef, Task
-from minions_evals_mcp.domain.records import Record, title_of
+from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import (
     BenchmarkRun,
     Digests,
-    Direction,
     EvalFailure,
     EvalMetric,
-    EvalTrend,
     Evidence,
     FailureType,
 )
-from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.asking import EVAL_AGENT
+from minions_evals_mcp.engine.asking import message, queue, task
 from minions_evals_mcp.engine.compose import RULES
+from minions_evals_mcp.engine.detect_trend import record_trend
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.skills import Skills
 from minions_evals_mcp.stats.intervals import ScoreSums, score_interval, wilson
 from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.stats.regression import pass_rate_dropped
-from minions_evals_mcp.stats.trend import TrendReading, read_series, streak_start
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.events import Event, append, tell
+from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.rows import insert
 
-ORCHESTRATOR = "orchestrator"
-TASKS = "tasks"
 NAMED_SKIPPED = 20
 
 
@@ -72,28 +64,36 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     """Writes the benchmark-run and all that follows from it; the caller's transaction makes it all or nothing."""
     benchmark: Record[Benchmark] = records.minion(db, about.request.subject_id)  # pyright: ignore[reportAssignmentType]  vetted at the start
     means = runs.means(db, about.run_id)
-    previous = (
-        None
-        if about.request.purpose == "comparison"
-        else runs.earlier(db, benchmark.id, judged_alike=about.judged_alike)
-    )
+    alike = _newest_alike(db, about, benchmark.id)
+    previous = None if about.request.purpose == "comparison" else alike
     shared = runs.shared(db, previous.id, about.run_id) if previous else None
-    regression = _regression(db, about, previous, shared, means)
-    run = _benchmark_run(db, about, benchmark, regression, shared)
+    fallen = _fallen_most(runs.kept_means(db, previous.id), means) if previous else None
+    regression = _regression(db, about, previous, shared, fallen)
+    run = _benchmark_run(db, about, benchmark, alike, regression, shared)
     if regression is not None:
         _tell_regression(db, about, benchmark, run, regression)
     runs.record_benchmark_run(db, run, judged_alike=about.judged_alike, series_key=about.series, at=about.at)
     _record_metrics(db, run, means)
     if about.request.purpose != "comparison":
         _update_benchmark(db, benchmark, run)
-        _record_trend(db, about, benchmark)
+        record_trend(db, run, about.series, rule=about.skills.detect_trend.parameters, benchmark=benchmark)
         if regression is None and not run.fields.passed:
-            _tell_below_threshold(db, benchmark, run, about.at)
+            _tell_below_threshold(db, benchmark, run, fallen, about.at)
     return run
 
 
+def _newest_alike(db: Db, about: Concluding, benchmark_id: str) -> runs.Earlier | None:
+    """The newest earlier run, if the cases that both have were judged alike; else the newest that was judged alike altogether."""
+    newest = runs.earlier(db, benchmark_id)
+    if newest is None or newest.judged_alike == about.judged_alike:
+        return newest
+    if runs.same_yardsticks(db, newest.id, about.run_id):
+        return newest
+    return runs.earlier(db, benchmark_id, judged_alike=about.judged_alike)
+
+
 def _regression(
-    db: Db, about: Concluding, previous: runs.Earlier | None, shared: runs.Shared | None, means: Sequence[runs.Mean]
+    db: Db, about: Concluding, previous: runs.Earlier | None, shared: runs.Shared | None, fallen: str | None
 ) -> Regression | None:
     if previous is None or shared is None or shared.cases == 0:
         return None
@@ -109,7 +109,6 @@ def _regression(
     if not dropped:
         return None
     failing = runs.newly_failing(db, previous.id, about.run_id)
-    fallen = _fallen_most(runs.kept_means(db, previous.id), means)
     return Regression(previous, shared, failing, evidence(shared.worse, shared.better), fallen)
 
 
@@ -123,8 +122,9 @@ def _fallen_most(before: dict[str, float], now: Sequence[runs.Mean]) -> str | No
 
 
 def _benchmark_run(
-    db: Db, about: Concluding, benchmark: Record[Benchmark], regression: Regression | None, shared: runs.Shared | None
-) -> Record[BenchmarkRun]:
+    db: Db, about: Concluding, benchmark: Record[Benchmark], alike: runs.Earlier | None, regression: Regression | None,
+    shared: runs.Shared | None,
+) -> Record[BenchmarkRun]:  # fmt: skip
     found = runs.sums(db, about.run_id)
     overall = min(1.0, max(0.0, found.score / found.possible))
     interval = wilson(found.passed, found.runs)
@@ -138,7 +138,7 @@ def _benchmark_run(
         passed=overall >= benchmark.fields.passing_threshold - TOLERANCE,
         ran_at=about.at,
         triggered_by=about.request.triggered_by,
-        notes=_notes(db, about, benchmark.id),
+        notes=_notes(db, about, benchmark.id, alike),
         prompt_version_ref=about.request.prompt_version_ref,
         purpose=about.request.purpose,
         trials=about.request.trials,
@@ -165,7 +165,7 @@ def _benchmark_run(
     return Record(about.run_id, fields, title, about.at, about.at)
 
 
-def _notes(db: Db, about: Concluding, benchmark_id: str) -> str:
+def _notes(db: Db, about: Concluding, benchmark_id: str, alike: runs.Earlier | None) -> str:
     """What a reader must know: cases that were not run, and why this run stands alone."""
     notes: list[str] = []
     if about.skipped:
@@ -175,7 +175,7 @@ def _notes(db: Db, about: Concluding, benchmark_id: str) -> str:
     if about.unscored:
         notes.append(f"{about.unscored} could not be scored")
     newest = runs.earlier(db, benchmark_id)
-    if newest is not None and newest.judged_alike != about.judged_alike:
+    if newest is not None and newest != alike:
         notes.append(f"judge or rubric changed since {newest.id}: not compared with it")
     return "; ".join(notes)
 
@@ -212,10 +212,11 @@ def _tell_regression(
     shared = found.shared
     said = (
         f"{benchmark.title}: passes fell from {shared.previous_passed} of {shared.previous_total} to {shared.passed} of "
-        f"{shared.total} since {found.previous.id} ({found.evidence}); {shared.worse} cases got worse, {shared.better} better."
+        f"{shared.total} ({found.evidence}); {shared.worse} cases got worse, {shared.better} better."
     )
     if found.dropped_most:
         said += f" {found.dropped_most}."
+    said += f" The run before: {found.previous.id}."
     kinds: Counter[FailureType] = Counter(one.failure_type for one in found.failing)
     ((common, _),) = kinds.most_common(1)
     failure = EvalFailure(
@@ -232,102 +233,28 @@ def _tell_regression(
     record = Record(f"{run.id}:regression", failure, f"regression: {benchmark.title}", about.at, about.at)
     insert(db, record)
     append(db, Event("regression-found", "eval-failure", record.id, {"benchmarkRunId": run.id}), at=about.at)
-    task = _task(rule.task_title, said, priority="critical", about=run.id, at=about.at)
-    _queue(db, f"{run.id}:task", task, key=f"investigate-regression:{run.id}", at=about.at)
+    asked = task(rule.task_title, said, priority="critical", about=run.id, at=about.at)
+    queue(db, f"{run.id}:task", asked, key=f"investigate-regression:{run.id}", at=about.at)
     payload: Json = {
         "benchmarkId": benchmark.id, "benchmarkRunId": run.id, "previousRunId": found.previous.id, "summary": said,
         "evidence": found.evidence, "newlyFailing": [one.case_id for one in found.failing[:NAMED_SKIPPED]],
         "evalFailureId": record.id,
     }  # fmt: skip
-    message = _message("benchmark-regression", payload, at=about.at)
-    _queue(db, f"{run.id}:message", message, key=f"benchmark-regression:{run.id}", at=about.at)
+    told = message("benchmark-regression", payload, at=about.at)
+    queue(db, f"{run.id}:message", told, key=f"benchmark-regression:{run.id}", at=about.at)
 
 
-def _task(title: str, description: str, *, priority: Literal["critical", "high"], about: str, at: datetime) -> Task:
-    return Task(
-        title=title,
-        description=description,
-        priority=priority,
-        created_by=EVAL_AGENT,
-        created_at=at,
-        context_ref=ContextRef(type="benchmark-run", id=about),
-    )
-
-
-def _message(kind: str, payload: Json, *, at: datetime) -> AgentMessage:
-    return AgentMessage(from_agent_id=EVAL_AGENT, to_agent_id=ORCHESTRATOR, type=kind, payload=payload, sent_at=at)
-
-
-def _queue(db: Db, ident: str, fields: Task | AgentMessage, *, key: str, at: datetime) -> None:
-    """Asks for a task, or tells the orchestrator; once under its key."""
-    addressee = TASKS if isinstance(fields, Task) else ORCHESTRATOR
-    if tell(db, Record(ident, fields, title_of(fields, ident), at, at), key=key, addressee=addressee):
-        append(db, Event("queued", fields.slug, ident, {"key": key}), at=at)
-
-
-def _tell_below_threshold(db: Db, benchmark: Record[Benchmark], run: Record[BenchmarkRun], at: datetime) -> None:
+def _tell_below_threshold(
+    db: Db, benchmark: Record[Benchmark], run: Record[BenchmarkRun], fallen: str | None, at: datetime
+) -> None:
     """One task each time the benchmark falls below its threshold, until it passes again."""
     threshold = benchmark.fields.passing_threshold
     title = f"Investigate {benchmark.title}: {run.fields.overall_score:.2f} below {threshold:.2f}"
-    since = runs.last_passing(db, benchmark.id, threshold) or "the beginning"
+    since = runs.last_passing(db, benchmark.id, threshold - TOLERANCE) or "the beginning"
     said = (
         f"{run.fields.passed_count} of {run.fields.total_count} passed in {run.id}; last above the threshold: {since}."
     )
-    task = _task(title, said, priority="high", about=run.id, at=at)
-    _queue(db, f"{run.id}:below", task, key=f"below-threshold:{benchmark.id}:{since}", at=at)
-
-
-def _record_trend(db: Db, about: Concluding, benchmark: Record[Benchmark]) -> None:
-    """The trend over the series that this run belongs to; three degrading in a row escalate once."""
-    rule = about.skills.detect_trend.parameters
-    points = runs.series(db, benchmark.id, about.series)
-    readings = read_series([point.score for point in points], window=rule.window, variance=rule.variance)
-    last = readings[-1]
-    counting: list[Direction] = [_counting(reading) for reading in readings]
-    began = streak_start(counting, window=rule.window)
-    streak = 0 if began is None else len(points) - began
-    fields = EvalTrend(
-        benchmark_id=benchmark.id,
-        dimension=benchmark.fields.dimension,
-        data_points=json.dumps(
-            [
-                {"date": iso(point.at), "score": round(point.score, 6), "direction": reading.direction}
-                for point, reading in zip(points, readings, strict=True)
-            ]
-        ),
-        direction=last.direction,
-        last_computed_at=about.at,
-        window=rule.window,
-        consecutive_degrading=streak,
-        slope=last.slope,
-        p_value=last.p_value,
-        volatile=last.volatile,
-        provisional=last.provisional,
-    )
-    ident = f"trend:{benchmark.id}"[:128]
-    kept = records.minion(db, ident)
-    title = f"{benchmark.title}: {last.direction}"
-    records.save(db, Record(ident, fields, title, kept.created_at if kept else about.at, about.at))
-    append(
-        db,
-        Event("trend-computed", "eval-trend", ident, {"direction": last.direction, "reason": last.reason}),
-        at=about.at,
-    )
-    if began is not None and streak >= rule.consecutive:
-        _escalate(db, about, benchmark, fields, points[began])
-
-
-def _counting(reading: TrendReading) -> Direction:
-    """A provisional reading never counts towards an escalation."""
-    return "stable" if reading.provisional else reading.direction
-
-
-def _escalate(db: Db, about: Concluding, benchmark: Record[Benchmark], trend: EvalTrend, began: runs.Point) -> None:
-    """Tells the orchestrator, once for each streak: it is known by the run at which it began."""
-    payload: Json = {
-        "benchmarkId": benchmark.id, "dimension": trend.dimension, "direction": trend.direction,
-        "consecutiveDegrading": trend.consecutive_degrading, "dataPoints": json.loads(trend.data_points),
-        "slope": trend.slope, "pValue": trend.p_value,
-    }  # fmt: skip
-    key = f"trend-degrading:{benchmark.id}:{began.run_id}"
-    _queue(db, f"{about.run_id}:trend", _message("trend-degrading", payload, at=about.at), key=key, at=about.at)
+    if fallen:
+        said += f" {fallen}."
+    asked = task(title, said, priority="high", about=run.id, at=at)
+    queue(db, f"{run.id}:below", asked, key=f"below-threshold:{benchmark.id}:{since}", at=at)

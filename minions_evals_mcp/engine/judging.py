@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -13,6 +14,7 @@ import anyio
 from minions_evals_mcp.domain.definitions import JudgeType, RubricCriterion
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outcomes import Awaiting, JudgeErrored, MetricScore, NotJudgeable, UnitKey, Verdict
+from minions_evals_mcp.engine.budget import HaltedError
 from minions_evals_mcp.engine.compose import WANTS_JSON, Judged
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.measures import ByAssertions, ByExpectation, ByNothing, BySimilarity, Measure
@@ -69,6 +71,7 @@ class Judging:
     llm: LlmJudge | None
     fresh: bool
     reused: int = 0
+    digests: dict[str, str] = field(default_factory=dict[str, str])
     pending: list[Ticket[Any]] = field(default_factory=list[Ticket[Any]])
 
     def kinds(self, rubric: RubricInUse) -> dict[str, JudgeKind]:
@@ -90,8 +93,11 @@ class Judging:
     def digest(self, measure: Measure) -> str:
         """The digest of all who judge the case."""
         if isinstance(measure.yardstick, RubricInUse):
-            kinds = self.kinds(measure.yardstick)
-            return digest([[ident, self.identity(kind)] for ident, kind in kinds.items()])
+            rubric = measure.yardstick
+            if rubric.digest not in self.digests:
+                kinds = self.kinds(rubric)
+                self.digests[rubric.digest] = digest([[ident, self.identity(kind)] for ident, kind in kinds.items()])
+            return self.digests[rubric.digest]
         return self.identity("human" if isinstance(measure.yardstick, ByNothing) else "heuristic")
 
     def vet(self, measure: Measure) -> None:
@@ -216,18 +222,24 @@ class Judging:
 
     def about(self, criterion: Criterion, kind: JudgeKind, work: Work) -> jobs.VerdictKey:
         """What a verdict of that kind of judge on the output is kept under."""
-        return jobs.VerdictKey(work.digest(), criterion.digest(), self.identity(kind))
+        return jobs.VerdictKey(work.digest, criterion.digest(), self.identity(kind))
 
     async def _kept(
         self, key: UnitKey, criteria: Sequence[Criterion], kinds: dict[str, JudgeKind], work: Work
     ) -> dict[str, tuple[Said, datetime]]:
-        """The verdicts that are there already, on the same output, criterion and judge; of this unit only with `--fresh`."""
+        """The verdicts that are there already on the same output, criterion and judge: the unit's own, else the newest.
+
+        With `--fresh` the unit's own only.
+        """
         if not criteria:
             return {}
-        only = key if self.fresh else None
         wanted = [(one.id, self.about(one, kinds[one.id], work)) for one in criteria]
         found = await self.engine.store.read(
-            lambda db: {ident: jobs.verdict(db, about, ident, only=only) for ident, about in wanted}
+            lambda db: {
+                ident: jobs.verdict(db, about, ident, only=key)
+                or (None if self.fresh else jobs.verdict(db, about, ident))
+                for ident, about in wanted
+            }
         )
         kept: dict[str, tuple[Said, datetime]] = {
             ident: answer for ident, answer in found.items() if answer is not None
@@ -247,7 +259,16 @@ class Judging:
             return
         async with anyio.create_task_group() as calls:
             for criterion in criteria:
-                calls.start_soon(self._ask_and_keep, key, (criterion,), work, said)
+                calls.start_soon(self._ask_unless_halted, key, criterion, work, said)
+        if any(one.id not in said for one in criteria):
+            raise HaltedError
+
+    async def _ask_unless_halted(
+        self, key: UnitKey, criterion: Criterion, work: Work, said: dict[str, tuple[Said, datetime]]
+    ) -> None:
+        """Leaves the criterion open at a cap, so that what is being paid for the others is kept."""
+        with suppress(HaltedError):
+            await self._ask_and_keep(key, (criterion,), work, said)
 
     async def _ask_and_keep(
         self, key: UnitKey, criteria: Sequence[Criterion], work: Work, said: dict[str, tuple[Said, datetime]]

@@ -29,7 +29,10 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Ticket
 
 BREAKER = 12
-"""So many units in a row that end in the instrument's error, with none judged yet, and the run stops: it is the instrument."""
+"""So many units in a row that end in the instrument's error, and the run stops: it is the instrument.
+
+Once an output was judged, only errors count that nothing about the output explains: a judge may decline single outputs.
+"""
 
 Progress = Callable[[Outcome], Awaitable[None]]
 
@@ -91,10 +94,10 @@ class Health:
             self.errors_in_a_row = 0
             self.judged = self.judged or isinstance(ended, Passed | Failed)
             return
-        self.errors_in_a_row += 1
+        self.errors_in_a_row = self.errors_in_a_row + 1 if ended.unanswered or not self.judged else 0
         if ended.fatal:
             self.switch.break_off(ended.reason)
-        elif not self.judged and self.errors_in_a_row >= BREAKER:
+        elif self.errors_in_a_row >= BREAKER:
             self.switch.break_off(f"{self.errors_in_a_row} units in a row failed, the last with: {ended.reason}")
 
 
@@ -107,10 +110,10 @@ class _Recorded:
 
 
 async def run_units(
-    bench: Bench, units: AsyncIterator[Unit], *, switch: Switch, workers: int, progress: Progress
-) -> Health:
+    bench: Bench, units: AsyncIterator[Unit], *, health: Health, workers: int, progress: Progress
+) -> None:
     """Carries the units out, `workers` at a time; returns when every ending is committed."""
-    health = Health(switch)
+    switch = health.switch
     todo_in, todo_out = anyio.create_memory_object_stream[Unit](workers)
     done_in, done_out = anyio.create_memory_object_stream[_Recorded](workers * 2)
     async with anyio.create_task_group() as tasks:
@@ -122,7 +125,6 @@ async def run_units(
                     working.start_soon(_work, bench, todo_out.clone(), done_in, health)
                 todo_out.close()
     await bench.judging.settle()
-    return health
 
 
 async def _feed(units: AsyncIterator[Unit], todo: MemoryObjectSendStream[Unit], switch: Switch) -> None:

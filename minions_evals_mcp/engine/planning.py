@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.context import DEFAULT_MODEL, Engine
 from minions_evals_mcp.engine.judging import Judging
 from minions_evals_mcp.engine.measures import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.units import Bench, Unit
+from minions_evals_mcp.engine.units import Bench, Unit, recorded_id
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.models.registry import ModelRef, parse_model
@@ -176,19 +176,27 @@ async def open_units(
     bench: Bench, job_id: str, case_ids: Sequence[str], rubrics: dict[str, RubricInUse]
 ) -> AsyncIterator[Unit]:
     """The units that are not settled yet, a page of cases at a time, with the outputs that were paid for already."""
-    for at in range(0, len(case_ids), PAGE):
-        part = case_ids[at : at + PAGE]
-        page, kept = await bench.engine.store.read(
-            lambda db, part=part, at=at: (
-                measures(db, part, rubrics),
-                jobs.units(db, job_id, first=at, last=at + len(part)),
-            )
-        )
-        for position, measure in enumerate(page, at):
-            for trial in range(1, bench.request.trials + 1):
-                row = kept.get((position, trial))
-                if row is None or row.outcome not in SETTLED:
-                    yield Unit(UnitKey(job_id, position, trial), measure, None if row is None else row.observed)
+    size = max(1, PAGE // bench.request.trials)
+    for at in range(0, len(case_ids), size):
+        part = case_ids[at : at + size]
+        for unit in await bench.engine.store.read(lambda db, at=at, part=part: _open(db, bench, job_id, at, part, rubrics)):
+            yield unit
+
+
+def _open(
+    db: Db, bench: Bench, job_id: str, first: int, case_ids: Sequence[str], rubrics: dict[str, RubricInUse]
+) -> list[Unit]:
+    """One page of open units, each with the recorded agent-run that it judges: one read for all of them."""
+    kept = jobs.units(db, job_id, first=first, last=first + len(case_ids))
+    units: list[Unit] = []
+    for position, measure in enumerate(measures(db, case_ids, rubrics), first):
+        for trial in range(1, bench.request.trials + 1):
+            row = kept.get((position, trial))
+            if row is None or row.outcome not in SETTLED:
+                recorded = recorded_id(db, bench.request, measure.case.fields, trial)
+                seen = None if row is None else row.observed
+                units.append(Unit(UnitKey(job_id, position, trial), measure, seen, recorded))
+    return units
 
 
 async def require_version(engine: Engine, request: RunRequest) -> Record[PromptVersion] | None:

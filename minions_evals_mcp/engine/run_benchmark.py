@@ -16,8 +16,8 @@ from minions_evals_mcp.engine import planning
 from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.conclude import Concluding, conclude
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import set_state, start_job, working_on
-from minions_evals_mcp.engine.pipeline import Progress, Switch, run_units
+from minions_evals_mcp.engine.jobs import get_job, set_state, start_job, working_on
+from minions_evals_mcp.engine.pipeline import Health, Progress, Switch, run_units
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.units import Bench
 from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, StoppedError
@@ -77,6 +77,9 @@ async def run_cases(
     if run.job.state == "completed":
         return run.job
     async with working_on(engine, run.job):
+        job = await get_job(engine, run.job.id)  # another process may have ended it before the lock fell to us
+        if job.state == "completed":
+            return job
         await _carry_on(run, progress)
         return await _ended(run)
 
@@ -107,12 +110,14 @@ async def _carry_on(run: _Run, progress: Progress) -> None:
     engine = run.bench.engine
     await set_state(engine, run.job, "running")
     reason = "interrupted"
+    counts = await engine.store.read(lambda db: jobs.unit_counts(db, run.job.id))
+    judged = "scored" in counts
     try:
         for _ in range(PASSES):
+            health = Health(run.switch, judged)
             units = planning.open_units(run.bench, run.job.id, run.plan.case_ids, run.plan.rubrics)
-            health = await run_units(
-                run.bench, units, switch=run.switch, workers=engine.config.concurrency, progress=progress
-            )
+            await run_units(run.bench, units, health=health, workers=engine.config.concurrency, progress=progress)
+            judged = health.judged
             if run.switch.is_off or not (health.counts["judge-error"] or health.counts["target-error"]):
                 break
         reason = run.switch.reason

@@ -22,7 +22,7 @@ from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, RuleError
+from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, RuleError, UnsupportedError
 from minions_evals_mcp.judges.heuristic import guide
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.expected import expectation
@@ -85,6 +85,12 @@ def _placed(arrival: Arrival) -> Generator[None]:
             where=error.where or arrival.where(),
             remedy=error.remedy,
         ) from None
+    except UnsupportedError as error:
+        raise InvalidRecordError(
+            error.message, record=_name(arrival.record), where=arrival.where(), remedy=error.remedy
+        ) from None
+    except RuleError as error:
+        raise error.at(arrival.where()) from None
 
 
 class _View:
@@ -194,10 +200,26 @@ def _vet_criterion(view: _View, record: Record[RubricCriterion]) -> None:
         raise InvalidRecordError(
             f"there is no rubric {record.fields.rubric_id!r}", field="fields.rubricId", record=_name(record)
         )
+    _vet_stays(view, record)
     if record.fields.judge_type == "heuristic":
         guide(record.fields.scoring_guide)
     if record.id in rubric.fields.criteria_ids:
         vet_rubric(rubric, _criteria(view, rubric))
+
+
+def _vet_stays(view: _View, record: Record[RubricCriterion]) -> None:
+    """A criterion keeps its rubric as long as that lists it: else its runs' version would not rise with the edit."""
+    kept = view.kept.get(record.id)
+    if kept is None or not isinstance(kept.fields, RubricCriterion) or kept.fields.rubric_id == record.fields.rubric_id:
+        return
+    rubric = view.get(kept.fields.rubric_id, Rubric)
+    if rubric is not None and record.id in rubric.fields.criteria_ids:
+        raise InvalidRecordError(
+            f"the rubric {rubric.id!r} lists this criterion",
+            field="fields.rubricId",
+            record=_name(record),
+            remedy="Take it out there first, or use a new id.",
+        )
 
 
 def _vet_benchmark(view: _View, record: Record[Benchmark]) -> None:
@@ -318,7 +340,7 @@ async def delete_record(engine: Engine, ident: str) -> Record[Fields]:
                 raise ConflictError(
                     f"{ident} is a result: history is not deleted.", remedy="Delete its test case or benchmark instead."
                 )
-            raise NotFoundError("record", ident)
+            raise NotFoundError("record", ident, remedy="`minions-evals list TYPE` shows ids.")
         if found.deleted_at is None:
             hidden = replace(found, deleted_at=now, updated_at=now)
             records.save(db, hidden)

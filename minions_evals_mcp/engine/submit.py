@@ -34,6 +34,7 @@ class _Accepted:
 
 async def submit_judgments(engine: Engine, submission: Submission) -> Job:
     """Takes all of the submission or, refusing by name, nothing; returns the job as it stands then."""
+    _vet_distinct(submission)
     job = await get_job(engine, submission.run_id)
     request = request_of(job)
     async with working_on(engine, job):
@@ -43,6 +44,14 @@ async def submit_judgments(engine: Engine, submission: Submission) -> Job:
         await _complete(bench, accepted)
         await _conclude_if_settled(bench, job)
     return await get_job(engine, job.id)
+
+
+def _vet_distinct(submission: Submission) -> None:
+    seen: set[str] = set()
+    for one in submission.packets:
+        if one.digest in seen:
+            raise ConflictError(f"packet {one.digest} comes twice.", remedy="Judge each packet once.")
+        seen.add(one.digest)
 
 
 def request_of(job: Job) -> RunRequest:
@@ -138,7 +147,10 @@ async def _conclude_if_settled(bench: Bench, job: Job) -> None:
     if waiting:
         await set_state(engine, job, "awaiting-judgments", reason=f"{waiting} outputs wait to be judged")
         return
-    if job.kind == "test-case":
+    left = job.total - sum(counts.values())
+    if left:
+        await set_state(engine, job, "stopped", reason=f"{left} outputs are not made or judged yet")
+    elif job.kind == "test-case":
         await set_state(engine, job, "completed")
-        return
-    await conclude_job(engine, job, bench.request)
+    else:
+        await conclude_job(engine, job, bench.request)

@@ -45,11 +45,12 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One case and trial to be carried out, with what is kept of an earlier start."""
+    """One case and trial to be carried out: what is kept of an earlier start, and the recorded agent-run that it judges."""
 
     key: UnitKey
     measure: Measure
     kept: Observed | None = None
+    agent_run_id: str | None = None
 
 
 async def carry_out(bench: Bench, unit: Unit) -> Ended:
@@ -97,9 +98,9 @@ def proposal_scores(db: Db, agent_run_id: str) -> dict[str, float]:
 async def _output(bench: Bench, unit: Unit) -> Observed | Skipped | TargetErrored:
     """The output, from the first place that has one (contracts 3)."""
     case = unit.measure.case.fields
-    run = await bench.engine.store.read(lambda db: recorded_run(db, bench.request, case, unit.key.trial))
-    if run is not None:
-        return observed_run(run, timeout_ms=case.timeout_ms)
+    if unit.agent_run_id is not None:
+        ident = unit.agent_run_id
+        return observed_run(await bench.engine.store.read(lambda db: _agent_run(db, ident)), timeout_ms=case.timeout_ms)
     if bench.target is None:
         return Skipped(_missing(bench.request, case, unit.key.trial))
     try:
@@ -121,15 +122,19 @@ def _save_output(db: Db, *, key: UnitKey, case_id: str, seen: Observed) -> None:
     jobs.save_unit(db, key, case_id, outcome=None, observed=seen)
 
 
-def recorded_run(db: Db, request: RunRequest, case: TestCase, trial: int) -> Record[AgentRun] | None:
+def _agent_run(db: Db, ident: str) -> Record[AgentRun]:
+    found = records.minion(db, ident)
+    assert found is not None
+    assert isinstance(found.fields, AgentRun)
+    return found  # pyright: ignore[reportReturnType]  checked above
+
+
+def recorded_id(db: Db, request: RunRequest, case: TestCase, trial: int) -> str | None:
     """The agent-run that was named, else the newest that fits the case; the nth newest for the nth trial."""
     if request.agent_run_id is not None:
-        found = records.minion(db, request.agent_run_id)
-        if found is None or not isinstance(found.fields, AgentRun):
-            return None
-        return found  # pyright: ignore[reportReturnType]  checked above
+        return request.agent_run_id
     version = request.prompt_version_ref or case.prompt_version_ref
-    return records.matching_agent_run(  # pyright: ignore[reportReturnType]  only agent-runs are indexed
+    return records.matching_agent_run(
         db, case.inputs, prompt_version_ref=version, agent_id=None if version else case.agent_id, nth=trial - 1
     )
 

@@ -15,6 +15,17 @@ MOST_DEPTH = 100
 MOST_ALIASED = 10_000_000
 """So many characters may a file's aliases stand for: a few lines of them can stand for gigabytes."""
 
+NO_NAMES = {
+    "on": "true",
+    "yes": "true",
+    "true": "true",
+    "off": "false",
+    "no": "false",
+    "false": "false",
+    "null": "null",
+}
+"""What YAML 1.1 reads a bare word as."""
+
 
 def parse_yaml(text: str, path: str) -> object:
     """The value that the text is; raises `InvalidRecordError` with file and line."""
@@ -78,7 +89,7 @@ class _Vetting:
             match event:
                 case yaml.ScalarEvent():
                     self._named(event.anchor, len(event.value) + 1)
-                    self._took(event, len(event.value) + 1, event.value)
+                    self._took(event, len(event.value) + 1, event.value, plain=event.implicit[0])
                 case yaml.AliasEvent():
                     self._took(event, self._written_out(event), None)
                 case yaml.CollectionStartEvent():
@@ -99,13 +110,13 @@ class _Vetting:
     def _written_out(self, event: yaml.AliasEvent) -> int:
         if any(one.anchor == event.anchor for one in self._open):
             raise self._refusal(event, f"the alias *{event.anchor} stands for what it is part of")
-        size = self._sizes.get(event.anchor, 1)
+        size = self._sizes.get(event.anchor or "", 1)
         self._aliased += size
         if self._aliased > MOST_ALIASED:
             raise self._refusal(event, f"its aliases stand for more than {MOST_ALIASED} characters")
         return size
 
-    def _took(self, event: yaml.Event, size: int, key: str | None) -> None:
+    def _took(self, event: yaml.Event, size: int, key: str | None, *, plain: bool = False) -> None:
         """Counts what is complete into the list or mapping around it."""
         if not self._open:
             return
@@ -116,11 +127,17 @@ class _Vetting:
         if around.at_key and key is not None:
             if key in around.keys:
                 raise self._refusal(event, f"the key {key!r} comes twice")
+            if plain and key.lower() in NO_NAMES:
+                raise self._refusal(event, f"the key {key} means {NO_NAMES[key.lower()]} in YAML: quote it")
             around.keys.add(key)
         around.at_key = not around.at_key
 
     def _refusal(self, event: yaml.Event, reason: str) -> InvalidRecordError:
-        return InvalidRecordError(f"no YAML: {reason}", where=f"{self._path}:{event.start_mark.line + 1}")
+        return InvalidRecordError(f"no YAML: {reason}", where=f"{self._path}:{_line(event)}")
+
+
+def _line(event: yaml.Event) -> int:
+    return event.start_mark.line + 1 if event.start_mark else 1
 
 
 def lines_of(text: str, key: str, *, is_json: bool) -> list[int]:

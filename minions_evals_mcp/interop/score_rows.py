@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
@@ -19,7 +18,9 @@ from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, R
 
 KEYS = frozenset({"id", "output", "assert", "threshold", "latencyMs", "cost"})
 BATCH = 256
-_ASSERTIONS = TypeAdapter(tuple[Assertion, ...])
+MOST_KNOWN = 4096
+_ASSERTION = TypeAdapter(Assertion)
+_KNOWN: dict[tuple[object, ...], Assertion] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +33,45 @@ class Row:
     threshold: float | None
 
 
-@lru_cache(maxsize=4096)
-def _assertions(text: bytes) -> tuple[Assertion, ...]:
-    """The vetted assertions in a JSON text; rows often share theirs."""
+def _assertions(found: JsonValue) -> tuple[Assertion, ...]:
+    """The vetted assertions of a row."""
+    if not isinstance(found, list):
+        raise InvalidRecordError("must be a list of assertions", field="assert")
+    return tuple([_assertion(one, number) for number, one in enumerate(found)])
+
+
+def _assertion(one: JsonValue, number: int) -> Assertion:
+    """The vetted assertion; rows often share theirs, and a plain one is read once."""
+    if not isinstance(one, dict):
+        raise InvalidRecordError("must be an object", field=f"assert.{number}")
+    key = (*one.items(), *map(type, one.values()))  # the types tell 1 from true
     try:
-        found = _ASSERTIONS.validate_json(text)
+        known = _KNOWN.get(key)
+    except TypeError:  # a list or object among the values
+        return _read_assertion(one, number)
+    if known is None:
+        known = _read_assertion(one, number)
+        if len(_KNOWN) < MOST_KNOWN:
+            _KNOWN[key] = known
+    return known
+
+
+def _read_assertion(one: JsonValue, number: int) -> Assertion:
+    try:
+        assertion = _ASSERTION.validate_json(to_json(one))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
-        raise InvalidRecordError(first["msg"], field=".".join(("assert", *map(str, first["loc"])))) from None
-    for number, assertion in enumerate(found):
-        vet(assertion, at=f"assert.{number}")
-    return found
+        raise InvalidRecordError(
+            first["msg"], field=".".join(("assert", str(number), *map(str, first["loc"])))
+        ) from None
+    vet(assertion, at=f"assert.{number}")
+    return assertion
 
 
 def read_row(line: str | bytes) -> Row:
     """The row in a line; raises `InvalidRecordError` naming the field that does not fit."""
     try:
-        found: JsonValue = from_json(line)
+        found: JsonValue = from_json(line, allow_inf_nan=False)
     except ValueError as error:
         raise InvalidRecordError(f"no JSON: {error}") from None
     if not isinstance(found, dict):
@@ -59,10 +82,10 @@ def read_row(line: str | bytes) -> Row:
     if "output" not in found or "assert" not in found:
         raise InvalidRecordError("is missing", field="assert" if "output" in found else "output")
     ident = found.get("id")
+    if not isinstance(ident, str | int | float | None):
+        raise InvalidRecordError("must be a string or a number", field="id")
     subject = Subject(_text(found["output"]), _number(found, "latencyMs"), _number(found, "cost"))
-    return Row(
-        "" if ident is None else str(ident), subject, _assertions(to_json(found["assert"])), _number(found, "threshold")
-    )
+    return Row("" if ident is None else str(ident), subject, _assertions(found["assert"]), _number(found, "threshold"))
 
 
 def _text(output: JsonValue) -> str:
@@ -110,12 +133,12 @@ class Tally:
         self.errors += "error" in said
 
 
-def batches(lines: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
-    """The lines in groups, blank ones left out: so many are in memory at once."""
-    batch: list[str | bytes] = []
-    for line in lines:
+def batches(lines: Iterable[str | bytes]) -> Iterator[list[tuple[int, str | bytes]]]:
+    """The lines with their numbers in groups, blank ones left out: so many are in memory at once."""
+    batch: list[tuple[int, str | bytes]] = []
+    for number, line in enumerate(lines, 1):
         if line.strip():
-            batch.append(line)
+            batch.append((number, line))
             if len(batch) == BATCH:
                 yield batch
                 batch = []
@@ -123,15 +146,17 @@ def batches(lines: Iterable[str | bytes]) -> Iterator[list[str | bytes]]:
         yield batch
 
 
-async def answers(batch: Sequence[str | bytes], regexes: RegexSandbox, tally: Tally) -> list[dict[str, JsonValue]]:
+async def answers(
+    batch: Sequence[tuple[int, str | bytes]], regexes: RegexSandbox, tally: Tally
+) -> list[dict[str, JsonValue]]:
     """One answer for each line; a bad row says why and does not stop the others."""
     rows: list[Row | dict[str, JsonValue]] = []
     wanted: list[RegexNeed] = []
-    for line in batch:
+    for number, line in batch:
         try:
             row = read_row(line)
         except EvalsError as error:
-            rows.append({"id": _id_of(line), "error": str(error)})
+            rows.append({"id": _id_of(line), "error": f"line {number}: {error}"})
             continue
         wanted.extend(needs(row.assertions, row.subject))
         rows.append(row)

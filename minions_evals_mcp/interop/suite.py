@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails, to_json
@@ -49,7 +49,10 @@ def read_suite(path: Path, *, new_id: Callable[[], str], now: datetime) -> tuple
         ) from None
     kind = path.suffix.lower()
     if kind in LINES:
-        return [_arrival(f"{path}:{number}".__str__, wire, new_id, now) for number, wire in _json_lines(path, text)], []
+        return [
+            _arrival(partial("{}:{}".format, path, number), wire, new_id, now)
+            for number, wire in _json_lines(path, text)
+        ], []
     suite = _suite(path, text, is_json=kind == JSON)
     places = _Places(path, text, is_json=kind == JSON)
     arrivals = [
@@ -69,8 +72,8 @@ def _json_lines(path: Path, text: str) -> Iterator[tuple[int, JsonValue]]:
 def _suite(path: Path, text: str, *, is_json: bool) -> SuiteFile:
     found = parse_json(text, str(path)) if is_json else parse_yaml(text, str(path))
     if isinstance(found, list):
-        found = {"minions": found}
-    if not isinstance(found, dict) or not isinstance(found.get("minions"), list):  # pyright: ignore[reportUnknownMemberType]  any keys
+        found = {"minions": cast("list[object]", found)}
+    if not isinstance(found, dict) or not isinstance(cast("dict[object, object]", found).get("minions"), list):
         raise InvalidRecordError("a suite is `minions: [{id, type, fields}, …]`", where=str(path))
     try:
         return SuiteFile.model_validate_json(to_json(found, fallback=_plain))

@@ -19,13 +19,14 @@ def no_answer(work: Work) -> str | None:
     text = work.text.strip()
     if not text:
         return "the output is empty"
+    if _expected_text(work).casefold().startswith(text.casefold()):
+        return None
     if not any(character.isalnum() for character in text):
         return "the output has no letter or digit"
-    if text.casefold().rstrip(" :.!…") in OPENERS and not _expected_text(work).casefold().startswith(
-        text.casefold().rstrip(" :.!…")
-    ):
+    opener = text.casefold().replace("’", "'").strip(" :.,!…*#")
+    if opener in OPENERS and not _expected_text(work).casefold().startswith(opener):
         return f"the output is only an opener: {text[:40]!r}"
-    if text.casefold() == shown(work.inputs).strip().casefold() and text.casefold() != _expected_text(work).casefold():
+    if text.casefold() == shown(work.inputs).strip().casefold():
         return "the output repeats the question"
     return None
 

@@ -18,6 +18,7 @@ from minions_evals_mcp.scoring.assertions import SCORER_VERSION, check_all, need
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, RegexNeed
 
 FROM_PROPOSAL = "fromProposal"
+MOST_DEPTH = 50
 _ASSERTIONS = TypeAdapter(tuple[Assertion, ...])
 _FORM = 'Write assertions, e.g. scoringGuide: "[{type: icontains, value: refund}, {type: not-is-refusal}]".'
 
@@ -29,8 +30,8 @@ def guide(text: str) -> tuple[Assertion, ...] | str:
     Raises `InvalidRecordError` for prose, and for assertions that do not fit their type.
     """
     try:
-        found: JsonValue = yaml.load(text, Loader=yaml.CSafeLoader)
-    except yaml.YAMLError as error:
+        found = _loaded(text)
+    except (yaml.YAMLError, ValueError) as error:
         raise InvalidRecordError(
             f"a rule-based guide is YAML or JSON: {error}", field="fields.scoringGuide", remedy=_FORM
         ) from None
@@ -52,6 +53,17 @@ def guide(text: str) -> tuple[Assertion, ...] | str:
     for number, assertion in enumerate(assertions):
         vet(assertion, at=f"fields.scoringGuide[{number}]")
     return assertions
+
+
+def _loaded(text: str) -> JsonValue:
+    """What the text is as YAML; raises `YAMLError`, or `ValueError` (2026-13-31), for what could be no guide."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.CSafeLoader):
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        # An alias can stand for gigabytes, and deep nesting overflows the stack of libyaml's composer.
+        if isinstance(event, yaml.AliasEvent) or depth > MOST_DEPTH:
+            raise ValueError(f"it holds an alias, or is nested more than {MOST_DEPTH} deep")
+    return yaml.load(text, Loader=yaml.CSafeLoader)
 
 
 def is_rule(criterion: RubricCriterion) -> bool:
@@ -80,7 +92,8 @@ def judge_by_rule(
     if not isinstance(found, Aggregate):
         return JudgeErrored(f"criterion {criterion.id}: {found.type}: {found.reason}"), ()
     fields = criterion.fields
-    score = fields.min_score + (fields.max_score - fields.min_score) * found.score
+    low, high = fields.min_score, fields.max_score
+    score = min(high, max(low, low * (1 - found.score) + high * found.score))  # exact at both ends in floats, too
     return by_rule(criterion, score, explained(found.results)), found.results
 
 

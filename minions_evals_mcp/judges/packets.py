@@ -47,7 +47,7 @@ class Submission(Value):
 
 def packet_digest(unit: UnitKey, criteria: Sequence[Criterion], work: Work) -> str:
     """The digest of unit, output and criteria: it changes when any of them does."""
-    return digest([unit.run_id, work.digest(), *([one.id, one.digest()] for one in criteria)])
+    return digest([unit.run_id, work.digest, *([one.id, one.digest()] for one in criteria)])
 
 
 def packet(unit: UnitKey, case_id: str, criteria: Sequence[Criterion], work: Work) -> dict[str, JsonValue]:

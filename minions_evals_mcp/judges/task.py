@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import canonical, digest
@@ -15,7 +16,7 @@ from minions_evals_mcp.scoring.rubric import criterion_digest
 Said = Verdict | NotJudgeable | JudgeErrored
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Work:
     """The output under judgment with the case that asked for it."""
 
@@ -34,6 +35,7 @@ class Work:
         seen = self.observed
         return Subject(self.text, seen.latency_ms, seen.cost_usd, self.inputs, seen.tool_calls, seen.finish_reason)
 
+    @cached_property
     def digest(self) -> str:
         """The digest of all that a judge is shown of it."""
         return digest([self.inputs, self.expected, self.observed.output])

@@ -68,6 +68,7 @@ class AnthropicClient:
             base_url=base_url,
             max_retries=0,
             timeout=None,
+            open_telemetry=False,  # its attributes are worked out on each call, whether or not anyone listens
             http_client=anthropic.DefaultAioHttpClient(),
         )
         self._create = self._sdk.messages.with_raw_response.create

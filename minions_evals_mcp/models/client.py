@@ -88,7 +88,7 @@ class Retrying:
     async def _try(self, request: ModelRequest, deadline_s: float) -> tuple[Answer | Fault, float]:
         """One attempt and how long it took in seconds, the wait for a place not counted."""
         outcome: Answer | Fault = Fault("deadline", f"no whole reply within {deadline_s:g} s")
-        async with self.limit.slots:
+        async with self.limit:
             sent_at = anyio.current_time()
             with anyio.move_on_after(deadline_s):
                 outcome = await self._attempt(request)

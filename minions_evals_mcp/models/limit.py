@@ -8,13 +8,23 @@ CUT = 0.7
 
 
 class AdaptiveLimit:
-    """Additive increase, multiplicative decrease: `+1/limit` for each success, `· 0.7` for a push-back; 1 to `most`."""
+    """Places for calls, each held with `async with`: `+1/limit` for a success, `· 0.7` for a push-back; 1 to `most`."""
 
     def __init__(self, most: int) -> None:
         self._most = float(most)
         self._limit = float(most)
         self._cut_at = float("-inf")
-        self.slots = anyio.CapacityLimiter(most)
+        self._places = anyio.CapacityLimiter(most)
+
+    async def __aenter__(self) -> None:
+        """Wait for a place. A free one is taken at once: a turn of the event loop for each call costs 0.1 ms of CPU."""
+        try:
+            self._places.acquire_nowait()
+        except anyio.WouldBlock:
+            await self._places.acquire()
+
+    async def __aexit__(self, *_: object) -> None:
+        self._places.release()
 
     @property
     def current(self) -> int:
@@ -34,5 +44,5 @@ class AdaptiveLimit:
 
     def _set(self, limit: float) -> None:
         self._limit = limit
-        if self.slots.total_tokens != int(limit):
-            self.slots.total_tokens = int(limit)
+        if self._places.total_tokens != int(limit):
+            self._places.total_tokens = int(limit)

@@ -81,8 +81,7 @@ class OpenAIClient:
             http_client=openai.DefaultAioHttpClient(),
         )
         self._create = self._sdk.chat.completions.with_raw_response.create
-        # OpenAI's newer models refuse `max_tokens`; other servers do not know its successor.
-        self._limit_name = "max_completion_tokens" if base_url == OPENAI_URL else "max_tokens"
+        self._limit_name = token_limit_name(base_url)
         self._retrying = Retrying(provider, self._attempt, concurrency=concurrency, settings=retry)
 
     @property
@@ -110,6 +109,11 @@ class OpenAIClient:
         except self._errors.APIConnectionError as error:
             return fault_of_connection(error)
         return _answer(response.http_response.content)
+
+
+def token_limit_name(base_url: str) -> str:
+    """What `max_tokens` is called there: OpenAI's newer models refuse that name, other servers know no other."""
+    return "max_completion_tokens" if base_url == OPENAI_URL else "max_tokens"
 
 
 def _extra_body(request: ModelRequest, limit_name: str) -> Json:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+import shlex
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
+from rich.cells import set_cell_size
 from rich.console import Console, Group
 from rich.panel import Panel
 from rich.table import Table
@@ -12,7 +16,7 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers import FailureLine, RunSummary
-from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.report.plain import printable, shortened
 
 SEVERITY = {"critical": "bold red", "major": "yellow", "minor": "dim"}
 EVIDENCE = {
@@ -20,7 +24,10 @@ EVIDENCE = {
     "within-noise": "could be noise: the exact McNemar test cannot tell it from chance",
     "undecidable": "too few cases changed to tell it from chance",
 }
-BAR = 24
+NO_LOG = "There is no tool-call log; "
+QUOTED = re.compile(r" \([^()]*\)")
+LONGEST, WIDEST, WHY = 60, 110, 90
+"""A table is no wider, its reasons no longer: a person reads lines, not a screen's width."""
 
 
 def console() -> Console:
@@ -31,23 +38,23 @@ def console() -> Console:
 def show_run(summary: RunSummary) -> None:
     """A run: the figures first, then what changed, then what failed, then what waits."""
     out = console()
-    out.print(headline(summary))
+    out.print(headline(summary, out.width))
     if summary.regression is not None:
         out.print(regression_panel(summary.regression))
     if summary.failures:
-        out.print(failures_table(summary))
+        out.print(failures_table(summary, out.width))
     if summary.unscored:
         out.print(unscored_table(summary))
     for line in _closing(summary):
         out.print(Text(line))
 
 
-def headline(summary: RunSummary) -> Group:
+def headline(summary: RunSummary, width: int) -> Group:
     """What the run came to, in one or two lines."""
     lines: list[Text] = []
     found = summary.benchmark_run
     if found is not None:
-        lines.append(_score_line(summary.subject_id, found))
+        lines.append(_score_line(summary.subject_id, found, bar=24 if width >= 90 else 12))
         lines.append(_interval_line(found, summary))
     elif summary.test_runs:
         lines.extend(_case_line(run) for run in summary.test_runs)
@@ -59,24 +66,21 @@ def headline(summary: RunSummary) -> Group:
     return Group(*lines)
 
 
-def _score_line(subject: str, found: Json) -> Text:
+def _score_line(subject: str, found: Json, *, bar: int) -> Text:
     passed, total = _int(found["passedCount"]), _int(found["totalCount"])
     share = passed / total
-    bar = "█" * round(share * BAR) + "░" * (BAR - round(share * BAR))
+    full = round(share * bar)
     good = found["passed"] is True
     text = Text()
     text.append(f"{subject}  ", style="bold")
-    text.append(bar, style="green" if good else "red")
+    text.append("█" * full + "░" * (bar - full), style="green" if good else "red")
     text.append(f"  {passed} of {total} passed", style="bold")
     text.append(f"  score {_float(found['overallScore']):.3f}")
-    version = found.get("promptVersionRef")
-    if version:
-        text.append(f"  {version}", style="dim")
     return text
 
 
 def _interval_line(found: Json, summary: RunSummary) -> Text:
-    parts: list[str] = []
+    parts = [str(found["promptVersionRef"])] if found.get("promptVersionRef") else []
     interval = found.get("passRateCi")
     if isinstance(interval, list):
         low, high = (_float(end) for end in interval)
@@ -106,66 +110,93 @@ def _case_line(run: Json) -> Text:
 
 def regression_panel(regression: Json) -> Panel:
     """The regression in words, whether it is more than noise, and the cases behind it."""
-    text = Text(printable(str(regression["summary"]), 500))
+    text = Text(printable(str(regression["summary"]).partition(" The run before: ")[0], 500))
     text.append(f"\n{EVIDENCE[str(regression['evidence'])]}", style="dim")
     failing = regression["newlyFailing"]
     if isinstance(failing, list) and failing:
-        text.append("\nnewly failing: " + ", ".join(str(one) for one in failing[:8]))
+        text.append("\nnewly failing: " + ", ".join(printable(str(one)) for one in failing[:8]))
         if len(failing) > 8:
             text.append(f" and {len(failing) - 8} more")
     return Panel(text, title="regression", title_align="left", border_style="red")
 
 
-def failures_table(summary: RunSummary) -> Table:
-    """The failed cases with their causes, the gravest first."""
+def failures_table(summary: RunSummary, width: int) -> Group:
+    """The failed cases with their causes, the gravest first: a line with the figures, a line or two with the reason."""
     shown, kinds = summary.failures, summary.failure_types
+    width = min(width, WIDEST)
+    total = sum(kinds.values())
     counted = ", ".join(f"{number} {name}" for name, number in kinds.items())
-    table = Table(
-        title=f"failures: {counted}", title_justify="left", title_style="bold", expand=True, box=None, padding=(0, 1)
-    )
-    table.add_column("case", ratio=3)
-    table.add_column("what", no_wrap=True)
-    table.add_column("score", justify="right", no_wrap=True)
-    table.add_column("why", ratio=7)
-    for one in shown:
-        table.add_row(
-            _title(one),
-            Text(one.failure_type, style=SEVERITY[one.severity]),
-            f"{one.score:.2f}/{one.possible:g}",
-            _why(one),
-        )
-    return table
+    what = max(len(one.failure_type) for one in shown)
+    scores = [f"{one.score:.2f} of {one.possible:g}" for one in shown]
+    score = max(len(one) for one in scores)
+    title = min(width - what - score - 5, max(len(_title(one, LONGEST)) for one in shown))
+    lines = [Text(f"{total} failed: {counted}", style="bold")]
+    for one, figure in zip(shown, scores, strict=True):
+        line = Text(set_cell_size(_title(one, title), title))
+        line.append(f"  {one.failure_type:<{what}}", style=SEVERITY[one.severity])
+        line.append(f"  {figure:>{score}}")
+        lines.append(Text(" ") + line)
+        why, rests_on = _reasons(one, min(width - 4, WHY))
+        lines.append(Text(f"   {why}"))
+        if rests_on:
+            lines.append(Text(f"   {rests_on}", style="dim"))
+    if total > len(shown):
+        lines.append(Text(f" and {total - len(shown)} more: minions-evals runs {summary.run_id} --limit {total}"))
+    return Group(*lines)
 
 
-def _title(one: FailureLine) -> Text:
-    text = Text(printable(one.title, 60))
-    if one.trial > 1:
-        text.append(f" (trial {one.trial})", style="dim")
-    return text
+def _title(one: FailureLine, room: int) -> str:
+    trial = f" (trial {one.trial})" if one.trial > 1 else ""
+    return shortened(one.title, room - len(trial)) + trial
 
 
-def _why(one: FailureLine) -> Text:
-    text = Text(printable(one.description, 150))
-    if one.root_cause and not one.root_cause.startswith("There is no tool-call log"):
-        text.append(f"\n{printable(one.root_cause, 150)}", style="dim")
-    return text
+def _reasons(one: FailureLine, room: int) -> tuple[str, str]:
+    """What was wrong, then the step or the criterion that it rests on where that says more."""
+    said, _, _ = one.description.partition(" Lost most on ")
+    logged = one.root_cause != "" and not one.root_cause.startswith(NO_LOG)
+    if logged or one.failure_type in {"timeout", "hallucination"}:
+        cause = printable(one.root_cause.removeprefix(NO_LOG), 600)
+        rests_on = cause if len(cause) <= room else QUOTED.sub("", cause)
+    else:
+        rests_on = f"lost most on: {one.lost_most}" if one.lost_most else ""
+    return _compared(said, room), shortened(rests_on, room)
+
+
+def _compared(said: str, room: int) -> str:
+    """`Expected “…”, got “…”` with a fair share of the room for each side."""
+    expected, both, got = said.removesuffix(".").partition("”, got “")
+    if not both:
+        return shortened(said.removesuffix("."), room)
+    got = got.removesuffix("”")
+    left = room - len(both) - 1
+    share = min(len(expected), max(left // 2, left - len(got)))
+    return f"{shortened(expected, share)}{both}{shortened(got, left - share)}”"
 
 
 def show_demo(summaries: Sequence[RunSummary], *, records: int, db: str) -> None:
     """The demo's two runs, what changed between them, and how to go on."""
     out = console()
-    out.print(Text(f"{records} records: test cases, rubrics and recorded agent-runs of a support agent\n", style="dim"))
+    out.print(Text(f"{records} records: test cases, rubrics and recorded agent-runs of a support agent", style="dim"))
+    out.print()
     for title, summary in zip(("1  The prompt as it was", "2  After a careless edit"), summaries, strict=True):
         out.print(Text(title, style="bold cyan"))
-        out.print(headline(summary))
+        out.print(headline(summary, out.width))
         out.print()
     last = summaries[-1]
     if last.regression is not None:
         out.print(regression_panel(last.regression))
-    out.print(failures_table(last))
+    if last.failures:
+        out.print(failures_table(last, out.width))
     out.print()
-    out.print(Text(f"Kept in {db}: minions-evals outbox --db '{db}' shows what the orchestrator is told."))
-    out.print(Text("Your turn: minions-evals import SUITE.yaml, then minions-evals run-benchmark ID."))
+    out.print(f"Kept in {db}", style="dim", markup=False, soft_wrap=True)
+    for said, command in (
+        ("what the orchestrator is told", f"outbox --db {shlex.quote(db)}"),
+        ("a failure's whole story", f"classify {shlex.quote(last.failures[0].test_run_id)} --db {shlex.quote(db)}")
+        if last.failures
+        else ("every run", f"runs --db {shlex.quote(db)}"),
+        ("your own suite", "import SUITE.yaml, then run-benchmark ID"),
+    ):
+        out.print(Text.assemble((f"{said}: ", "dim"), f"minions-evals {command}"), soft_wrap=True)
 
 
 def unscored_table(summary: RunSummary) -> Table:
@@ -205,7 +236,7 @@ def show_record(wire: Mapping[str, JsonValue]) -> None:
     fields = wire["fields"]
     table = Table(show_header=False, box=None, padding=(0, 1))
     for name, value in fields.items() if isinstance(fields, dict) else ():
-        table.add_row(Text(name, style="dim"), Text(printable(value if isinstance(value, str) else str(value), 600)))
+        table.add_row(Text(name, style="dim"), Text(printable(_shown(value), 600)))
     out.print(table)
     relations = wire.get("relations")
     for one in relations if isinstance(relations, list) else []:
@@ -216,6 +247,10 @@ def show_record(wire: Mapping[str, JsonValue]) -> None:
         if isinstance(gate, dict):
             held = "holds" if gate["holds"] else "does not hold"
             out.print(Text(f"  gate {gate['benchmarkId']} ≥ {gate['minScore']}: {held} (score {gate['score']})"))
+
+
+def _shown(value: JsonValue) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _int(value: JsonValue) -> int:

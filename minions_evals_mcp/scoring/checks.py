@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -47,8 +48,7 @@ class Evidence:
 NO_EVIDENCE = Evidence()
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(NamedTuple):
     """A check's verdict: `score` is 0–1, `reason` says what matched or did not."""
 
     type: str
@@ -67,8 +67,7 @@ class Unchecked:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Aggregate:
+class Aggregate(NamedTuple):
     """All checks of one output together."""
 
     passed: bool

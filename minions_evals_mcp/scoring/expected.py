@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import output_text, value_text
 from minions_evals_mcp.scoring.assertions import check, needs
+from minions_evals_mcp.scoring.assertions.values import js_text
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Checked, Evidence, RegexNeed, Subject, Unchecked
 
 
@@ -26,12 +27,17 @@ def _parts(expected: Json, output: Json, subject: Subject) -> list[tuple[str, As
     """Each expected key, its check, and the text that it looks at; None where the output lacks the key."""
     if len(expected) == 1:
         ((key, value),) = expected.items()
-        text = value_text(output[key]) if key in output else output_text(output)
+        text = _text(output[key]) if key in output else output_text(output)
         return [(key, expectation(value), replace(subject, text=text))]
     return [
-        (key, expectation(value), replace(subject, text=value_text(output[key])) if key in output else None)
+        (key, expectation(value), replace(subject, text=_text(output[key])) if key in output else None)
         for key, value in expected.items()
     ]
+
+
+def _text(value: JsonValue) -> str:
+    """The text of one key's value; 5.0 reads as 5, as JSON has one kind of number."""
+    return value_text(value) if isinstance(value, dict | list) else js_text(value)
 
 
 def expected_needs(expected: Json, output: Json, subject: Subject) -> tuple[RegexNeed, ...]:

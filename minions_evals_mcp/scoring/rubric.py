@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from pydantic import JsonValue
 
@@ -40,6 +42,7 @@ class RubricInUse:
         return next(criterion.weight for ident, criterion in self.criteria if ident == criterion_id)
 
 
+@lru_cache(maxsize=4096)
 def criterion_digest(criterion: RubricCriterion) -> str:
     """The digest of all that a judge is told of a criterion; its weight is no matter of the judge's."""
     said = criterion.model_dump(mode="json", exclude={"weight", "judge_type", "rubric_id"})
@@ -57,8 +60,8 @@ def in_use(rubric: Record[Rubric], criteria: Sequence[Record[RubricCriterion]]) 
 def totals(rubric: RubricInUse, verdicts: Sequence[Verdict]) -> Totals:
     """`Σ weight·score`, `Σ weight·maxScore`, and whether the threshold is reached (inclusive)."""
     by_id = {verdict.criterion_id: verdict for verdict in verdicts}
-    score = sum(criterion.weight * by_id[ident].score for ident, criterion in rubric.criteria)
-    possible = sum(criterion.weight * criterion.max_score for _, criterion in rubric.criteria)
+    score = math.fsum(criterion.weight * by_id[ident].score for ident, criterion in rubric.criteria)
+    possible = math.fsum(criterion.weight * criterion.max_score for _, criterion in rubric.criteria)
     return Totals(score, possible, score >= rubric.rubric.passing_threshold - TOLERANCE)
 
 

@@ -9,8 +9,8 @@ import anyio
 import anyio.to_thread
 
 from minions_evals_mcp.errors import ConflictError, StoreError
-from minions_evals_mcp.store.connection import connect, translated
-from minions_evals_mcp.store.migrate import vet_version
+from minions_evals_mcp.store.connection import Db, connect, translated
+from minions_evals_mcp.store.migrate import require_store
 
 
 async def back_up(path: Path, target: Path) -> int:
@@ -26,15 +26,20 @@ async def back_up(path: Path, target: Path) -> int:
     connection = connect(path, read_only=True)
     try:
         await connection
-        await connection.run(lambda db: vet_version(db, path))
+        await connection.run(lambda db: require_store(db, path))
         with translated(target):
-            await connection.run(lambda db: db.execute("VACUUM INTO ?", (str(half),)))
+            await connection.run(lambda db: _copy(db, half))
             await anyio.to_thread.run_sync(_settle, half, target)
     finally:
         with anyio.CancelScope(shield=True):
             await connection.close()
             half.unlink(missing_ok=True)
     return (await anyio.Path(target).stat()).st_size
+
+
+def _copy(db: Db, half: Path) -> None:
+    db.execute("PRAGMA query_only = OFF")  # it forbids the copy too; the file itself is open for reading only
+    db.execute("VACUUM INTO ?", (str(half),))
 
 
 def _settle(half: Path, target: Path) -> None:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import re
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
 
-from minions_evals_mcp.domain.vetted import is_blank
+from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.errors import StoreError
-from minions_evals_mcp.store.connection import Db, connect, translated
-from minions_evals_mcp.store.migrate import migrations, vet_version
+from minions_evals_mcp.store.connection import Db, connect, sqlite, translated
+from minions_evals_mcp.store.migrate import migrations, require_store, statements
 from minions_evals_mcp.store.records import counts
 
-TRIGGER = re.compile(r"^CREATE TRIGGER (\w+)", re.MULTILINE)
 AT_MOST = 20
 """How many rows of one kind of problem are named."""
 
@@ -50,9 +49,23 @@ RULES: tuple[tuple[str, str], ...] = (
         " OR b.passed_count <> (SELECT count(*) FROM test_run WHERE benchmark_run_id = b.id AND passed = 1)",
     ),
     (
+        "HR2: the benchmark-run {} has not the score of its own test-runs",
+        "SELECT b.id FROM benchmark_run b WHERE (SELECT abs(min(1.0, max(0.0, total(total_score) / total(max_possible_score)))"
+        " - b.overall_score) < 1e-9 FROM test_run WHERE benchmark_run_id = b.id) IS NOT 1",
+    ),
+    (
+        "HR2: the prompt-comparison {} does not rest on benchmark-runs with its scores",
+        "SELECT c.id FROM prompt_comparison c WHERE NOT EXISTS (SELECT 1 FROM benchmark_run a JOIN benchmark_run b"
+        " WHERE a.id = c.benchmark_run_id_a AND b.id = c.benchmark_run_id_b AND a.id <> b.id"
+        " AND a.prompt_version_ref = c.prompt_version_a AND b.prompt_version_ref = c.prompt_version_b"
+        " AND abs(a.overall_score - c.score_a) < 1e-9 AND abs(b.overall_score - c.score_b) < 1e-9)",
+    ),
+    (
         "HR5: the regression in {} was not told",
         "SELECT b.id FROM benchmark_run b WHERE b.is_regression = 1"
-        " AND NOT EXISTS (SELECT 1 FROM outbox WHERE key = 'benchmark-regression:' || b.id)",
+        " AND (NOT EXISTS (SELECT 1 FROM outbox WHERE key = 'benchmark-regression:' || b.id)"
+        " OR NOT EXISTS (SELECT 1 FROM outbox WHERE key = 'investigate-regression:' || b.id)"
+        " OR NOT EXISTS (SELECT 1 FROM eval_failure WHERE benchmark_run_id = b.id))",
     ),
     (
         "HR2: the approval {} rests on no comparison that it wins",
@@ -68,6 +81,10 @@ RULES: tuple[tuple[str, str], ...] = (
         "the unit {} names a test-run that is not there",
         "SELECT u.job_id || ':' || u.position || '.' || u.trial FROM unit u WHERE u.test_run_id IS NOT NULL"
         " AND NOT EXISTS (SELECT 1 FROM test_run r WHERE r.id = u.test_run_id)",
+    ),
+    (
+        "HR4: the judgment {} lies outside its range",
+        "SELECT id FROM eval_judgment WHERE score NOT BETWEEN min_score AND max_score OR confidence NOT BETWEEN 0 AND 1",
     ),
     (
         "the judgment {} is written twice",
@@ -91,7 +108,7 @@ async def check_store(path: Path) -> Report:
 
 
 def _report(db: Db, path: Path) -> Report:
-    vet_version(db, path)
+    require_store(db, path)
     damage = [row[0] for row in db.execute(f"PRAGMA integrity_check({AT_MOST})") if row[0] != "ok"]
     if damage:
         return Report(tuple(f"integrity: {line}" for line in damage), {})
@@ -110,13 +127,26 @@ def _report(db: Db, path: Path) -> Report:
 
 
 def _schema_problems(db: Db) -> list[str]:
-    """The triggers that hold the rules must all be there."""
-    wanted = {name for _, script in migrations() for name in TRIGGER.findall(script)}
-    there = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'trigger'")}
-    return [f"schema: the trigger {name} is missing" for name in sorted(wanted - there)]
+    """The tables and the triggers that hold the rules must all be there, word for word."""
+    with closing(sqlite.connect(":memory:", isolation_level=None)) as fresh:
+        for _, script in migrations():
+            for statement in statements(script):
+                fresh.execute(statement)
+        wanted = _schema(fresh)
+    there = _schema(db)
+    return [
+        f"schema: the {kind} {name} is {'missing' if (kind, name) not in there else 'not as we made it'}"
+        for (kind, name), sql in sorted(wanted.items())
+        if there.get((kind, name)) != sql
+    ]
+
+
+def _schema(db: Db) -> dict[tuple[str, str], str]:
+    rows = db.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'")
+    return {(kind, name): sql for kind, name, sql in rows}
 
 
 def _blank_rationales(db: Db) -> list[str]:
-    """Characters that show nothing pass SQL's trim; a short rationale is looked at in code."""
-    rows = db.execute("SELECT id, rationale FROM eval_judgment WHERE length(rationale) < 40")
+    """A rationale without one plain letter, digit or sign is looked at in code, which knows what shows nothing."""
+    rows = db.execute("SELECT id, rationale FROM eval_judgment WHERE rationale NOT GLOB '*[!-~]*'")
     return [f"HR4: the judgment {ident} has no rationale" for ident, rationale in rows if is_blank(rationale)][:AT_MOST]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import aiosqlite
+import anyio.to_thread
 
 from minions_evals_mcp.errors import ConflictError, EvalsError, RuleError, StoreError
 
@@ -42,6 +43,12 @@ class Connection(aiosqlite.Connection):
         """What `work` returns, run from start to end in the connection's thread."""
         return await self._execute(work, self._conn)
 
+    async def close(self) -> None:
+        """Ends the thread too where opening failed: aiosqlite leaves it to speak to a loop that may have gone by then."""
+        if self._connection is None and self._thread.is_alive():
+            await anyio.to_thread.run_sync(self._thread.join)
+        await super().close()
+
 
 def connect(path: Path, *, read_only: bool = False) -> Connection:
     """An unopened connection to that file; await it to open."""
@@ -72,7 +79,10 @@ def _set_pragmas(db: Db, *, read_only: bool) -> None:
     if read_only:
         db.execute("PRAGMA query_only = ON")
         db.execute("SELECT count(*) FROM sqlite_schema").fetchone()
-        return
+
+
+def make_durable(db: Db) -> None:
+    """Sets how the file is written. It changes the file itself, so it must be known to be ours."""
     db.execute(f"PRAGMA journal_mode = {'WAL' if wal_is_safe() else 'DELETE'}").fetchone()
     db.execute("PRAGMA synchronous = FULL")
 

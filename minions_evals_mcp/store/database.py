@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 import anyio
+from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from minions_evals_mcp.errors import StoreError
-from minions_evals_mcp.store.connection import Connection, Db, connect, sqlite, translated
-from minions_evals_mcp.store.migrate import migrate, refuse_foreign, vet_version
+from minions_evals_mcp.errors import ConflictError, StoreError
+from minions_evals_mcp.store.connection import Connection, Db, connect, make_durable, sqlite, translated
+from minions_evals_mcp.store.migrate import migrate, refuse_foreign, require_store, vet_version
 
 T = TypeVar("T")
 GROUP = 200
-"""How many callers' writes one transaction takes at most."""
+"""How many callers one transaction serves at most."""
 
 
 @dataclass(slots=True, eq=False)
@@ -56,7 +56,7 @@ def _run_one(db: Db, path: Path, ticket: Ticket[Any]) -> None:
     db.execute("SAVEPOINT one")
     try:
         with translated(path):
-            ticket.value = ticket.work(db)
+            ticket.value, ticket.error = ticket.work(db), None
     except Exception as error:
         ticket.error = error
         if not db.in_transaction:  # a full disk rolls everything back by itself
@@ -70,15 +70,15 @@ class Store:
     """An open store. `write` and `read` take a function of `store/` that runs on a connection of its own thread."""
 
     path: Path
-    reader: Connection
-    queue: MemoryObjectSendStream[Ticket[Any]] | None
+    reads: MemoryObjectSendStream[Ticket[Any]]
+    writes: MemoryObjectSendStream[Ticket[Any]] | None
 
     async def submit(self, work: Callable[[Db], T]) -> Ticket[T]:
         """Queues a write; a caller that is cancelled afterwards does not cancel it."""
-        if self.queue is None:
+        if self.writes is None:
             raise StoreError(f"the store {self.path} is open for reading only.", remedy="Open it without --read-only.")
         ticket = Ticket(work)
-        await self.queue.send(ticket)
+        await self.writes.send(ticket)
         return ticket
 
     async def write(self, work: Callable[[Db], T]) -> T:
@@ -87,32 +87,57 @@ class Store:
 
     async def read(self, work: Callable[[Db], T]) -> T:
         """What the read returned, from one snapshot of committed data."""
-        return await self.reader.run(partial(_in_snapshot, self.path, work))
+        ticket = Ticket(work)
+        await self.reads.send(ticket)
+        return await ticket.result()
 
 
-def _in_snapshot(path: Path, work: Callable[[Db], T], db: Db) -> T:
+def _read_group(db: Db, path: Path, group: list[Ticket[Any]]) -> None:
+    """Runs the reads that wait in one snapshot: many callers, one hop to the connection's thread."""
     with translated(path):
         db.execute("BEGIN")
         try:
-            return work(db)
+            for ticket in group:
+                _read_one(db, path, ticket)
         finally:
             db.execute("COMMIT")
 
 
-async def _write_groups(db: Connection, path: Path, queue: MemoryObjectReceiveStream[Ticket[Any]]) -> None:
-    async for first in queue:
-        group = [first]
-        while len(group) < GROUP:
-            try:
-                group.append(queue.receive_nowait())
-            except (anyio.WouldBlock, anyio.EndOfStream):
-                break
-        await _settle(db, path, group)
-
-
-async def _settle(db: Connection, path: Path, group: list[Ticket[Any]]) -> None:
+def _read_one(db: Db, path: Path, ticket: Ticket[Any]) -> None:
     try:
-        await db.run(lambda raw: _commit_group(raw, path, group))
+        with translated(path):
+            ticket.value = ticket.work(db)
+    except Exception as error:  # noqa: BLE001  handed to the caller whose read it is
+        ticket.error = error
+
+
+GroupWork = Callable[[Db, Path, list[Ticket[Any]]], None]
+
+
+async def _serve(
+    db: Connection, path: Path, queue: MemoryObjectReceiveStream[Ticket[Any]], run_group: GroupWork
+) -> None:
+    """Serves the queue in groups until it is closed and empty, whatever is cancelled around it."""
+    with anyio.CancelScope(shield=True), queue:
+        async for first in queue:
+            group = [first]
+            while len(group) < GROUP:
+                try:
+                    group.append(queue.receive_nowait())
+                except (anyio.WouldBlock, anyio.EndOfStream):
+                    break
+            await _settle(db, path, group, run_group)
+
+
+async def _settle(db: Connection, path: Path, group: list[Ticket[Any]], run_group: GroupWork) -> None:
+    try:
+        await db.run(lambda raw: run_group(raw, path, group))
+    except ConflictError as error:  # a deferred reference, checked at COMMIT: each caller answers for its own
+        if len(group) == 1:
+            group[0].error = group[0].error or error
+        else:
+            for ticket in group:
+                await _settle(db, path, [ticket], run_group)
     except Exception as error:  # noqa: BLE001  every caller of the group is told
         for ticket in group:
             ticket.error = ticket.error or error
@@ -123,22 +148,33 @@ async def _settle(db: Connection, path: Path, group: list[Ticket[Any]]) -> None:
 @asynccontextmanager
 async def open_store(path: Path, *, read_only: bool = False) -> AsyncGenerator[Store]:
     """The store in that file, made if it is missing (an error with `read_only`); closed with every queued write committed."""
-    if read_only:
-        async with _opened(path, read_only=True) as reader:
-            await reader.run(lambda db: vet_version(db, path))
-            yield Store(path, reader, None)
-        return
-    _make_folder(path)
-    refuse_foreign(path)
-    async with _opened(path) as writer:
-        await writer.run(lambda db: _migrated(db, path))
-        async with _opened(path, read_only=True) as reader, anyio.create_task_group() as tasks:
-            send, receive = anyio.create_memory_object_stream[Ticket[Any]](GROUP)
-            tasks.start_soon(_shielded_writer, writer, path, receive)
-            try:
-                yield Store(path, reader, send)
-            finally:
-                send.close()
+    if not read_only:
+        _make_folder(path)
+        refuse_foreign(path)
+    async with AsyncExitStack() as stack:
+        writer = None if read_only else await stack.enter_async_context(_opened(path))
+        if writer is not None:
+            await writer.run(lambda db: _migrated(db, path))
+        reader = await stack.enter_async_context(_opened(path, read_only=True))
+        await reader.run(lambda db: _required(db, path))
+        tasks = await stack.enter_async_context(anyio.create_task_group())
+        reads = _queue(tasks, reader, path, _read_group)
+        writes = None if writer is None else _queue(tasks, writer, path, _commit_group)
+        try:
+            yield Store(path, reads, writes)
+        finally:
+            for queue in (writes, reads):
+                if queue is not None:
+                    queue.close()
+
+
+def _queue(
+    tasks: TaskGroup, db: Connection, path: Path, run_group: GroupWork
+) -> MemoryObjectSendStream[Ticket[Any]]:
+    """The way in to a connection that is served by a task of its own."""
+    send, receive = anyio.create_memory_object_stream[Ticket[Any]](GROUP)
+    tasks.start_soon(_serve, db, path, receive, run_group)
+    return send
 
 
 def _make_folder(path: Path) -> None:
@@ -148,13 +184,14 @@ def _make_folder(path: Path) -> None:
 
 def _migrated(db: Db, path: Path) -> None:
     with translated(path):
+        vet_version(db, path)
+        make_durable(db)
         migrate(db, path)
 
 
-async def _shielded_writer(db: Connection, path: Path, queue: MemoryObjectReceiveStream[Ticket[Any]]) -> None:
-    """Ends when the queue is closed and empty, whatever is cancelled around it."""
-    with anyio.CancelScope(shield=True), queue:
-        await _write_groups(db, path, queue)
+def _required(db: Db, path: Path) -> None:
+    with translated(path):
+        require_store(db, path)
 
 
 @asynccontextmanager

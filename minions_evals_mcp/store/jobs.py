@@ -124,6 +124,13 @@ def units(db: Db, job_id: str, *, first: int, last: int) -> dict[tuple[int, int]
     return {(found.key.position, found.key.trial): found for found in map(_unit, rows)}
 
 
+def observed(db: Db, test_run_id: str) -> Observed | None:
+    """What was seen of the output that became that test-run, where it was made or waited for."""
+    job_id = test_run_id.rpartition(":")[0]
+    row = db.execute("SELECT output FROM unit WHERE job_id = ? AND test_run_id = ?", (job_id, test_run_id)).fetchone()
+    return None if row is None or row[0] is None else Observed.model_validate_json(row[0])
+
+
 def unit_of_packet(db: Db, job_id: str, packet: str) -> UnitRow | None:
     """The unit that handed out the packet with that digest."""
     row = db.execute(f"SELECT {_UNIT} FROM unit WHERE packet = ? AND job_id = ?", (packet, job_id)).fetchone()
@@ -154,16 +161,18 @@ def save_unit(  # noqa: PLR0913  a row's columns
     db: Db, key: UnitKey, case_id: str, *, outcome: Outcome | None, reason: str = "",
     observed: Observed | None = None, packet: str | None = None, test_run_id: str | None = None,
 ) -> None:  # fmt: skip
-    """Keeps how far a unit is; an output that is kept already stays."""
-    db.execute(
-        f"INSERT INTO unit ({_UNIT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (job_id, position, trial) DO UPDATE SET"
-        " outcome = excluded.outcome, reason = excluded.reason, output = coalesce(excluded.output, output),"
-        " packet = excluded.packet, test_run_id = excluded.test_run_id",
-        (
-            key.job_id, key.position, key.trial, case_id, outcome, reason,
-            None if observed is None else observed.model_dump_json(exclude_defaults=True), packet, test_run_id,
-        ),
-    )  # fmt: skip
+    """Keeps how far a unit is; an output that is kept already stays, and so does the packet of a unit that was judged."""
+    output = None if observed is None else observed.model_dump_json(exclude_defaults=True)
+    changed = db.execute(  # no ON CONFLICT: the trigger that refuses to replace a unit would refuse it too
+        "UPDATE unit SET outcome = ?, reason = ?, output = coalesce(output, ?), packet = iif(? IS NULL, ?, packet), test_run_id = ?"
+        " WHERE job_id = ? AND position = ? AND trial = ?",
+        (outcome, reason, output, test_run_id, packet, test_run_id, key.job_id, key.position, key.trial),
+    )
+    if changed.rowcount == 0:
+        db.execute(
+            f"INSERT INTO unit ({_UNIT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (key.job_id, key.position, key.trial, case_id, outcome, reason, output, packet, test_run_id),
+        )
 
 
 @dataclass(frozen=True, slots=True)

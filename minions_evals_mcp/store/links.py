@@ -59,8 +59,7 @@ def _holders(db: Db, relation: RelationType, ident: str, limit: int) -> list[str
             row[0] for row in db.execute(f"SELECT id FROM {table} WHERE {where} ORDER BY seq LIMIT ?", (*values, limit))
         ]
     rows = db.execute(
-        "SELECT DISTINCT m.id FROM minion m, json_each(m.fields, '$.' || ?) j"
-        " WHERE m.type = ? AND j.value = ? AND m.deleted_at IS NULL LIMIT ?",
+        "SELECT DISTINCT m.id FROM minion m, json_each(m.fields, '$.' || ?) j WHERE m.type = ? AND j.value = ? LIMIT ?",
         (relation.field, relation.holder, ident, limit),
     )
     return [row[0] for row in rows]

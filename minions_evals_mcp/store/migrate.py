@@ -74,6 +74,21 @@ def vet_version(db: Db, path: Path) -> int:
     return version
 
 
+def require_store(db: Db, path: Path) -> None:
+    """Raises `StoreVersionError` where a file that is only read is no store of this version."""
+    version = vet_version(db, path)
+    if version == 0:
+        refuse_foreign(path)
+        raise StoreVersionError(
+            f"{path} is empty: it holds no store.", remedy="Restore a backup, or choose another file."
+        )
+    if version < migrations()[-1][0]:
+        raise StoreVersionError(
+            f"the store {path} has the older schema {version}.",
+            remedy="Open it once without --read-only to migrate it.",
+        )
+
+
 def statements(script: str) -> list[str]:
     """The single statements of a script; triggers hold semicolons of their own."""
     found: list[str] = []

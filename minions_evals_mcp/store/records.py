@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.neighbours import AgentRun, SkillDefinition
 from minions_evals_mcp.domain.records import Record, fields_from_json
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.rows import TABLES, record_of, select
@@ -119,22 +120,23 @@ def save(db: Db, record: Record[Fields]) -> bool:
 def _index_agent_run(db: Db, ident: str, run: AgentRun, created_at: int) -> None:
     at = created_at if run.triggered_at is None else to_millis(run.triggered_at)
     db.execute(
-        "INSERT INTO agent_run_key VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        "INSERT INTO agent_run_key VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET inputs_digest = excluded.inputs_digest,"
+        " agent_id = excluded.agent_id, prompt_version_ref = excluded.prompt_version_ref, at = excluded.at",
         (ident, digest(run.inputs), run.agent_id, run.prompt_version_ref, at),
     )
 
 
 def matching_agent_run(
     db: Db, inputs: Json, *, prompt_version_ref: str | None, agent_id: str | None, nth: int = 0
-) -> Record[Fields] | None:
-    """The newest recorded agent-run with these inputs (and that version or agent), or the nth newest."""
+) -> str | None:
+    """The id of the newest recorded agent-run with these inputs (and that version or agent), or of the nth newest."""
     row = db.execute(
         "SELECT k.id FROM agent_run_key k JOIN minion m ON m.id = k.id AND m.deleted_at IS NULL"
         " WHERE k.inputs_digest = ? AND (? IS NULL OR k.prompt_version_ref = ?) AND (? IS NULL OR k.agent_id = ?)"
         " ORDER BY k.at DESC, m.seq DESC LIMIT 1 OFFSET ?",
         (digest(inputs), prompt_version_ref, prompt_version_ref, agent_id, agent_id, nth),
     ).fetchone()
-    return None if row is None else minion(db, row[0])
+    return None if row is None else row[0]
 
 
 def proposals_of(db: Db, agent_run_id: str) -> list[Record[Fields]]:
@@ -206,7 +208,7 @@ class Gate:
 
     def wire(self) -> Json:
         """The gate as it stands in an answer."""
-        holds = self.score is not None and self.score >= self.min_score
+        holds = self.score is not None and self.score >= self.min_score - TOLERANCE
         return {
             "benchmarkId": self.benchmark_id,
             "minScore": self.min_score,

@@ -127,6 +127,20 @@ def earlier(db: Db, benchmark_id: str, *, judged_alike: str | None = None) -> Ea
     return None if row is None else Earlier(*row)
 
 
+def same_yardsticks(db: Db, previous: str, current: str) -> bool:
+    """Whether the cases that both runs have were judged under the same rubrics by the same judges."""
+    one = (
+        "SELECT test_case_id, json_extract(rest, '$.digests.rubric') AS rubric, json_extract(rest, '$.digests.judge') AS judge"
+        " FROM test_run WHERE benchmark_run_id = ? GROUP BY test_case_id"
+    )
+    changed = db.execute(
+        f"SELECT 1 FROM ({one}) p JOIN ({one}) c USING (test_case_id)"
+        " WHERE p.rubric IS NOT c.rubric OR p.judge IS NOT c.judge LIMIT 1",
+        (previous, current),
+    )
+    return changed.fetchone() is None
+
+
 @dataclass(frozen=True, slots=True)
 class Shared:
     """Two runs on the cases that both have. `worse` and `better` count the cases whose share of passes fell or rose."""

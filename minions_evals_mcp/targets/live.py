@@ -7,14 +7,14 @@ import inspect
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import anyio
 import anyio.to_thread
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text
@@ -65,12 +65,13 @@ class ModelTarget:
     ) -> Observed | TargetErrored:
         """The model's reply as an output record with the key `output`."""
         prompt = output_text(inputs) if version is None else render(version.fields.content, inputs)
+        # Longer than the case's own limit, so that a slow answer is seen to be slow instead of given up.
+        deadline_s = max(self.deadline_s, 2 * (timeout_ms or 0) / 1000)
         request = ModelRequest(
             model=self.model, system=None, user=prompt, max_tokens=MAX_TOKENS, schema=None, params={}
         )
         ref = None if version is None else version.id
-        # A case's own limit is the test; the instrument's deadline stays above it, so that a hang is told from slowness.
-        reply = await self.client.complete(request, deadline_s=self.deadline_s)
+        reply = await self.client.complete(request, deadline_s=deadline_s)
         match reply:
             case Completion():
                 seen = _seen(
@@ -85,7 +86,8 @@ class ModelTarget:
                     self.name, ref, reply.text, finish="refusal", timeout_ms=timeout_ms, latency_ms=reply.latency_ms
                 )
             case Failed():
-                return TargetErrored(f"{self.name}: {reply.kind}: {reply.reason}", reply.fatal)
+                unanswered = reply.kind != "permanent"
+                return TargetErrored(f"{self.name}: {reply.kind}: {reply.reason}", reply.fatal, unanswered)
         usage = reply.usage
         return seen.model_copy(
             update={
@@ -129,7 +131,7 @@ class PythonTarget:
         try:
             with anyio.move_on_after(limit) as scope:
                 found = await self._call(inputs)
-        except Exception as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
+        except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
             return TargetErrored(f"{self.name} raised {type(error).__name__}: {error}")
         latency = (time.perf_counter() - started) * 1000
         ref = None if version is None else version.id
@@ -142,20 +144,23 @@ class PythonTarget:
         output = _output(found)
         if output is None:
             return TargetErrored(f"{self.name} returned {type(found).__name__}; return a string or a JSON mapping")
-        return Observed(output=output, prompt_version_ref=ref, produced_by=self.name, latency_ms=latency)
+        late = timeout_ms is not None and latency > timeout_ms
+        return Observed(
+            output=output, prompt_version_ref=ref, produced_by=self.name, latency_ms=latency, timed_out=late
+        )
 
     async def _call(self, inputs: Json) -> object:
         if inspect.iscoroutinefunction(self.function):
             return await self.function(inputs)
-        return await anyio.to_thread.run_sync(self.function, inputs, abandon_on_cancel=True)
+        found = await anyio.to_thread.run_sync(self.function, inputs, abandon_on_cancel=True)
+        return await found if inspect.isawaitable(found) else found  # a callable object, or a lambda around one
 
 
 def _output(found: object) -> Json | None:
-    if isinstance(found, str):
-        return {"output": found}
     try:
-        value = _JSON.validate_python(found)
-    except ValidationError:
+        value = _JSON.validate_python({"output": found} if isinstance(found, str) else found)
+        canonical(value).encode()  # NaN and lone surrogates stand in no record
+    except ValueError:
         return None
     return value if isinstance(value, dict) else None
 
@@ -165,7 +170,7 @@ def python_target(ref: str, *, deadline_s: float) -> PythonTarget:
     module_name, _, function_name = ref.partition(":")
     try:
         function = getattr(importlib.import_module(module_name), function_name)
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:  # noqa: BLE001  a user's module may raise anything while it is loaded
         raise BadInputError(
             f"--target python:{ref} cannot be loaded: {error}.",
             remedy="Name it as python:module:function, importable from the current folder.",

@@ -9,8 +9,12 @@ from minions_evals_mcp.domain.outcomes import Observed, Skipped, TargetErrored
 from minions_evals_mcp.domain.records import Record
 
 OUTAGE = re.compile(
-    r"\b(408|429|5\d\d)\b|rate.?limit|overloaded|too many requests|connection (?:reset|refused|aborted|error)"
-    r"|network|dns|unreachable|service unavailable|bad gateway|gateway time",
+    r"(?:^|\b(?:https?(?:/[\d.]+)?|status|code|error|response|returned|responded|answered|with|got))\W{0,3}(?:408|429|5\d\d)\b"
+    r"(?=\W*$|\s*[:;,.()-]|\s+(?:from|for|on|by|at|after|too|request|server|internal|bad|service|gateway|overloaded|error))"
+    r"|rate.?limit|quota|overloaded|too many requests|internal server error|service unavailable|bad gateway|gateway time"
+    r"|connection (?:was )?(?:reset|refused|aborted|closed|lost|timed out|error)|connection ?error|socket hang up"
+    r"|\bnetwork (?:is )?(?:error|failure|problem|outage|down|timeout|unreachable)|networkerror"
+    r"|\bdns\b|name resolution|getaddrinfo|unreachable|\be(?:connreset|connrefused|timedout|notfound|ai_again|pipe)\b",
     re.IGNORECASE,
 )
 """An error message that speaks of the agent's surroundings, not of the agent (contracts 3)."""
@@ -24,7 +28,7 @@ def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed |
     latency = _latency_ms(fields)
     timed_out = timeout_ms is not None and latency is not None and latency > timeout_ms
     error = (fields.error_message or "the agent-run failed") if fields.status == "failed" else None
-    if error is not None and not timed_out and OUTAGE.search(error):
+    if error is not None and OUTAGE.search(error):
         return TargetErrored(f"agent-run {run.id}: {error}")
     return Observed(
         output=fields.outputs,

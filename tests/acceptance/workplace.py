@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 import signal
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
-from typing import cast
+from typing import Any, cast
 
 import anyio
-from anyio.abc import Process
+from anyio.abc import ByteReceiveStream, Process
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.store.connection import open_raw
 
 ROOT = Path(__file__).resolve().parents[2]
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
@@ -42,11 +43,30 @@ class Told:
         assert isinstance(found, dict), self
         return cast("Json", found)
 
+    def list(self, name: str) -> list[Json]:
+        """The objects in the list of that name."""
+        found = self.json()[name]
+        assert isinstance(found, list), self
+        return cast("list[Json]", found)
+
+    def numbers(self, name: str) -> dict[str, float]:
+        """The numbers in the object of that name."""
+        found = self.json()[name]
+        assert isinstance(found, dict), self
+        return cast("dict[str, float]", found)
+
     def error(self) -> str:
         """The refusal's code with its message and remedy, from `--json`."""
         error = self.json()["error"]
         assert isinstance(error, dict), self
         return f"{error['code']}: {error['message']} {error['remedy']}"
+
+
+async def until(has_come: Callable[[], bool]) -> None:
+    """Returns once the condition holds; looked at every few milliseconds, for another process's work calls nobody here."""
+    with anyio.fail_after(60):
+        while not has_come():  # noqa: ASYNC110 - as the docstring says
+            await anyio.sleep(0.002)
 
 
 def is_bad(number: int) -> bool:
@@ -59,26 +79,32 @@ def case_id(number: int) -> str:
     return f"acceptance/case-{number:04}"
 
 
+def output_of(number: int) -> str:
+    """What the agent said in the nth case; the fake judge finds fault with `state=open`."""
+    state = "open" if is_bad(number) else "resolved"
+    return f"Request {number:04} state={state}. Somebody looked into it and wrote to the customer."
+
+
 def expected_score(number: int, criterion_id: str) -> float:
     """What the fake's answer for that case and criterion is."""
     return 0.0 if is_bad(number) else TOP[criterion_id]
 
 
-def suite(cases: int, criteria: int = 2) -> Json:
-    """So many cases with a recorded output each, a rubric that a model judges, and the benchmark over them."""
-    used = list(TOP)[:criteria]
+def suite(cases: int, *, replies: int = 1) -> Json:
+    """So many cases with recorded outputs, a rubric whose two criteria a model judges, and the benchmark over them."""
     records = [
-        _record(RUBRIC, "rubric", {"name": "Replies", "criteriaIds": list(used), "passingThreshold": 0.6}),
-        *(_criterion(ident) for ident in used),
+        _record(RUBRIC, "rubric", {"name": "Replies", "criteriaIds": list(TOP), "passingThreshold": 0.6}),
+        *(_criterion(ident) for ident in TOP),
         _record(BENCHMARK, "benchmark", {"name": "Replies", "testCaseIds": [case_id(n) for n in range(cases)]}),
     ]
     for number in range(cases):
         asked: Json = {"question": f"What became of request {number:04}?"}
-        state = "open" if is_bad(number) else "resolved"
-        said: Json = {"output": f"Request {number:04} state={state}. Somebody looked into it and wrote to the customer."}
         case: Json = {"name": f"Request {number:04}", "agentId": "helper", "inputs": asked, "rubricId": RUBRIC}
-        run: Json = {"agentId": "helper", "inputs": asked, "outputs": said}
-        records += [_record(case_id(number), "test-case", case), _record(f"run-{number:04}", "agent-run", run)]
+        records.append(_record(case_id(number), "test-case", case))
+        for reply in range(replies):
+            said: Json = {"output": output_of(number) + " Once more." * reply}
+            run: Json = {"agentId": "helper", "inputs": asked, "outputs": said}
+            records.append(_record(f"run-{number:04}.{reply}", "agent-run", run))
     return {"minions": cast("JsonValue", records)}
 
 
@@ -142,13 +168,62 @@ class Workplace:
                 if process.returncode is None:
                     process.send_signal(signal.SIGKILL)
 
-    async def take_in(self, cases: int, criteria: int = 2) -> None:
+    async def ended(self, process: Process) -> Told:
+        """Waits for a started command and what it says."""
+        said: dict[str, bytes] = {}
+
+        async def listen(name: str, stream: ByteReceiveStream | None) -> None:
+            assert stream is not None
+            said[name] = b"".join([part async for part in stream])
+
+        async with anyio.create_task_group() as listening:
+            listening.start_soon(listen, "out", process.stdout)
+            listening.start_soon(listen, "err", process.stderr)
+        return Told(await process.wait(), said["out"].decode(), said["err"].decode())
+
+    def rows(self, sql: str) -> Sequence[tuple[Any, ...]]:
+        """The rows of a query on what is committed."""
+        db = open_raw(self.db, read_only=True)
+        try:
+            return db.execute(sql).fetchall()
+        finally:
+            db.close()
+
+    def scores(self) -> dict[tuple[str, str], float]:
+        """The score of each judgment by test case and criterion; fails where one pair is judged twice."""
+        judged = self.rows(
+            "SELECT run.test_case_id, judgment.criterion_id, judgment.score FROM eval_judgment AS judgment"
+            " JOIN test_run AS run ON run.id = judgment.test_run_id"
+        )
+        found = {(case, criterion): score for case, criterion, score in judged}
+        assert len(found) == len(judged), "a criterion of a case is judged twice"
+        return found
+
+    def assert_scored_once(self, cases: int) -> None:
+        """Every case has one test-run and one right judgment for each criterion, in one benchmark-run; nothing more."""
+        assert self.scores() == {(case_id(n), one): expected_score(n, one) for n in range(cases) for one in TOP}
+        bad = sum(map(is_bad, range(cases)))
+        ((runs, failures, benchmark_runs, trends, jobs),) = self.rows(
+            "SELECT (SELECT count(*) FROM test_run), (SELECT count(*) FROM eval_failure), (SELECT count(*) FROM benchmark_run),"
+            " (SELECT count(*) FROM minion WHERE type = 'eval-trend'), (SELECT count(*) FROM job WHERE state = 'completed')"
+        )
+        assert (runs, failures, benchmark_runs, trends, jobs) == (cases, bad, 1, 1, 1)
+        told = dict(self.rows("SELECT type, count(*) FROM event WHERE type LIKE '%-recorded' GROUP BY type"))
+        assert told["test-run-recorded"] == cases
+        assert told["benchmark-run-recorded"] == 1
+        ((passed, total, errors, score),) = self.rows(
+            "SELECT passed_count, total_count, error_count, overall_score FROM benchmark_run"
+        )
+        assert (passed, total, errors) == (cases - bad, cases, 0)
+        assert abs(score - (cases - bad) / cases) < 1e-9
+
+    async def take_in(self, cases: int, *, replies: int = 1) -> None:
         """Imports the generated suite."""
         file = self.folder / "suite.json"
-        file.write_text(json.dumps(suite(cases, criteria)))
+        file.write_text(json.dumps(suite(cases, replies=replies)))
         told = await self.tell("import", str(file))
         assert told.code == 0, told
 
-    def judging(self, *options: str, key: str = "k") -> tuple[str, ...]:
+    def judging(self, *options: str, key: str = "k", model: str = MODEL) -> tuple[str, ...]:
         """The command that has the benchmark judged by the fake model."""
-        return ("run-benchmark", BENCHMARK, "--judge", "llm", "--judge-model", MODEL, "--key", key, "--json", *options)
+        return ("run-benchmark", BENCHMARK, "--judge", "llm", "--judge-model", model, "--key", key, "--json", *options)

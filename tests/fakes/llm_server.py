@@ -134,6 +134,8 @@ class Connection(asyncio.Protocol):
         server = self.server
         server.requests += 1
         server.last_body = body
+        if server.heard is not None:
+            server.heard.append(body)
         server.in_flight += 1
         server.max_in_flight = max(server.max_in_flight, server.in_flight)
         self.counted = True
@@ -172,7 +174,7 @@ class Connection(asyncio.Protocol):
         if fault == "pbadscore" and said.value is not None:
             said = replace(said, text=dumps(spoilt(said.value, as_text=len(body) % 2 == 0)))
         whole = (anthropic_body if path == b"/v1/messages" else openai_body)(str(request["model"]), said, fault)
-        cut = dumps(whole).encode()
+        cut = self.server.canned or dumps(whole).encode()
         return framed(200, cut[: len(cut) // 2] if fault == "pmalformed" else cut)
 
     def send(self, reply: bytes) -> None:
@@ -216,6 +218,8 @@ class Server:
     in_flight: int = 0
     max_in_flight: int = 0
     last_body: bytes = b""
+    heard: list[bytes] | None = None  # every body, where a test sets a list
+    canned: bytes = b""  # set in process: the body of every 200 from then on
     faults: Counter[str] = field(default_factory=Counter[str])
     statuses: Counter[str] = field(default_factory=Counter[str])
     bodies: dict[bytes, int] = field(default_factory=dict[bytes, int])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -134,12 +135,16 @@ def check_all(
 
 
 def _weighted_mean(results: Sequence[Checked]) -> float:
-    heaviest = max(result.weight for result in results)
-    if heaviest == 0:
+    total = weighted = 0.0
+    for result in results:
+        total += result.weight
+        weighted += result.weight * result.score
+    if total == 0:
         return 0.0
-    # Divided by the heaviest first, so that no sum of weights can overflow.
-    shares = [result.weight / heaviest for result in results]
-    return sum(share * result.score for share, result in zip(shares, results, strict=True)) / sum(shares)
+    if math.isinf(total):  # weights near the largest number there is: divided first, their sum is finite
+        heaviest = max(result.weight for result in results)
+        return _weighted_mean([result._replace(weight=result.weight / heaviest) for result in results])
+    return weighted / total
 
 
 def _kind(assertion: Assertion) -> tuple[Kind, bool]:

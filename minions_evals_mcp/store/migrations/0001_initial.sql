@@ -1,13 +1,16 @@
 -- Times are milliseconds since 1970 (UTC). `seq` orders rows and pages through them; it is never reused.
 -- Triggers named HRn hold a hard rule (domain/rules.py) against a raw connection too: they do not rely on
 -- foreign_keys or recursive_triggers, and refuse an existing id or seq so that INSERT OR REPLACE cannot walk past them.
+-- A row whose seq is left to SQLite shows -1 to a BEFORE INSERT trigger: seq > 0 keeps that number free.
 
 -- What people and neighbours wrote: test cases, rubrics, criteria, benchmarks, branches, trends, and copies of agent-runs,
 -- prompt-versions, skill-definitions and proposal-drafts.
 CREATE TABLE minion (
-    seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq        INTEGER PRIMARY KEY AUTOINCREMENT CHECK (seq > 0),
     id         TEXT    NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 128),
-    type       TEXT    NOT NULL,
+    type       TEXT    NOT NULL
+        CHECK (type IN ('test-case', 'rubric', 'rubric-criterion', 'benchmark', 'test-branch', 'eval-trend', 'agent-run',
+                        'prompt-version', 'skill-definition', 'proposal-draft')),
     title      TEXT    NOT NULL,
     fields     TEXT    NOT NULL CHECK (json_type(fields) = 'object'),
     tags       TEXT    NOT NULL CHECK (json_type(tags) = 'array'),
@@ -23,6 +26,13 @@ CREATE INDEX minion_type ON minion (type, seq);
 CREATE TRIGGER minion_new BEFORE INSERT ON minion
 WHEN EXISTS (SELECT 1 FROM minion WHERE id = NEW.id OR seq = NEW.seq)
 BEGIN SELECT RAISE(ABORT, 'minion: this id is taken; change the record instead of replacing it'); END;
+CREATE TRIGGER HR1_result_id_is_taken BEFORE INSERT ON minion
+WHEN EXISTS (SELECT 1 FROM test_run WHERE id = NEW.id) OR EXISTS (SELECT 1 FROM eval_failure WHERE id = NEW.id)
+  OR EXISTS (SELECT 1 FROM eval_judgment WHERE id = NEW.id) OR EXISTS (SELECT 1 FROM benchmark_run WHERE id = NEW.id)
+  OR EXISTS (SELECT 1 FROM eval_metric WHERE id = NEW.id) OR EXISTS (SELECT 1 FROM prompt_comparison WHERE id = NEW.id)
+  OR EXISTS (SELECT 1 FROM approval WHERE id = NEW.id) OR EXISTS (SELECT 1 FROM test_branch_execution WHERE id = NEW.id)
+  OR EXISTS (SELECT 1 FROM outbox WHERE id = NEW.id)
+BEGIN SELECT RAISE(ABORT, 'HR1: this id belongs to a result, which a record must not hide'); END;
 CREATE TRIGGER minion_fixed BEFORE UPDATE ON minion
 WHEN NEW.id IS NOT OLD.id OR NEW.seq IS NOT OLD.seq OR NEW.type IS NOT OLD.type
 BEGIN SELECT RAISE(ABORT, 'minion: id and type of a record never change'); END;
@@ -55,7 +65,7 @@ CREATE INDEX relation_target ON relation (target_id);
 
 -- One row per output judged. `rest` holds the fields that no query asks for.
 CREATE TABLE test_run (
-    seq                INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq                INTEGER PRIMARY KEY AUTOINCREMENT CHECK (seq > 0),
     id                 TEXT    NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 128),
     test_case_id       TEXT    NOT NULL,
     benchmark_run_id   TEXT,
@@ -76,7 +86,7 @@ CREATE INDEX test_run_benchmark ON test_run (benchmark_run_id, seq) WHERE benchm
 CREATE INDEX test_run_failed ON test_run (seq) WHERE passed = 0;
 
 CREATE TABLE eval_failure (
-    seq              INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq              INTEGER PRIMARY KEY AUTOINCREMENT CHECK (seq > 0),
     id               TEXT    NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 128),
     test_run_id      TEXT    NOT NULL REFERENCES test_run (id) DEFERRABLE INITIALLY DEFERRED,
     benchmark_run_id TEXT,
@@ -91,7 +101,7 @@ CREATE INDEX eval_failure_run ON eval_failure (test_run_id);
 CREATE INDEX eval_failure_benchmark ON eval_failure (benchmark_run_id) WHERE benchmark_run_id IS NOT NULL;
 
 CREATE TABLE eval_judgment (
-    seq            INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq            INTEGER PRIMARY KEY AUTOINCREMENT CHECK (seq > 0),
     id             TEXT    NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 200),
     test_run_id    TEXT    NOT NULL REFERENCES test_run (id),
     criterion_id   TEXT    NOT NULL,
@@ -105,7 +115,13 @@ CREATE TABLE eval_judgment (
     confidence     REAL    NOT NULL CHECK (confidence BETWEEN 0 AND 1),
     UNIQUE (test_run_id, criterion_id),
     CONSTRAINT HR4_rationale
-        CHECK (length(trim(rationale, char(9, 10, 11, 12, 13, 32, 133, 160, 8203, 8204, 8205, 8232, 8233, 8288, 65279))) > 0),
+        -- Ranges (45 is the hyphen) of white space, control, format, private and filler characters: domain/values.py is_blank.
+        CHECK (rationale GLOB '*[^' || char(
+            1, 45, 32, 127, 45, 160, 173, 847, 1536, 45, 1541, 1564, 1757, 1807, 2192, 45, 2193, 2274,
+            4447, 45, 4448, 5760, 6068, 45, 6069, 6155, 45, 6159, 8192, 45, 8207, 8232, 45, 8239, 8287, 45, 8303,
+            10240, 12288, 12644, 57344, 45, 63743, 65024, 45, 65039, 65279, 65440, 65520, 45, 65531, 69821, 69837,
+            78896, 45, 78911, 113824, 45, 113827, 119155, 45, 119162, 917504, 45, 1114111
+        ) || ']*'),
     CONSTRAINT score_in_range CHECK (score BETWEEN min_score AND max_score)
 ) STRICT;
 
@@ -118,7 +134,7 @@ CREATE TABLE metric_score (
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE benchmark_run (
-    seq                INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq                INTEGER PRIMARY KEY AUTOINCREMENT CHECK (seq > 0),
     id                 TEXT    NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 128),
     benchmark_id       TEXT    NOT NULL,
     prompt_version_ref TEXT,
@@ -136,7 +152,7 @@ CREATE TABLE benchmark_run (
 CREATE INDEX benchmark_run_benchmark ON benchmark_run (benchmark_id, seq);
 
 CREATE TABLE eval_metric (
-    seq              INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq              INTEGER PRIMARY KEY AUTOINCREMENT CHECK (seq > 0),
     id               TEXT    NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 200),
     benchmark_run_id TEXT    NOT NULL,
     dimension        TEXT    NOT NULL,
@@ -148,7 +164,7 @@ CREATE TABLE eval_metric (
 ) STRICT;
 
 CREATE TABLE prompt_comparison (
-    seq                INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq                INTEGER PRIMARY KEY AUTOINCREMENT CHECK (seq > 0),
     id                 TEXT    NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 128),
     benchmark_id       TEXT    NOT NULL,
     prompt_version_a   TEXT    NOT NULL,
@@ -168,7 +184,7 @@ CREATE TABLE prompt_comparison (
 ) STRICT;
 
 CREATE TABLE approval (
-    seq                INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq                INTEGER PRIMARY KEY AUTOINCREMENT CHECK (seq > 0),
     id                 TEXT    NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 128),
     prompt_version_ref TEXT    NOT NULL,
     comparison_id      TEXT,
@@ -181,7 +197,7 @@ CREATE TABLE approval (
 ) STRICT;
 
 CREATE TABLE test_branch_execution (
-    seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq        INTEGER PRIMARY KEY AUTOINCREMENT CHECK (seq > 0),
     id         TEXT    NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 128),
     branch_id  TEXT    NOT NULL,
     status     TEXT    NOT NULL CHECK (status IN ('success', 'error')),
@@ -192,7 +208,7 @@ CREATE INDEX test_branch_execution_branch ON test_branch_execution (branch_id, s
 
 -- What is meant for a neighbour; delivered at least once under its key.
 CREATE TABLE outbox (
-    seq        INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq        INTEGER PRIMARY KEY AUTOINCREMENT CHECK (seq > 0),
     id         TEXT    NOT NULL UNIQUE,
     key        TEXT    NOT NULL UNIQUE,
     type       TEXT    NOT NULL CHECK (type IN ('agent-message', 'task', 'approval-request', 'memory-item')),
@@ -203,7 +219,7 @@ CREATE TABLE outbox (
 
 -- What happened, in the transaction in which it happened. `seq` has no gaps.
 CREATE TABLE event (
-    seq          INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq          INTEGER PRIMARY KEY CHECK (seq > 0),
     at           INTEGER NOT NULL,
     type         TEXT    NOT NULL,
     subject_type TEXT    NOT NULL,
@@ -247,7 +263,7 @@ CREATE INDEX unit_packet ON unit (packet) WHERE packet IS NOT NULL;
 
 -- Every verdict that was paid for, kept before its run is complete; looked up before paying again.
 CREATE TABLE verdict (
-    seq              INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq              INTEGER PRIMARY KEY AUTOINCREMENT CHECK (seq > 0),
     job_id           TEXT    NOT NULL,
     position         INTEGER NOT NULL,
     trial            INTEGER NOT NULL,
@@ -265,6 +281,9 @@ CREATE INDEX verdict_lookup ON verdict (subject_digest, criterion_digest, judge_
 CREATE TRIGGER test_run_new BEFORE INSERT ON test_run
 WHEN EXISTS (SELECT 1 FROM test_run WHERE id = NEW.id OR seq = NEW.seq)
 BEGIN SELECT RAISE(ABORT, 'HR1: this test-run is written already'); END;
+CREATE TRIGGER HR2_benchmark_run_is_closed BEFORE INSERT ON test_run
+WHEN EXISTS (SELECT 1 FROM benchmark_run WHERE id = NEW.benchmark_run_id)
+BEGIN SELECT RAISE(ABORT, 'HR2: this benchmark-run is concluded, it takes no more test-runs'); END;
 CREATE TRIGGER HR1_test_run_update BEFORE UPDATE ON test_run
 BEGIN SELECT RAISE(ABORT, 'HR1: a test-run is never changed'); END;
 CREATE TRIGGER HR1_test_run_delete BEFORE DELETE ON test_run
@@ -295,6 +314,14 @@ BEGIN SELECT RAISE(ABORT, 'HR4: a judgment is never changed'); END;
 CREATE TRIGGER HR4_eval_judgment_delete BEFORE DELETE ON eval_judgment
 BEGIN SELECT RAISE(ABORT, 'HR4: a judgment is never deleted'); END;
 
+CREATE TRIGGER metric_score_new BEFORE INSERT ON metric_score
+WHEN EXISTS (SELECT 1 FROM metric_score WHERE test_run_id = NEW.test_run_id AND name = NEW.name)
+BEGIN SELECT RAISE(ABORT, 'metric-score: written already'); END;
+CREATE TRIGGER metric_score_update BEFORE UPDATE ON metric_score
+BEGIN SELECT RAISE(ABORT, 'metric-score: never changed'); END;
+CREATE TRIGGER metric_score_delete BEFORE DELETE ON metric_score
+BEGIN SELECT RAISE(ABORT, 'metric-score: never deleted'); END;
+
 CREATE TRIGGER benchmark_run_new BEFORE INSERT ON benchmark_run
 WHEN EXISTS (SELECT 1 FROM benchmark_run WHERE id = NEW.id OR seq = NEW.seq)
 BEGIN SELECT RAISE(ABORT, 'benchmark-run: written already'); END;
@@ -302,6 +329,10 @@ CREATE TRIGGER benchmark_run_counts BEFORE INSERT ON benchmark_run
 WHEN NEW.total_count <> (SELECT count(*) FROM test_run WHERE benchmark_run_id = NEW.id)
   OR NEW.passed_count <> (SELECT count(*) FROM test_run WHERE benchmark_run_id = NEW.id AND passed = 1)
 BEGIN SELECT RAISE(ABORT, 'HR2: a benchmark-run counts its own test-runs, no others'); END;
+CREATE TRIGGER HR2_score_of_its_runs BEFORE INSERT ON benchmark_run
+WHEN (SELECT abs(min(1.0, max(0.0, total(total_score) / total(max_possible_score))) - NEW.overall_score) < 1e-9
+      FROM test_run WHERE benchmark_run_id = NEW.id) IS NOT 1
+BEGIN SELECT RAISE(ABORT, 'HR2: a benchmark-run has the score of its own test-runs'); END;
 CREATE TRIGGER HR5_regression_is_told BEFORE INSERT ON benchmark_run
 WHEN NEW.is_regression = 1
  AND (NOT EXISTS (SELECT 1 FROM outbox WHERE key = 'benchmark-regression:' || NEW.id AND type = 'agent-message')
@@ -326,12 +357,12 @@ CREATE TRIGGER prompt_comparison_new BEFORE INSERT ON prompt_comparison
 WHEN EXISTS (SELECT 1 FROM prompt_comparison WHERE id = NEW.id OR seq = NEW.seq)
 BEGIN SELECT RAISE(ABORT, 'prompt-comparison: written already'); END;
 CREATE TRIGGER HR2_comparison_of_runs BEFORE INSERT ON prompt_comparison
-WHEN NEW.benchmark_run_id_a = NEW.benchmark_run_id_b
+WHEN NEW.benchmark_run_id_a = NEW.benchmark_run_id_b OR NEW.prompt_version_a = NEW.prompt_version_b
   OR NOT EXISTS (SELECT 1 FROM benchmark_run WHERE id = NEW.benchmark_run_id_a AND benchmark_id = NEW.benchmark_id
                  AND prompt_version_ref = NEW.prompt_version_a AND abs(overall_score - NEW.score_a) < 1e-9)
   OR NOT EXISTS (SELECT 1 FROM benchmark_run WHERE id = NEW.benchmark_run_id_b AND benchmark_id = NEW.benchmark_id
                  AND prompt_version_ref = NEW.prompt_version_b AND abs(overall_score - NEW.score_b) < 1e-9)
-BEGIN SELECT RAISE(ABORT, 'HR2: a comparison rests on two benchmark-runs of ours, with their scores'); END;
+BEGIN SELECT RAISE(ABORT, 'HR2: a comparison rests on benchmark-runs of ours, of two versions, with their scores'); END;
 CREATE TRIGGER prompt_comparison_update BEFORE UPDATE ON prompt_comparison
 BEGIN SELECT RAISE(ABORT, 'HR2: a prompt-comparison is never changed'); END;
 CREATE TRIGGER prompt_comparison_delete BEFORE DELETE ON prompt_comparison
@@ -346,9 +377,16 @@ WHEN NEW.decision = 'approved' AND NOT EXISTS (
     JOIN benchmark_run a ON a.id = c.benchmark_run_id_a
     JOIN benchmark_run b ON b.id = c.benchmark_run_id_b
     WHERE c.id = NEW.comparison_id AND c.winner = NEW.prompt_version_ref
-      AND (c.verdict = 'improved'
+      AND CASE NEW.prompt_version_ref WHEN c.prompt_version_b THEN c.score_b > c.score_a ELSE c.score_a > c.score_b END
+      AND ((c.verdict = 'improved' AND c.winner = c.prompt_version_b)
            OR (c.verdict = 'inconclusive' AND NEW.decided_by_type = 'human'
-               AND length(trim(coalesce(NEW.override_reason, ''))) > 0)))
+               AND NEW.override_reason GLOB '*[^' || char(
+                   1, 45, 32, 127, 45, 160, 173, 847, 1536, 45, 1541, 1564, 1757, 1807, 2192, 45, 2193, 2274,
+                   4447, 45, 4448, 5760, 6068, 45, 6069, 6155, 45, 6159, 8192, 45, 8207, 8232, 45, 8239,
+                   8287, 45, 8303, 10240, 12288, 12644, 57344, 45, 63743, 65024, 45, 65039, 65279, 65440,
+                   65520, 45, 65531, 69821, 69837, 78896, 45, 78911, 113824, 45, 113827, 119155, 45, 119162,
+                   917504, 45, 1114111
+               ) || ']*')))
 BEGIN SELECT RAISE(ABORT, 'HR2: no approval without a comparison that the version wins'); END;
 CREATE TRIGGER approval_update BEFORE UPDATE ON approval
 BEGIN SELECT RAISE(ABORT, 'HR2: an approval is never changed'); END;
@@ -374,10 +412,24 @@ BEGIN SELECT RAISE(ABORT, 'HR5: what is queued for a neighbour is never deleted'
 CREATE TRIGGER event_new BEFORE INSERT ON event
 WHEN EXISTS (SELECT 1 FROM event WHERE seq = NEW.seq)
 BEGIN SELECT RAISE(ABORT, 'event: written already'); END;
+CREATE TRIGGER event_without_gap AFTER INSERT ON event
+WHEN NEW.seq > 1 AND NOT EXISTS (SELECT 1 FROM event WHERE seq = NEW.seq - 1)
+BEGIN SELECT RAISE(ABORT, 'event: numbers have no gaps'); END;
 CREATE TRIGGER event_update BEFORE UPDATE ON event
 BEGIN SELECT RAISE(ABORT, 'event: never changed'); END;
 CREATE TRIGGER event_delete BEFORE DELETE ON event
 BEGIN SELECT RAISE(ABORT, 'event: never deleted'); END;
+
+CREATE TRIGGER unit_new BEFORE INSERT ON unit
+WHEN EXISTS (SELECT 1 FROM unit WHERE job_id = NEW.job_id AND position = NEW.position AND trial = NEW.trial)
+BEGIN SELECT RAISE(ABORT, 'unit: kept already'); END;
+CREATE TRIGGER HR1_unit_output BEFORE UPDATE ON unit
+WHEN NEW.job_id IS NOT OLD.job_id OR NEW.position IS NOT OLD.position OR NEW.trial IS NOT OLD.trial
+  OR NEW.case_id IS NOT OLD.case_id OR (OLD.output IS NOT NULL AND NEW.output IS NOT OLD.output)
+  OR (OLD.test_run_id IS NOT NULL AND NEW.test_run_id IS NOT OLD.test_run_id)
+BEGIN SELECT RAISE(ABORT, 'HR1: an output that waits to be judged is kept as it was'); END;
+CREATE TRIGGER HR1_unit_delete BEFORE DELETE ON unit
+BEGIN SELECT RAISE(ABORT, 'HR1: an output that waits to be judged is never deleted'); END;
 
 CREATE TRIGGER verdict_new BEFORE INSERT ON verdict
 WHEN EXISTS (SELECT 1 FROM verdict WHERE seq = NEW.seq

@@ -1,0 +1,65 @@
+"""The house: who may import whom, and one name for each skill in every place."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PLACES = ("skills/{file}/SKILL.md", "minions_evals_mcp/engine/{module}.py", "tests/engine/test_{module}.py")
+SKILLS = ("run-test-case", "run-benchmark", "detect-trend", "classify-failure")
+"""Skills that have landed in all their places; the table grows and never shrinks."""
+
+VIOLATIONS = (
+    ("domain/values.py", "from minions_evals_mcp.store import rows", "The house"),
+    ("engine/request.py", "from minions_evals_mcp.settings import Settings", "Only composition roots"),
+    ("engine/request.py", "import aiosqlite", "SQLite is spoken in store only"),
+    ("judges/task.py", "import anthropic", "Providers' SDKs"),
+)
+
+
+def lint(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The import contracts over the package in that folder."""
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as main; main()", "--no-cache"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(folder)})
+
+
+@pytest.mark.parametrize(("file", "line", "contract"), VIOLATIONS)
+def test_each_import_contract_catches_a_deliberate_violation(tmp_path: Path, file: str, line: str, contract: str) -> None:
+    shutil.copytree(ROOT / "minions_evals_mcp", tmp_path / "minions_evals_mcp", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    broken = tmp_path / "minions_evals_mcp" / file
+    broken.write_text(f"{broken.read_text()}\n{line}\n")
+    said = lint(tmp_path)
+    assert said.returncode == 1, said.stdout + said.stderr
+    assert re.search(rf"{re.escape(contract)}.* BROKEN", said.stdout), said.stdout
+
+
+def test_the_import_contracts_hold() -> None:
+    said = lint(ROOT)
+    assert said.returncode == 0, said.stdout + said.stderr
+
+
+@pytest.mark.parametrize("skill", SKILLS)
+@pytest.mark.parametrize("place", PLACES)
+def test_a_skill_bears_one_name_in_every_place(skill: str, place: str) -> None:
+    assert (ROOT / place.format(file=skill, module=skill.replace("-", "_"))).is_file()
+
+
+def test_top_level_names_are_fixed() -> None:
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    names = {line.split("/")[0] for line in listed.splitlines()}
+    assert names <= {
+        ".ci", ".gitignore", "README.md", "agent", "fixtures", "minions_evals_mcp", "pyproject.toml", "skills", "tests",
+    }  # fmt: skip
+
+
+def test_the_readme_has_the_commands_that_ci_runs() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert "python3 -m venv .venv && .venv/bin/pip install -q -e . && .venv/bin/minions-evals demo" in readme
+    assert "python3 -m venv .venv && .venv/bin/pip install -q -e '.[dev]' && .venv/bin/pytest -q" in readme

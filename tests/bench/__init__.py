@@ -1,0 +1,1 @@
+"""Figures, never timed tests: run them by hand, each prints what it measured beside its floor."""

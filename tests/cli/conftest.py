@@ -1,0 +1,32 @@
+"""What the tests of the command line share."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import Terminal
+from tests.fakes.llm_server import Server, serving
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Terminal:
+    """A terminal in an empty folder."""
+    return Terminal(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Terminal:
+    """A terminal whose store holds the demo; for tests that only read."""
+    terminal = Terminal(tmp_path_factory.mktemp("shop"))
+    assert terminal.run("demo", "--db", str(terminal.db)).code == 0
+    return terminal
+
+
+@pytest.fixture
+async def server() -> AsyncGenerator[Server]:
+    """A model on loopback."""
+    async with serving() as running:
+        yield running

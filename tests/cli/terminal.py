@@ -1,0 +1,98 @@
+"""A person at a terminal: the real command line in a folder of its own, with a clean environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue
+
+ROOT = Path(__file__).parents[2]
+CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
+OURS = ("ANTHROPIC_", "OPENAI_", "GEMINI_", "MINIONS_EVALS_", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "XDG_")
+Json = dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+    def one(self) -> Json:
+        """The one JSON value on the one line of stdout."""
+        (value,) = self.rows()
+        return value
+
+    def rows(self) -> list[Json]:
+        """Each line of stdout as a JSON value."""
+        return [cast("Json", json.loads(line)) for line in self.out.split("\n") if line]
+
+    def error(self) -> Json:
+        """The error of a `--json` command."""
+        return cast("Json", self.one()["error"])
+
+
+def inherited() -> dict[str, str]:
+    """The environment without whatever would change what our commands do."""
+    around = os.environ  # noqa: TID251  a child needs PATH and coverage's own variables
+    return {name: value for name, value in around.items() if not name.startswith(OURS)}
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """Commands run in `folder`, on the store `evals.db` there."""
+
+    folder: Path
+    extra: dict[str, str] = field(default_factory=dict[str, str])
+
+    @property
+    def db(self) -> Path:
+        """The store that the commands use."""
+        return self.folder / "evals.db"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the commands see."""
+        home = {"HOME": str(self.folder), "XDG_DATA_HOME": str(self.folder / "data"), "PYTHONPATH": str(ROOT)}
+        return {**inherited(), **home, "MINIONS_EVALS_DB": str(self.db), **self.extra}
+
+    def with_env(self, **extra: str) -> Terminal:
+        """The same terminal with these variables set."""
+        return Terminal(self.folder, {**self.extra, **extra})
+
+    def run(self, *arguments: str, stdin: str | bytes = "") -> Ended:
+        """Runs one command to its end."""
+        return self.carried_out([*CLI, *arguments], stdin)
+
+    def carried_out(self, command: Sequence[str], stdin: str | bytes = "") -> Ended:
+        """Runs any program to its end."""
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        found = subprocess.run(
+            command, input=given, capture_output=True, cwd=self.folder, env=self.environment, timeout=60, check=False
+        )
+        return Ended(found.returncode, found.stdout.decode(), found.stderr.decode())
+
+    def many(self, *commands: Sequence[str]) -> list[Ended]:
+        """Runs each command line in turn in one process; ten times cheaper than a process each."""
+        script = Path(__file__).with_name("many.py")
+        told = self.carried_out([sys.executable, str(script)], json.dumps(commands))
+        assert told.code == 0, told.err
+        return [Ended(**one) for one in json.loads(told.out)]
+
+    def file(self, name: str, content: str | bytes | JsonValue) -> str:
+        """Writes a file and returns its name; what is no text is written as JSON."""
+        path = self.folder / name
+        if isinstance(content, bytes):
+            path.write_bytes(content)
+        else:
+            path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return name

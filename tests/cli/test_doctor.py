@@ -1,0 +1,60 @@
+"""What is configured, what works, what to do next."""
+
+from __future__ import annotations
+
+import anyio.to_thread
+
+from tests.cli.terminal import Ended, Json, Terminal
+from tests.fakes.llm_server import Server
+
+SECRET = "sk-very-secret-1234"
+
+
+def findings(found: Ended) -> dict[str, Json]:
+    listed = found.one()["findings"]
+    assert isinstance(listed, list)
+    return {str(one["name"]): one for one in listed if isinstance(one, dict)}
+
+
+def test_an_empty_machine_is_healthy_and_told_what_to_do(at: Terminal) -> None:
+    found, told = at.many(["doctor", "--json"], ["doctor"])
+    assert found.code == told.code == 0
+    said = findings(found)
+    assert {name: one["ok"] for name, one in said.items()} == {
+        "SQLite": True, "skills": True, "store": None, "anthropic": None, "openai": None, "gemini": None, "judge": None,
+    }  # fmt: skip
+    assert "minions-evals demo" in str(said["store"]["remedy"])
+    assert "ANTHROPIC_API_KEY" in told.out
+    assert not at.db.exists()
+
+
+async def test_a_judge_is_asked_with_ping_and_no_key_is_ever_shown(at: Terminal, server: Server) -> None:
+    at = at.with_env(ANTHROPIC_API_KEY=SECRET, ANTHROPIC_BASE_URL=server.url, OPENAI_API_KEY=SECRET)
+    commands = (["doctor", "--json"], ["doctor", "--ping", "--json"], ["doctor", "--ping"])
+    quiet, asked, told = await anyio.to_thread.run_sync(lambda: at.many(*commands))
+    assert [one.code for one in (quiet, asked, told)] == [0, 0, 0]
+    assert server.requests == 2
+    assert "--ping" in str(findings(quiet)["judge"]["remedy"])
+    assert "answered in" in str(findings(asked)["judge"]["said"])
+    for one in (quiet, asked, told):
+        assert SECRET not in one.out + one.err
+
+
+async def test_a_wrong_key_is_broken_and_ends_with_3(at: Terminal, server: Server) -> None:
+    at = at.with_env(ANTHROPIC_API_KEY="wrong-" + SECRET, ANTHROPIC_BASE_URL=server.url)
+    (found,) = await anyio.to_thread.run_sync(lambda: at.many(["doctor", "--ping", "--json"]))
+    assert found.code == 3
+    assert findings(found)["judge"]["ok"] is False
+    assert findings(found)["judge"]["remedy"]
+    assert SECRET not in found.out + found.err
+
+
+def test_broken_parts_are_named_with_a_remedy(at: Terminal) -> None:
+    (at.folder / "skills").mkdir()
+    at.file("evals.db", b"junk" * 100)
+    at = at.with_env(MINIONS_EVALS_SKILLS=str(at.folder / "skills"), MINIONS_EVALS_JUDGE_MODEL="oracle:one")
+    (found,) = at.many(["doctor", "--json"])
+    assert found.code == 3
+    for name in ("skills", "store", "judge"):
+        assert findings(found)[name]["ok"] is False, name
+        assert findings(found)[name]["remedy"], name

@@ -1,0 +1,191 @@
+"""Running, judging from outside, gates and what they end with."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import anyio.to_thread
+import pytest
+from pydantic import JsonValue
+
+from tests.cli.suites import answer, benchmark, case, judged_suite, suite
+from tests.cli.terminal import Ended, Json, Terminal
+from tests.fakes.llm_server import Server
+
+
+def rows(value: object) -> list[Json]:
+    assert isinstance(value, list)
+    return [one for one in value if isinstance(one, dict)]  # pyright: ignore[reportUnknownVariableType]  JSON
+
+
+@pytest.fixture
+def falling(at: Terminal) -> Terminal:
+    """Ten cases that all pass under v1 and of which four pass under v2."""
+    names = [f"c{number}" for number in range(10)]
+    runs = [
+        answer(
+            f"{name}/v{version}", name, "green" if version == 1 or number < 4 else "red", promptVersionRef=f"v{version}"
+        )
+        for number, name in enumerate(names)
+        for version in (1, 2)
+    ]
+    versions: list[Json] = [
+        {"id": f"v{n}", "type": "prompt-version", "fields": {"content": f"Say it {n}.", "versionNumber": n, "promptId": "p"}}
+        for n in (1, 2)
+    ]  # fmt: skip
+    name = at.file("s.json", suite(*versions, *map(case, names), *runs, benchmark("b", *names, passingThreshold=0.5)))
+    assert at.run("import", name).code == 0
+    return at
+
+
+def bench(version: int, *gates: str) -> list[str]:
+    return ["run-benchmark", "b", "--prompt-version", f"v{version}", *gates]
+
+
+def test_a_gate_that_failed_ends_with_1_and_one_that_held_with_0(falling: Terminal) -> None:
+    ended = falling.many(
+        bench(1, "--min-score", "1", "--fail-on-regression"),
+        bench(2, "--json"),
+        bench(2, "--min-score", "0.4"),
+        bench(2, "--min-score", "0.41"),
+        bench(1, "--json"),
+        bench(2, "--fail-on-regression"),
+    )
+    assert [one.code for one in ended] == [0, 0, 0, 1, 0, 1]
+    fallen = ended[1].one()
+    run = fallen["benchmarkRun"]
+    assert isinstance(run, dict)
+    assert (run["passedCount"], run["totalCount"], run["passRate"], run["overallScore"]) == (4, 10, 40.0, 0.4)
+    assert fallen["regression"]
+    assert "─ regression ─" in ended[5].out
+
+
+def test_a_regression_is_in_the_outbox_at_once(falling: Terminal) -> None:
+    _, _, told, first, second = falling.many(
+        bench(1), bench(2), ["outbox"], ["outbox", "--limit", "1", "--json"], ["outbox", "--after", "1", "--json"]
+    )
+    assert "task              to tasks         Investigate benchmark regression" in told.out
+    page, rest = first.one(), second.one()
+    assert len(rows(page["outbox"])) == 1
+    assert page["nextCursor"] == 1
+    assert {one["type"] for one in [*rows(page["outbox"]), *rows(rest["outbox"])]} >= {"task", "agent-message"}  # pyright: ignore[reportUnhashable]  texts
+
+
+def test_a_failed_case_ends_with_1_and_a_passed_one_with_0(falling: Terminal) -> None:
+    good, bad, named, other = falling.many(
+        ["run-test-case", "c1", "--prompt-version", "v2"],
+        ["run-test-case", "c9", "--prompt-version", "v2", "--json"],
+        ["run-test-case", "c9", "--agent-run", "c9/v1"],
+        ["run-test-case", "c9", "--agent-run", "nobody"],
+    )
+    assert [one.code for one in (good, bad, named, other)] == [0, 1, 0, 2]
+    assert "✓ passed  c1  1 of 1" in good.out
+    (failure,) = rows(bad.one()["failures"])
+    assert failure["failureType"] == "wrong-output"
+    told, shown = falling.many(
+        ["classify", str(failure["testRunId"]), "--no-model"], ["classify", str(failure["testRunId"]), "--model"]
+    )
+    assert told.out.startswith("wrong-output (critical), by rules/")
+    assert "root cause: " in told.out
+    assert (shown.code, "no model is configured" in shown.err) == (2, True)
+
+
+def test_the_same_key_is_the_same_run_and_another_request_under_it_is_refused(falling: Terminal) -> None:
+    first, again, other, listed, one = falling.many(
+        bench(1, "--key", "nightly", "--json"), bench(1, "--key", "nightly", "--json"), bench(2, "--key", "nightly"),
+        ["runs", "--json"], ["runs", "nightly", "--json"],
+    )  # fmt: skip
+    assert first.one() == again.one() == one.one()
+    assert other.code == 2
+    assert "another --key" in other.err
+    assert [one["key"] for one in rows(listed.one()["runs"])] == ["nightly"]
+
+
+def test_what_has_no_output_is_skipped_by_name(at: Terminal) -> None:
+    name = at.file("s.json", suite(case("a"), case("b"), answer("r", "a", "green"), benchmark("x", "a", "b")))
+    _, found, told = at.many(["import", name], ["run-benchmark", "x", "--json"], ["run-benchmark", "x"])
+    assert found.one()["outcomes"] == {"scored": 1, "skipped": 1}
+    assert [one["testCaseId"] for one in rows(found.one()["unscored"])] == ["b"]
+    assert "not scored" in told.out
+
+
+def packets(found: Ended) -> list[Json]:
+    return rows(found.one()["packets"])
+
+
+def verdict(found: Ended, score: float, **more: JsonValue) -> Json:
+    digests: list[JsonValue] = [
+        {"digest": one["digest"], "judgments": [{"criterionId": "r/kind", "score": score, "rationale": "Says “Dear”.", **more}]}
+        for one in packets(found)
+    ]  # fmt: skip
+    return {"runId": str(found.one()["runId"]), "judgedBy": "claude", "packets": digests}
+
+
+@pytest.mark.parametrize("door", ["a file", "standard input"])
+def test_a_caller_judges_the_packets_that_wait(at: Terminal, door: str) -> None:
+    _, waiting = at.many(["import", at.file("s.json", judged_suite())], ["run-benchmark", "b", "--json"])
+    assert (waiting.code, waiting.one()["state"]) == (0, "awaiting-judgments")
+    (packet,) = packets(waiting)
+    assert packet["output"] == {"output": "Dear you"}
+    given = json.dumps(verdict(waiting, 4))
+    if door == "a file":
+        found = at.run("submit", at.file("j.json", "\ufeff" + given), "--json")
+    else:
+        found = at.run("submit", "-", "--json", stdin=given)
+    assert found.code == 0, found
+    assert found.one()["state"] == "completed"
+    run = found.one()["benchmarkRun"]
+    assert isinstance(run, dict)
+    assert run["overallScore"] == pytest.approx(0.8)
+    (judgment,) = at.run("export", "--type", "eval-judgment").rows()
+    fields = judgment["fields"]
+    assert isinstance(fields, dict)
+    assert (fields["judgedBy"], fields["rationale"]) == ("claude", "Says “Dear”.")
+    assert at.run("db", "check").code == 0
+
+
+def test_judgments_that_do_not_fit_are_refused_by_name_and_nothing_is_kept(at: Terminal) -> None:
+    _, waiting = at.many(["import", at.file("s.json", judged_suite())], ["run-benchmark", "b", "--json"])
+    good = verdict(waiting, 4)
+    wrong: dict[str, tuple[Json, str]] = {
+        "out of range": (verdict(waiting, 6), "6"),
+        "blank": (verdict(waiting, 4, rationale=" "), "rationale"),
+        "unsure beyond measure": (verdict(waiting, 4, confidence=2), "confidence"),
+        "not asked": (verdict(waiting, 4, criterionId="r/other"), "r/other"),
+        "another packet": ({**good, "packets": [{"digest": "feed", "judgments": []}]}, "feed"),
+        "another run": ({**good, "runId": "nobody"}, "nobody"),
+        "none": ({**good, "packets": []}, "packets"),
+        "unknown key": ({**good, "verdict": 1}, "verdict"),
+    }
+    commands = [["submit", at.file(f"{number}.json", given)] for number, (given, _) in enumerate(wrong.values())]
+    for (name, (_, named)), found in zip(wrong.items(), at.many(*commands), strict=True):
+        assert (found.code, found.out) == (2, ""), (name, found)
+        assert named in found.err, (name, found)
+    assert at.run("export", "--type", "eval-judgment").out == ""
+    once, twice = at.many(*[["submit", at.file("good.json", good)]] * 2)
+    assert (once.code, twice.code) == (0, 2)
+    assert "judged already" in twice.err
+
+
+async def test_a_judge_that_lets_nobody_in_is_an_error_and_ends_with_3(at: Terminal, server: Server) -> None:
+    at = at.with_env(ANTHROPIC_API_KEY="wrong", ANTHROPIC_BASE_URL=server.url)
+    commands = (["import", at.file("s.json", judged_suite())], ["run-test-case", "c", "--json"])
+    _, found = await anyio.to_thread.run_sync(lambda: at.many(*commands))
+    assert found.code == 3, found
+    assert at.run("export", "--type", "test-run").out == ""
+
+
+def test_the_store_is_checked_copied_and_located(falling: Terminal, tmp_path: Path) -> None:
+    copy = str(tmp_path / "copy.db")
+    path, made, again, checked, same = falling.many(
+        ["db", "path"], ["db", "backup", copy, "--json"], ["db", "backup", copy], ["db", "check", "--json", "--db", copy],
+        ["db", "check", "--json"],
+    )  # fmt: skip
+    assert path.out == f"{falling.db}\n"
+    assert made.one()["bytes"] == (tmp_path / "copy.db").stat().st_size
+    assert (again.code, "never overwritten" in again.err) == (2, True)
+    assert checked.one()["checked"] == same.one()["checked"]
+    assert checked.one()["ok"] is True
+    option = falling.run("db", "path", "--db", "other.db", "--json").one()
+    assert option == {"path": str(falling.folder / "other.db"), "exists": False}

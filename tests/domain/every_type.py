@@ -1,0 +1,163 @@
+"""One record of every type with every field filled, and one with only what the type asks for."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, RubricCriterion, TestBranch, TestCase
+from minions_evals_mcp.domain.neighbours import (
+    AgentMessage,
+    AgentRun,
+    ApprovalRequest,
+    ContextRef,
+    MemoryItem,
+    PromptVersion,
+    ProposalDraft,
+    QualityGate,
+    SkillDefinition,
+    Task,
+    ToolCall,
+)
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import (
+    Approval,
+    BenchmarkRun,
+    DiffPart,
+    Digests,
+    EvalFailure,
+    EvalJudgment,
+    EvalMetric,
+    EvalTrend,
+    PromptComparison,
+    TestBranchExecution,
+    TestRun,
+)
+
+AT = datetime(2026, 3, 1, 12, 30, 15, 250_000, tzinfo=UTC)
+DIGESTS = Digests(test_case="a", rubric="b", judge="c", scorer="d", embedder="e", prompt_version="f", target="g")
+
+FULL: tuple[Fields, ...] = (
+    TestCase(
+        name="Refund in time", description="Within thirty days.", agent_id="agent:support", skill_id="skill:refund",
+        prompt_version_ref="prompt/refund@3", prompt_id="prompt/refund", inputs={"question": "May I?", "note": None},
+        expected_outputs={"output": "yes"}, rubric_id="rubric:1",
+        assertions=(Assertion(type="contains", value="yes", threshold=1, weight=2, metric="tone"),), threshold=0.5,
+        pass_rule="max_score", max_score=5, timeout_ms=1000, tags=("refund",), status="active", created_at=AT,
+        created_by="ada",
+    ),
+    Rubric(name="Support", description="How we answer.", criteria_ids=("c1", "c2"), passing_threshold=0.7, version=2,
+           is_active=True),
+    RubricCriterion(rubric_id="rubric:1", name="Tone", description="Friendly.", weight=0.5, scoring_guide="0 to 4",
+                    min_score=0, max_score=4, judge_type="llm"),
+    Benchmark(name="Support", description="All of it.", test_case_ids=("t1", "t2"), dimension="quality",
+              passing_threshold=0.8, owner_id="ada", last_run_at=AT, last_score=0.9, status="active",
+              schedule="0 6 * * *"),
+    TestBranch(
+        test_case_id="t1", name="hot", description="warmer", provider="openai", model="gpt-x", temperature=1.5,
+        max_tokens=100, top_p=0.9, other_params={"seed": 1}, is_control=True, is_active=False, total_runs=3,
+        avg_latency=12.5, avg_cost=0.01, avg_quality_score=0.8, avg_tokens_per_sec=40.5, consistency_score=0.1,
+        pass_rate=66.7,
+    ),
+    TestRun(
+        test_case_id="t1", agent_run_id="r1", prompt_version_ref="p3", prompt_version=3, benchmark_run_id="b1", trial=2,
+        outcome="scored", actual_output={"output": "yes", "cost": None}, passed=True, total_score=4,
+        max_possible_score=5, ran_at=AT, duration_ms=12, judge_type="llm", rubric_id="rubric:1", rubric_version=2,
+        digests=DIGESTS, produced_by="agent:support", self_judged=True, execution_id="e1",
+        pass_rule="rubric_threshold", exact_match=True, semantic_score=0.9, length_diff=-3, token_diff=-1,
+        output_diff=(DiffPart(op="equal", text="y"), DiffPart(op="insert", text="es")), is_regression=True,
+        regression_type="FAILED", regression_types=("FAILED", "SCORE_DROP"), flipped=True, latency_ms=12.5,
+        input_tokens=10, output_tokens=4, cost_usd=0.001,
+    ),
+    EvalJudgment(test_run_id="run1", criterion_id="c1", score=3.5, min_score=0, max_score=4, rationale="It says yes.",
+                 judged_by="anthropic:judge", judged_by_type="llm", judged_at=AT, confidence=0.9),
+    BenchmarkRun(
+        benchmark_id="b1", test_run_ids=("run1", "run2"), overall_score=0.75, pass_rate=50, passed_count=1,
+        total_count=2, error_count=1, passed=False, ran_at=AT, triggered_by="schedule:nightly", notes="t9 was skipped",
+        prompt_version_ref="p3", purpose="scheduled", trials=2, score_ci=(0.5, 0.9), pass_rate_ci=(10.5, 90.5),
+        evidence="undecidable", is_regression=True, digests=DIGESTS,
+    ),
+    EvalMetric(benchmark_run_id="br1", dimension="Tone", score=3.1, max_score=4, notes="2 runs"),
+    EvalTrend(benchmark_id="b1", dimension="quality", data_points='[{"date":"2026-03-01","score":0.5}]',
+              direction="degrading", last_computed_at=AT, window=5, consecutive_degrading=3, slope=-0.02, p_value=0.04,
+              volatile=True, provisional=True),
+    PromptComparison(
+        benchmark_id="b1", prompt_version_a="p2", prompt_version_b="p3", benchmark_run_id_a="br1",
+        benchmark_run_id_b="br2", score_a=0.5, score_b=0.75, winner="p3", sample_size=40, compared_at=AT,
+        notes="same cases", tie_threshold=0.05, score_delta=0.25, delta_ci=(0.1, 0.4), p_value=0.01,
+        verdict="improved",
+    ),
+    EvalFailure(
+        test_run_id="run1", benchmark_run_id="br1", failure_type="hallucination", description="An invented price.",
+        affected_criterion_ids=("c1",), severity="major", root_cause="step 2: search gave nothing", resolved_at=AT,
+        resolution_notes="prompt fixed", classified_by="rules/1", confidence=0.8, signals=("number: 42",),
+    ),
+    Approval(prompt_version_ref="p3", comparison_id="pc1", decision="approved", reason="better", decided_by="ada",
+             decided_by_type="human", override_reason="urgent", decided_at=AT),
+    TestBranchExecution(
+        branch_id="br1", execution_id="e1", output="{}", error="none", status="success", latency_ms=10.5,
+        time_to_first_token=1.5, tokens_per_second=55.5, input_tokens=10, output_tokens=5, total_tokens=15,
+        estimated_cost=0.002, quality_score=0.9, similarity_score=0.8, clarity_score=0.7, valid_json=True,
+        consistency_hash="abc", prompt_version=3,
+    ),
+    AgentRun(
+        agent_id="agent:support", prompt_version_ref="p3", triggered_by="ada", triggered_at=AT, completed_at=AT,
+        inputs={"question": "May I?"}, outputs={"output": "yes"},
+        tool_calls_log=(ToolCall(tool="search", arguments={"q": "x"}, result=[1], error="slow", duration_ms=1.5),),
+        tokens_used=100, cost=0.01, status="failed", error_message="no answer",
+    ),
+    PromptVersion(content="Say {{word}}.", description="short", version_number=3, changelog="shorter",
+                  variables=("word",), tags=("live",), prompt_id="prompt/refund"),
+    SkillDefinition(name="Refund", prompt_ref="prompt/refund", quality_gates=(QualityGate(benchmark_id="b1", min_score=0.9),)),
+    ProposalDraft(title="Offer", content="We offer.", scores={"relevance": 0.8}, agent_run_id="r1"),
+    AgentMessage(from_agent_id="minions-evals", to_agent_id="orchestrator", type="benchmark-regression",
+                 payload={"drop": 12}, sent_at=AT, status="processed"),
+    Task(title="Investigate benchmark regression", description="12 points", status="in-progress", priority="high",
+         assignee_id="ada", created_by="minions-evals", created_at=AT, due_at=AT, tags=("evals",),
+         context_ref=ContextRef(type="benchmark-run", id="br1")),
+    ApprovalRequest(
+        title="Judge", description="Score it.", requested_by="minions-evals", requested_at=AT, required_by=AT,
+        context_ref_type="run", context_ref_id="job1", payload={"runId": "job1"}, decision="approved",
+        decided_by="ada", decided_at=AT, decision_notes="fine",
+    ),
+    MemoryItem(agent_id="agent:support", scope="fleet", key="lesson", value={"say": "yes"}, confidence=0.9,
+               source_ref_type="eval-failure", source_ref_id="f1", created_at=AT, expires_at=AT),
+)  # fmt: skip
+
+BARE: tuple[Fields, ...] = (
+    TestCase(name="n"),
+    Rubric(name="n", passing_threshold=0),
+    RubricCriterion(rubric_id="r", name="n"),
+    Benchmark(name="n", test_case_ids=("t",)),
+    TestBranch(test_case_id="t", name="n", provider="gemini", model="m"),
+    TestRun(test_case_id="t", outcome="timed-out", actual_output={}, passed=False, total_score=0, max_possible_score=1,
+            ran_at=AT, duration_ms=0, judge_type="heuristic", pass_rule="max_score"),
+    EvalJudgment(test_run_id="r", criterion_id="c", score=0, min_score=0, max_score=1, rationale=".", judged_by="x",
+                 judged_by_type="human", judged_at=AT, confidence=0),
+    BenchmarkRun(benchmark_id="b", overall_score=0, pass_rate=0, passed_count=0, total_count=0, error_count=0,
+                 passed=False, ran_at=AT, triggered_by="x"),
+    EvalMetric(benchmark_run_id="b", dimension="d", score=0, max_score=1),
+    EvalTrend(benchmark_id="b", data_points="[]", direction="stable", last_computed_at=AT),
+    PromptComparison(benchmark_id="b", prompt_version_a="a", prompt_version_b="b", benchmark_run_id_a="1",
+                     benchmark_run_id_b="2", score_a=0, score_b=0, winner="tie", sample_size=0, compared_at=AT,
+                     score_delta=0, verdict="inconclusive"),
+    EvalFailure(test_run_id="r", failure_type="timeout", description="d", severity="minor", classified_by="x",
+                confidence=0),
+    Approval(prompt_version_ref="p", decision="refused", reason="r", decided_by="x", decided_by_type="agent",
+             decided_at=AT),
+    TestBranchExecution(branch_id="b", output="", status="error", latency_ms=0, input_tokens=0, output_tokens=0,
+                        total_tokens=0),
+    AgentRun(agent_id="a"),
+    PromptVersion(content="c", version_number=1),
+    SkillDefinition(name="n"),
+    ProposalDraft(title="t"),
+    AgentMessage(from_agent_id="a", to_agent_id="b", type="t", sent_at=AT),
+    Task(title="t"),
+    ApprovalRequest(title="t", requested_by="x", requested_at=AT, context_ref_type="run", context_ref_id="j"),
+    MemoryItem(agent_id="a", key="k", value="", confidence=0, source_ref_type="t", source_ref_id="i", created_at=AT),
+)  # fmt: skip
+
+
+def recorded(fields: Fields, **envelope: object) -> Record[Fields]:
+    """The fields in an envelope."""
+    return Record(f"{fields.slug}:1", fields, "A title", AT, AT, tags=("x",), created_by="ada")

@@ -1,0 +1,240 @@
+"""The skill "classify failures": with the run, by rule; afterwards by a model where rules cannot tell."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.results import EvalFailure, TestRun
+from minions_evals_mcp.engine.classify_failure import classify_failure
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, RuleError
+from minions_evals_mcp.store import events
+from tests.fakes.llm_server import FakeSettings, serving
+from tests.workshop import (
+    Json,
+    answer,
+    by_rule,
+    case,
+    config_in,
+    counts,
+    failure_of,
+    found,
+    judged_case,
+    minion,
+    opened,
+    rubric,
+    save,
+    says,
+    try_case,
+)
+
+GOOD: Json = {"output": "good"}
+REFUSAL = "I'm sorry, but I can't help with that."
+
+
+async def test_s100_the_failure_says_what_was_expected_and_what_came(engine: Engine) -> None:
+    await save(engine, case("c", expectedOutputs={"output": "14 days"}), answer("a", "c", "Within 40 days."))
+    failure = await failure_of(engine, (await judged_case(engine, "c")).id)
+    assert "14 days" in failure.description
+    assert "Within 40 days." in failure.description
+
+
+async def test_s100_it_is_recorded_in_the_transaction_of_its_run_or_neither_is(engine: Engine) -> None:
+    await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", "bad"))
+    await engine.store.write(_take_the_runs_id)
+    before = await counts(engine)
+    with pytest.RaisesGroup(pytest.RaisesExc(RuleError, match="HR1"), flatten_subgroups=True):
+        await try_case(engine, "c", key="k")
+    assert await counts(engine) == before, "the failure is written before the run, which is refused"
+
+
+def _take_the_runs_id(db: events.Db) -> None:
+    db.execute(
+        "INSERT INTO test_run (id, test_case_id, trial, outcome, passed, total_score, max_possible_score, judge_type, ran_at,"
+        " rest) VALUES ('job1:1.1', 'other', 1, 'scored', 1, 1, 1, 'heuristic', 0, '{}')"
+    )
+
+
+LATE: Json = {"triggeredAt": "2026-11-20T09:00:00Z", "completedAt": "2026-11-20T09:00:09Z"}
+
+
+@pytest.mark.parametrize(
+    ("expected", "output", "more", "kind"),
+    [
+        (GOOD, "good", LATE, "timeout"),
+        (GOOD, REFUSAL, {}, "refusal"),
+        ({"output": {"a": 1}}, "a is 1", {}, "format-error"),
+        (
+            {"output": "18,400"}, "The stadium seats 24,500 people.",
+            {"toolCallsLog": [{"tool": "search", "arguments": {"q": "stadium"}, "result": "It seats 18,400."}]},
+            "hallucination",
+        ),
+        (GOOD, "something else", {}, "wrong-output"),
+    ],
+)  # fmt: skip
+async def test_s101_a_failure_has_one_of_five_types_by_the_first_evidence_that_fits(
+    engine: Engine, expected: Json, output: str, more: Json, kind: str
+) -> None:
+    await save(engine, case("c", expectedOutputs=expected, timeoutMs=5000), answer("a", "c", output, **more))
+    assert (await failure_of(engine, (await judged_case(engine, "c")).id)).failure_type == kind
+
+
+async def test_s102_the_criteria_that_cost_the_most_are_named_the_costliest_first(engine: Engine) -> None:
+    parts = rubric(
+        "r", 0.9, small=says("x", weight=0.1), large=says("x", weight=0.5), middle=says("x", weight=0.3),
+        met=says("kept", weight=0.1),
+    )  # fmt: skip
+    await save(engine, parts, case("c", rubricId="r"), answer("a", "c", "kept"))
+    failure = await failure_of(engine, (await judged_case(engine, "c")).id)
+    assert failure.affected_criterion_ids == ("r/large", "r/middle")
+    assert "large" in failure.description
+
+
+async def test_s103_the_root_cause_quotes_the_step_of_the_tool_calls_log(engine: Engine) -> None:
+    log: list[JsonValue] = [
+        {"tool": "find_customer", "arguments": {"id": 7}, "result": {"name": "Ada"}},
+        {"tool": "find_order", "arguments": {"id": 9}, "error": "timeout talking to the order service"},
+    ]
+    await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", "I have no idea.", toolCallsLog=log))
+    failure = await failure_of(engine, (await judged_case(engine, "c")).id)
+    assert "step 2" in failure.root_cause.casefold()
+    assert "find_order" in failure.root_cause
+    assert "timeout talking to the order service" in failure.root_cause
+
+
+async def test_s103_without_a_log_the_root_cause_says_so(engine: Engine) -> None:
+    await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", "bad"))
+    failure = await failure_of(engine, (await judged_case(engine, "c")).id)
+    assert failure.root_cause.startswith("There is no tool-call log")
+
+
+async def test_s104_the_eval_failure_has_the_full_analysis(engine: Engine) -> None:
+    await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", REFUSAL))
+    run = await judged_case(engine, "c")
+    failure = await failure_of(engine, run.id)
+    assert (failure.test_run_id, failure.failure_type, failure.severity) == (run.id, "refusal", "critical")
+    assert failure.description
+    assert failure.root_cause
+    assert failure.affected_criterion_ids == ("implicit:c",)
+    assert failure.classified_by.startswith("rules/")
+    assert failure.confidence >= 0.75
+    assert failure.signals
+    assert failure.resolved_at is None
+
+
+@pytest.mark.parametrize(
+    ("passing", "severity"), [(0, "critical"), (4, "critical"), (5, "major"), (11, "major"), (12, "minor")]
+)
+async def test_severity_follows_the_share_of_the_score_with_exclusive_limits(
+    engine: Engine, passing: int, severity: str
+) -> None:
+    words = ", ".join(f"{{type: contains, value: w{n}w}}" for n in range(20))
+    await save(engine, rubric("r", 1, a=by_rule(f"[{words}]")), case("c", rubricId="r"))
+    await save(engine, answer("a", "c", "said: " + " ".join(f"w{n}w" for n in range(passing))))
+    assert (await failure_of(engine, (await judged_case(engine, "c")).id)).severity == severity
+
+
+# Afterwards
+
+
+async def test_only_a_failed_run_can_be_classified(engine: Engine) -> None:
+    await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", "good"))
+    run = await judged_case(engine, "c")
+    with pytest.raises(BadInputError, match="passed"):
+        await classify_failure(engine, run.id)
+    with pytest.raises(NotFoundError, match="'nowhere'"):
+        await classify_failure(engine, "nowhere")
+    with pytest.raises(NotFoundError, match="'c'"):
+        await classify_failure(engine, "c")
+
+
+async def test_rules_alone_change_nothing_and_leave_no_event(engine: Engine) -> None:
+    await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", REFUSAL))
+    run = await judged_case(engine, "c")
+    before = (await found(engine, f"{run.id}:failure", EvalFailure), await counts(engine))
+    assert (await classify_failure(engine, run.id)).fields == before[0].fields
+    assert (await found(engine, f"{run.id}:failure", EvalFailure), await counts(engine)) == before
+
+
+async def test_a_model_is_asked_where_the_rules_are_not_sure(tmp_path: Path) -> None:
+    unsure = "Part one is done. It took a day. Part two is another matter. I cannot help with that. Part three is done. See the log."
+    async with serving() as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
+        await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", unsure))
+        run = await judged_case(engine, "c")
+        by_rules = await failure_of(engine, run.id)
+        assert by_rules.confidence < 0.75
+        assert server.requests == 0, "never in the transaction of the run"
+        changed = (await classify_failure(engine, run.id)).fields
+        assert server.requests == 1
+        body = json.loads(server.last_body)
+        assert unsure in json.dumps(body, ensure_ascii=False)
+        kept = await failure_of(engine, run.id)
+        facts = await engine.store.read(lambda db: db.execute("SELECT type, subject_id FROM event").fetchall())
+    assert kept == changed
+    assert kept.classified_by == "anthropic:fake-judge"
+    assert (kept.test_run_id, kept.signals, kept.affected_criterion_ids) == (
+        run.id, by_rules.signals, by_rules.affected_criterion_ids
+    )  # fmt: skip
+    assert kept.description != by_rules.description
+    assert ("eval-failure-classified", f"{run.id}:failure") in facts
+
+
+async def test_no_model_is_asked_where_the_rules_are_sure_or_it_was_forbidden(tmp_path: Path) -> None:
+    async with serving() as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
+        await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", REFUSAL))
+        run = await judged_case(engine, "c")
+        await classify_failure(engine, run.id)
+        assert server.requests == 0
+        await classify_failure(engine, run.id, ask_model=True)
+        assert server.requests == 1
+        await classify_failure(engine, run.id, ask_model=False)
+        assert server.requests == 1
+
+
+async def test_a_model_that_fails_leaves_the_rules_analysis(tmp_path: Path) -> None:
+    async with (
+        serving(FakeSettings(p529=1.0)) as server,
+        opened(config_in(tmp_path, model_url=server.url)) as engine,
+    ):
+        await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", REFUSAL))
+        run = await judged_case(engine, "c")
+        before = await failure_of(engine, run.id)
+        with pytest.raises(InstrumentError, match="did not classify"):
+            await classify_failure(engine, run.id, ask_model=True)
+        assert await failure_of(engine, run.id) == before
+
+
+async def test_without_a_model_it_cannot_be_asked_for(engine: Engine) -> None:
+    await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", "bad"))
+    run = await judged_case(engine, "c")
+    with pytest.raises(BadInputError, match="no model"):
+        await classify_failure(engine, run.id, ask_model=True)
+
+
+async def test_a_run_whose_rubric_has_changed_since_can_still_be_classified(engine: Engine) -> None:
+    parts = rubric("r", 0.9, old=says("x", weight=0.5), kept=says("x", weight=0.5))
+    await save(engine, parts, case("c", rubricId="r"), answer("a", "c", REFUSAL))
+    run = await judged_case(engine, "c")
+    await save(engine, rubric("r", 0.4, kept=says("x", weight=0.5)))
+    again = (await classify_failure(engine, run.id)).fields
+    assert (again.failure_type, again.test_run_id) == ("refusal", run.id)
+    assert set(again.affected_criterion_ids) == {"r/old", "r/kept"}
+
+
+async def test_what_a_live_targets_provider_said_still_counts_when_it_is_classified_again(tmp_path: Path) -> None:
+    version = minion("v1", "prompt-version", content="Say good about {{q}}.", versionNumber=1)
+    async with (
+        serving(FakeSettings(prefusal=1.0)) as server,
+        opened(config_in(tmp_path, model_url=server.url)) as engine,
+    ):
+        await save(engine, version, case("c", expectedOutputs={"output": "excellent"}))
+        job = await try_case(engine, "c", target="anthropic:fake-target", prompt_version_ref="v1")
+        run = await found(engine, f"{job.id}:1.1", TestRun)
+        before = await failure_of(engine, run.id)
+        assert before.failure_type == "refusal"
+        assert "stop reason: refusal" in before.signals
+        assert (await classify_failure(engine, run.id, ask_model=False)).fields == before

@@ -1,0 +1,124 @@
+"""Answers as a person reads them."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+from rich.console import Console, RenderableType
+
+from minions_evals_mcp.engine.answers import FailureLine, RunSummary, UnscoredLine
+from minions_evals_mcp.report.plain import printable, shortened
+from minions_evals_mcp.report.tables import failures_table, headline, regression_panel, unscored_table
+
+NASTY = "[red]boo[/red]\x1b[31m\u202e\u200f\x00\nnext\tline"
+SHOWN = "[red]boo[/red][31m next line"
+
+
+def failure(**said: object) -> FailureLine:
+    line: dict[str, object] = {
+        "test_run_id": "r:1", "test_case_id": "c", "title": "A case", "trial": 1, "failure_type": "wrong-output",
+        "severity": "minor", "score": 0.25, "possible": 1.0, "description": "Got “x”.", "lost_most": "", "root_cause": "",
+        **said,
+    }  # fmt: skip
+    return FailureLine.model_validate(line)
+
+
+def summary(*failures: FailureLine, total: int | None = None, **said: object) -> RunSummary:
+    run: dict[str, object] = {
+        "run_id": "job1", "key": "k", "kind": "benchmark", "subject_id": "b", "state": "completed", "reason": "", "units": 1,
+        "outcomes": {}, "open": 0, "spent": {}, "started_at": "2026-11-21T09:00:00Z", "failures": list(failures),
+        "failure_types": {"wrong-output": total or len(failures)}, **said,
+    }  # fmt: skip
+    return RunSummary.model_validate(run)
+
+
+def drawn(what: RenderableType, width: int = 80) -> list[str]:
+    stream = io.StringIO()
+    Console(file=stream, width=width, highlight=False, color_system=None).print(what)
+    return [line.rstrip() for line in stream.getvalue().splitlines()]
+
+
+def test_a_failure_is_one_line_of_figures_and_one_of_reason() -> None:
+    assert drawn(failures_table(summary(failure()), 80)) == [
+        "1 failed: 1 wrong-output",
+        " A case  wrong-output  0.25 of 1",
+        "   Got “x”",
+    ]
+
+
+def test_the_second_line_says_what_the_reason_rests_on_where_that_adds_something() -> None:
+    lost = failure(description="Got “x”. Lost most on Tone (0.00 of 1, weight 1): rude", lost_most="Tone")
+    none = failure(root_cause="There is no tool-call log; the answer itself is wrong")
+    late = failure(failure_type="timeout", root_cause="There is no tool-call log; the time limit passed")
+    step = failure(root_cause='step 2 `get` gave the right result ({"a":1}), but the answer differs', lost_most="Tone")
+    second = [drawn(failures_table(summary(one), 80))[3:] for one in (lost, none, late, step)]
+    assert second == [
+        ["   lost most on: Tone"],
+        [],
+        ["   the time limit passed"],
+        ['   step 2 `get` gave the right result ({"a":1}), but the answer differs'],
+    ]
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 200])
+def test_long_texts_are_cut_between_words_and_both_sides_keep_their_share(width: int) -> None:
+    words = " ".join(["expected"] * 40)
+    said = f"Expected “{words}”, got “{words.replace('expected', 'observed')}”. Lost most on Tone (0.00 of 1, weight 1): rude"
+    cause = "step 1 failed: " + " ".join(["because"] * 40)
+    long = failure(title="A title of many words " * 9, description=said, root_cause=cause, trial=2)
+    lines = drawn(failures_table(summary(long), width), width)
+    assert len(lines) == 4, lines
+    _, figures, why, rests_on = lines
+    assert figures.endswith("wrong-output  0.25 of 1")
+    assert "(trial 2)" in figures
+    assert max(map(len, lines)) <= width
+    assert len(why) <= 93
+    assert "expected…”, got “observed" in why
+    assert why.endswith("observed…”")
+    assert rests_on.endswith("because…")
+
+
+def test_what_is_not_shown_is_counted() -> None:
+    lines = drawn(failures_table(summary(failure(), total=31), 80))
+    assert lines[0] == "31 failed: 31 wrong-output"
+    assert lines[-1] == " and 30 more: minions-evals runs job1 --limit 31"
+
+
+def test_text_under_test_is_never_markup_nor_control() -> None:
+    line = failure(title=NASTY, description=NASTY, root_cause=NASTY, lost_most=NASTY)
+    unscored = UnscoredLine(test_case_id="c", trial=1, outcome="judge-error", reason=NASTY)
+    regression = {"summary": NASTY, "evidence": "supported", "newlyFailing": [NASTY]}
+    run = summary(state="failed", reason=NASTY)
+    parts: tuple[RenderableType, ...] = (
+        failures_table(summary(line), 200), unscored_table(summary(unscored=[unscored])), regression_panel(regression),  # pyright: ignore[reportArgumentType]  JSON
+        headline(run, 200),
+    )  # fmt: skip
+    for part in parts:
+        said = "\n".join(drawn(part, 200))
+        assert SHOWN in said
+        assert not {"\x1b", "\u202e", "\u200f", "\x00"} & set(said)
+
+
+@pytest.mark.parametrize(
+    ("text", "limit", "cut"),
+    [
+        ("short", 10, "short"),
+        ("exactly ten", 11, "exactly ten"),
+        ("one two three", 9, "one two…"),
+        ("one two three", 8, "one two…"),
+        ("one, two", 5, "one…"),
+        ("unbreakable", 6, "unbre…"),
+        ("a\nb", 5, "a b"),
+        ("x" * 10_000, 5, "xxxx…"),
+    ],
+)
+def test_a_text_is_cut_between_words_where_there_are_any(text: str, limit: int, cut: str) -> None:
+    assert shortened(text, limit) == cut
+    assert len(cut) <= limit
+
+
+def test_printable_text_is_one_line_without_what_moves_a_cursor_or_turns_the_text() -> None:
+    assert printable(NASTY) == SHOWN
+    assert printable("x" * 300, 10) == "x" * 9 + "…"
+    assert printable("naïve ✓ 日本") == "naïve ✓ 日本"

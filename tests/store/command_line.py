@@ -1,0 +1,38 @@
+"""The command line as a process of its own, in an environment that holds nothing of the caller's."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import anyio
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How a command ended and what it said."""
+
+    code: int
+    out: str
+    err: str
+
+
+def clean_environment(home: Path) -> dict[str, str]:
+    """A home and a path; no key, no setting of ours."""
+    path = os.environ.get("PATH", "")  # noqa: TID251  the child's way to its programs
+    return {"HOME": str(home), "XDG_DATA_HOME": str(home), "PATH": path, "PYTHONPATH": str(ROOT)}
+
+
+async def told(home: Path, *arguments: str) -> Told:
+    """What the command answers."""
+    return await ran(home, sys.executable, "-m", "minions_evals_mcp.cli", *arguments)
+
+
+async def ran(home: Path, *command: str) -> Told:
+    """What the program answers."""
+    done = await anyio.run_process(command, check=False, env=clean_environment(home))
+    return Told(done.returncode, done.stdout.decode(), done.stderr.decode())

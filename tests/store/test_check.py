@@ -1,0 +1,200 @@
+"""`db check`: every problem that it can name is made by tampering, and named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from minions_evals_mcp.store.check import AT_MOST, check_store
+from minions_evals_mcp.store.migrate import migrations, statements
+from tests.store.command_line import told
+from tests.store.small_store import raw
+
+JUDGMENT = (
+    "INSERT INTO eval_judgment (id, test_run_id, criterion_id, score, min_score, max_score, rationale, judged_by,"
+    " judged_by_type, judged_at, confidence)"
+)
+RUN = (
+    "INSERT INTO test_run (id, test_case_id, trial, outcome, passed, total_score, max_possible_score, judge_type, ran_at, rest)"
+    " VALUES ('{}', 'c1', 1, 'scored', {}, 1, 1, 'llm', 0, '{{}}')"
+)
+
+
+def tamper(path: Path, *done: str) -> None:
+    """Does what the triggers and checks forbid: they are taken away first and put back afterwards."""
+    with raw(path) as db:
+        db.execute("PRAGMA ignore_check_constraints = ON")
+        triggers = db.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'").fetchall()
+        for name, _ in triggers:
+            db.execute(f"DROP TRIGGER {name}")
+        for statement in done:
+            db.execute(statement)
+        for _, sql in triggers:
+            db.execute(sql)
+        db.commit()
+
+
+PROBLEMS = [
+    (
+        "DELETE FROM eval_failure WHERE id = 'run1:3.1:failure'",
+        ["HR3: the failed test-run run1:3.1 has no eval-failure"],
+    ),
+    (
+        "INSERT INTO eval_failure (id, test_run_id, failure_type, severity, created_at, rest)"
+        " VALUES ('stray', 'none', 'refusal', 'minor', 0, '{}')",
+        ["reference: eval_failure row 6 points to no test_run", "HR3: the eval-failure stray belongs to no test-run"],
+    ),
+    (
+        f"{JUDGMENT} VALUES ('stray', 'none', 'x', 1, 0, 1, 'said', 'me', 'llm', 0, 1)",
+        ["reference: eval_judgment row 10 points to no test_run", "the judgment stray belongs to no test-run"],
+    ),
+    (RUN.format("bare", 1), ["the test-run bare has no judgment"]),
+    (
+        "UPDATE benchmark_run SET total_count = 9 WHERE id = 'run1'",
+        ["the benchmark-run run1 does not count its own test-runs"],
+    ),
+    (
+        "UPDATE benchmark_run SET passed_count = 1 WHERE id = 'run1'",
+        ["the benchmark-run run1 does not count its own test-runs"],
+    ),
+    (
+        "UPDATE benchmark_run SET overall_score = 0.99 WHERE id = 'run2'",
+        [
+            "HR2: the benchmark-run run2 has not the score of its own test-runs",
+            "HR2: the prompt-comparison better does not rest on benchmark-runs with its scores",
+        ],
+    ),
+    (
+        "UPDATE prompt_comparison SET benchmark_run_id_b = 'none' WHERE id = 'unclear'",
+        ["HR2: the prompt-comparison unclear does not rest on benchmark-runs with its scores"],
+    ),
+    ("DELETE FROM outbox WHERE type = 'agent-message'", ["HR5: the regression in run3 was not told"]),
+    ("DELETE FROM outbox WHERE type = 'task'", ["HR5: the regression in run3 was not told"]),
+    ("DELETE FROM eval_failure WHERE id = 'run3:regression'", ["HR5: the regression in run3 was not told"]),
+    (
+        "UPDATE approval SET prompt_version_ref = 'p@3'",
+        ["HR2: the approval approved rests on no comparison that it wins"],
+    ),
+    ("UPDATE approval SET comparison_id = NULL", ["HR2: the approval approved rests on no comparison that it wins"]),
+    (
+        "INSERT INTO job VALUES ('lost', 'k', 'benchmark', 'bench', '{}', 'completed', '', '{}', 1, 0, 0)",
+        ["the completed run lost has no benchmark-run"],
+    ),
+    ("UPDATE unit SET test_run_id = 'none'", ["the unit job:0.1 names a test-run that is not there"]),
+    (
+        "UPDATE eval_judgment SET rationale = ' ' WHERE seq = 1",
+        ["HR4: the judgment run1:1.1:j:rubric/tone has no rationale"],
+    ),
+    (
+        "UPDATE eval_judgment SET rationale = replace(hex(zeroblob(40)), '0', char(8203)) WHERE seq = 1",
+        ["HR4: the judgment run1:1.1:j:rubric/tone has no rationale"],
+    ),
+    (
+        "UPDATE eval_judgment SET score = 1.5 WHERE seq = 1",
+        ["HR4: the judgment run1:1.1:j:rubric/tone lies outside its range"],
+    ),
+    (
+        "UPDATE eval_judgment SET confidence = -1 WHERE seq = 1",
+        ["HR4: the judgment run1:1.1:j:rubric/tone lies outside its range"],
+    ),
+    (
+        "UPDATE eval_judgment SET rationale = char(769) WHERE seq = 2",
+        ["HR4: the judgment run1:2.1:j:rubric/tone has no rationale"],
+    ),
+]
+
+
+@pytest.mark.parametrize(("done", "problems"), PROBLEMS)
+async def test_what_was_tampered_with_is_named(small_store: Path, done: str, problems: list[str]) -> None:
+    assert (await check_store(small_store)).problems == ()
+    tamper(small_store, done)
+    assert list((await check_store(small_store)).problems) == problems
+
+
+async def test_a_missing_event_is_told_with_how_many(small_store: Path) -> None:
+    tamper(small_store, "DELETE FROM event WHERE seq IN (3, 5)")
+    with raw(small_store) as db:
+        rows, last = db.execute("SELECT count(*), max(seq) FROM event").fetchone()
+    assert (await check_store(small_store)).problems == (
+        f"events: {rows} rows, yet the last has number {last}: 2 are missing",
+    )
+
+
+async def test_a_judgment_written_twice_is_named(small_store: Path) -> None:
+    with raw(small_store) as db:
+        made: str = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'eval_judgment'").fetchone()[0]
+    unique = "UNIQUE (test_run_id, criterion_id),"
+    assert unique in made
+    loose = made.replace(unique, "").replace("TABLE eval_judgment", "TABLE loose")
+    tamper(
+        small_store,
+        loose,
+        "INSERT INTO loose SELECT * FROM eval_judgment",
+        "DROP TABLE eval_judgment",
+        "ALTER TABLE loose RENAME TO eval_judgment",
+        f"{JUDGMENT} SELECT 'twice', test_run_id, criterion_id, 1, 0, 1, 'again', 'me', 'llm', 0, 1 FROM eval_judgment WHERE seq = 1",
+    )
+    assert (await check_store(small_store)).problems == (
+        "schema: the table eval_judgment is not as we made it",
+        "the judgment run1:1.1:j:rubric/tone is written twice",
+    )
+
+
+def made(kind: str) -> list[str]:
+    """The names of everything of that kind that the migrations make."""
+    firsts = [statement for _, script in migrations() for statement in statements(script)]
+    bare = ["\n".join(line for line in one.splitlines() if not line.startswith("--")).strip() for one in firsts]
+    return [one.split()[2] for one in bare if one.startswith(f"CREATE {kind} ")]
+
+
+@pytest.mark.parametrize("kind", ["TRIGGER", "INDEX"])
+async def test_everything_that_is_missing_from_the_schema_is_named(small_store: Path, kind: str) -> None:
+    names = made(kind)
+    assert len(names) > 10
+    with raw(small_store) as db:
+        for name in names:
+            db.execute(f"DROP {kind} {name}")
+        db.commit()
+    wanted = [f"schema: the {kind.lower()} {name} is missing" for name in sorted(names)]
+    assert list((await check_store(small_store)).problems) == wanted
+
+
+async def test_a_trigger_that_was_made_toothless_is_named(small_store: Path) -> None:
+    with raw(small_store) as db:
+        db.execute("DROP TRIGGER HR1_test_run_update")
+        db.execute("CREATE TRIGGER HR1_test_run_update BEFORE UPDATE ON test_run BEGIN SELECT 1; END")
+        db.commit()
+    assert (await check_store(small_store)).problems == (
+        "schema: the trigger HR1_test_run_update is not as we made it",
+    )
+
+
+async def test_a_broken_reference_is_named(small_store: Path) -> None:
+    with raw(small_store) as db:
+        db.execute("INSERT INTO agent_run_key VALUES ('none', '', 'agent', NULL, 0)")
+        db.commit()
+    (problem,) = (await check_store(small_store)).problems
+    assert problem.startswith("reference: agent_run_key row ")
+    assert problem.endswith("points to no minion")
+
+
+async def test_a_flood_of_one_problem_is_cut_and_does_not_hide_another(small_store: Path) -> None:
+    tamper(small_store, *(RUN.format(f"bare{number:02}", 0) for number in range(AT_MOST + 5)))
+    problems = (await check_store(small_store)).problems
+    assert len([one for one in problems if one.startswith("HR3")]) == AT_MOST
+    assert len([one for one in problems if one.endswith("has no judgment")]) == AT_MOST
+
+
+async def test_the_command_line_counts_what_it_looked_at_and_exits_with_3_on_a_problem(small_store: Path) -> None:
+    said = await told(small_store.parent, "db", "check", "--db", str(small_store))
+    assert (said.code, said.err) == (0, "")
+    assert ": ok (" in said.out
+    assert "9 test-run" in said.out
+    tamper(small_store, "DELETE FROM eval_failure WHERE id = 'run1:3.1:failure'")
+    said = await told(small_store.parent, "db", "check", "--db", str(small_store))
+    assert said.code == 3
+    assert "problem: HR3: the failed test-run run1:3.1 has no eval-failure" in said.out
+    said = await told(small_store.parent, "db", "check", "--json", "--db", str(small_store))
+    assert said.code == 3
+    assert '"ok": false' in said.out

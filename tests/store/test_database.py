@@ -1,0 +1,321 @@
+"""One writer that commits in groups; readers that see committed data only; callers that are cancelled."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import anyio
+import anyio.from_thread
+import anyio.lowlevel
+import pytest
+
+from minions_evals_mcp.errors import ConflictError, RuleError, StoreError
+from minions_evals_mcp.store.connection import Db, library_version, sqlite, wal_is_safe
+from minions_evals_mcp.store.database import GROUP, Store, open_store
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.rows import insert
+from tests.store.command_line import told
+from tests.store.small_store import START, execution, failure
+from tests.workshop import case
+
+LIMIT = 10
+SQLITE_TRANSACTION = 22
+"""The authorizer's code for BEGIN, COMMIT and ROLLBACK."""
+
+
+def noted(name: str) -> Callable[[Db], str]:
+    """A write that appends an event of that name and returns it."""
+
+    def work(db: Db) -> str:
+        append(db, Event(name, "test", "x", {}), at=START)
+        return name
+
+    return work
+
+
+def names(db: Db) -> list[str]:
+    """The names of all events in order."""
+    return [row[0] for row in db.execute("SELECT type FROM event ORDER BY seq")]
+
+
+@asynccontextmanager
+async def held(store: Store) -> AsyncGenerator[None]:
+    """The writer is busy with a write named "held" until the block ends, so that what is queued meanwhile is one group."""
+    begun, release = anyio.Event(), threading.Event()
+    loop = anyio.lowlevel.current_token()
+
+    def work(db: Db) -> None:
+        append(db, Event("held", "test", "x", {}), at=START)
+        anyio.from_thread.run_sync(begun.set, token=loop)
+        assert release.wait(LIMIT)
+
+    ticket = await store.submit(work)
+    try:
+        with anyio.fail_after(LIMIT):
+            await begun.wait()
+        yield
+    finally:
+        release.set()
+        with anyio.CancelScope(shield=True), anyio.fail_after(LIMIT):
+            await ticket.result()
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncGenerator[Store]:
+    async with open_store(tmp_path / "evals.db") as store:
+        yield store
+
+
+def test_the_library_in_use_lacks_the_wal_reset_bug() -> None:
+    assert wal_is_safe()
+    assert library_version() == sqlite.sqlite_version
+
+
+@pytest.mark.parametrize(
+    ("version", "safe"),
+    [((3, 40, 1), False), ((3, 51, 2), False), ((3, 51, 3), True), ((3, 50, 6), False), ((3, 50, 7), True),
+     ((3, 44, 6), True), ((3, 45, 0), False), ((3, 53, 0), True)],
+)  # fmt: skip
+def test_a_version_with_the_bug_never_shares_a_log(version: tuple[int, int, int], safe: bool) -> None:
+    assert wal_is_safe(version) is safe
+
+
+async def test_callers_that_wait_together_are_committed_together(store: Store) -> None:
+    seen: list[str] = []
+    async with held(store):
+        await store.submit(lambda db: db.set_trace_callback(seen.append))
+        tickets = [await store.submit(noted(f"n{number}")) for number in range(50)]
+    with anyio.fail_after(LIMIT):
+        assert [await ticket.result() for ticket in tickets] == [f"n{number}" for number in range(50)]
+    assert seen.count("COMMIT") == 1
+    assert await store.read(names) == ["held", *(f"n{number}" for number in range(50))]
+
+
+async def test_a_caller_that_fails_takes_nobody_with_it(store: Store) -> None:
+    def wrong(db: Db) -> None:
+        append(db, Event("half-written", "test", "x", {}), at=START)
+        raise ValueError("a caller's own mistake")
+
+    def refused(db: Db) -> None:
+        append(db, Event("half-written", "test", "x", {}), at=START)
+        insert(db, execution("twice"))
+        insert(db, execution("twice"))
+
+    async with held(store):
+        tickets = [await store.submit(work) for work in (noted("a"), wrong, noted("b"), refused, noted("c"))]
+    with anyio.fail_after(LIMIT):
+        with pytest.raises(ValueError, match="a caller's own mistake"):
+            await tickets[1].result()
+        with pytest.raises(RuleError, match="written already"):
+            await tickets[3].result()
+        assert [await tickets[at].result() for at in (0, 2, 4)] == ["a", "b", "c"]
+    assert await store.read(names) == ["held", "a", "b", "c"]
+
+
+async def test_a_reference_that_breaks_at_the_commit_stops_its_own_caller_only(store: Store) -> None:
+    async with held(store):
+        tickets = [
+            await store.submit(work)
+            for work in (noted("a"), lambda db: insert(db, failure("not-there")), noted("b"))
+        ]
+    with anyio.fail_after(LIMIT):
+        with pytest.raises(ConflictError, match="FOREIGN KEY"):
+            await tickets[1].result()
+        assert [await tickets[at].result() for at in (0, 2)] == ["a", "b"]
+    assert await store.read(names) == ["held", "a", "b"]
+    assert await store.read(lambda db: db.execute("SELECT count(*) FROM eval_failure").fetchone()) == (0,)
+
+
+async def test_an_error_of_the_commit_reaches_every_caller_and_the_writer_goes_on(store: Store) -> None:
+    def no_commit(db: Db) -> None:
+        def allowed(action: int, name: str | None, *_: str | None) -> int:
+            return sqlite.SQLITE_DENY if (action, name) == (SQLITE_TRANSACTION, "COMMIT") else sqlite.SQLITE_OK
+
+        db.set_authorizer(allowed)
+
+    async with held(store):
+        pass
+    async with anyio.create_task_group() as tasks:
+        errors: list[Exception] = []
+
+        async def write(work: Callable[[Db], object]) -> None:
+            with pytest.raises(StoreError, match="not authorized") as caught:
+                await store.write(work)
+            errors.append(caught.value)
+
+        for work in (no_commit, noted("a"), noted("b")):
+            tasks.start_soon(write, work)
+    assert len(errors) == 3
+    await store.write(lambda db: db.set_authorizer(lambda *_: sqlite.SQLITE_OK))
+    assert await store.write(noted("after")) == "after"
+    assert await store.read(names) == ["held", "after"]
+
+
+async def test_readers_see_a_write_only_when_it_is_committed(store: Store) -> None:
+    async with held(store):
+        with anyio.fail_after(LIMIT):
+            assert await store.read(names) == []
+    assert await store.read(names) == ["held"]
+
+
+async def test_a_read_stays_on_its_snapshot_while_others_commit(store: Store) -> None:
+    """A read that looks twice sees the same rows, although a write was committed in between."""
+    begun, release = anyio.Event(), threading.Event()
+    loop = anyio.lowlevel.current_token()
+
+    def twice(db: Db) -> tuple[list[str], list[str]]:
+        first = names(db)
+        anyio.from_thread.run_sync(begun.set, token=loop)
+        assert release.wait(LIMIT)
+        return first, names(db)
+
+    seen: list[tuple[list[str], list[str]]] = []
+
+    async def read() -> None:
+        seen.append(await store.read(twice))
+
+    with anyio.fail_after(LIMIT):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(read)
+            await begun.wait()
+            await store.write(noted("meanwhile"))
+            release.set()
+    assert seen == [([], [])]
+    assert await store.read(names) == ["meanwhile"]
+
+
+async def test_a_read_that_fails_leaves_the_reader_usable(store: Store) -> None:
+    with pytest.raises(StoreError, match="no such table"):
+        await store.read(lambda db: db.execute("SELECT * FROM nowhere"))
+    assert await store.read(names) == []
+
+
+async def test_a_reader_cannot_write(store: Store) -> None:
+    with pytest.raises(StoreError, match="readonly") as caught:
+        await store.read(noted("smuggled"))
+    assert "read-only" in caught.value.remedy
+    assert await store.read(names) == []
+
+
+async def test_a_caller_cancelled_while_its_write_runs_leaves_no_transaction_open(tmp_path: Path) -> None:
+    """The write itself is committed; another store on the file is not locked out."""
+    path = tmp_path / "evals.db"
+    async with open_store(path) as store, open_store(path) as other:
+        async with held(store):
+            await store.submit(noted("before"))
+            with anyio.CancelScope() as scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(store.write, noted("cancelled"))
+                    await anyio.wait_all_tasks_blocked()
+                    scope.cancel()
+        with anyio.fail_after(5):
+            assert await other.write(noted("other")) == "other"
+        assert await store.read(names) == ["held", "before", "cancelled", "other"]
+
+
+async def test_a_caller_cancelled_before_its_write_is_queued_writes_nothing(store: Store) -> None:
+    async with held(store):
+        tickets = [await store.submit(noted(f"n{number}")) for number in range(GROUP)]
+        with anyio.move_on_after(0.01) as scope:
+            await store.submit(noted("no room"))
+        assert scope.cancelled_caught
+    with anyio.fail_after(LIMIT):
+        await tickets[-1].result()
+    assert await store.read(names) == ["held", *(f"n{number}" for number in range(GROUP))]
+
+
+async def test_closing_commits_what_is_queued(tmp_path: Path) -> None:
+    path = tmp_path / "evals.db"
+    async with open_store(path) as store:
+        for number in range(20):
+            await store.submit(noted(f"n{number}"))
+    async with open_store(path, read_only=True) as store:
+        assert await store.read(names) == [f"n{number}" for number in range(20)]
+
+
+async def test_a_cancelled_owner_still_commits_what_is_queued(tmp_path: Path) -> None:
+    path = tmp_path / "evals.db"
+    with anyio.fail_after(LIMIT), anyio.CancelScope() as scope:
+        async with open_store(path) as store:
+            for number in range(20):
+                await store.submit(noted(f"n{number}"))
+            scope.cancel()
+            await anyio.sleep_forever()
+    assert scope.cancelled_caught
+    async with open_store(path) as store:
+        assert await store.read(names) == [f"n{number}" for number in range(20)]
+
+
+async def test_a_read_only_store_reads_and_refuses_to_write(small_store: Path) -> None:
+    async with open_store(small_store, read_only=True) as store:
+        assert len(await store.read(names)) > 10
+        with pytest.raises(StoreError, match="open for reading only") as caught:
+            await store.write(noted("refused"))
+    assert "--read-only" in caught.value.remedy
+
+
+async def test_reading_a_file_that_is_missing_is_an_error_and_makes_none(tmp_path: Path) -> None:
+    path = tmp_path / "missing.db"
+    with pytest.raises(StoreError, match="unable to open"):
+        async with open_store(path, read_only=True):
+            pass
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_missing_folder_is_made(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b c?#" / "evals.db"
+    async with open_store(path) as store:
+        await store.write(noted("a"))
+    assert path.exists()
+
+
+async def test_a_folder_in_the_place_of_the_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="unable to open") as caught:
+        async with open_store(tmp_path):
+            pass
+    assert caught.value.remedy
+
+
+async def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StoreError, match="cannot be used") as caught:
+        async with open_store(tmp_path / "file" / "evals.db"):
+            pass
+    assert caught.value.remedy
+
+
+async def test_ours_is_the_durable_way_to_write(store: Store) -> None:
+    """FULL and WAL: NORMAL lost acknowledged commits at power cuts (facts)."""
+
+    def pragmas(db: Db) -> dict[str, object]:
+        wanted = ("journal_mode", "synchronous", "foreign_keys", "recursive_triggers", "trusted_schema", "mmap_size")
+        return {name: db.execute(f"PRAGMA {name}").fetchone()[0] for name in wanted}
+
+    assert await store.write(pragmas) == {
+        "journal_mode": "wal", "synchronous": 2, "foreign_keys": 1, "recursive_triggers": 1, "trusted_schema": 0,
+        "mmap_size": 0,
+    }  # fmt: skip
+
+
+async def test_a_second_process_writes_after_a_caller_was_cancelled(tmp_path: Path) -> None:
+    """The command line in a process of its own, on the file whose writer was asked by a cancelled caller."""
+    path = tmp_path / "evals.db"
+    suite = tmp_path / "suite.jsonl"
+    suite.write_text(json.dumps(case("c1").wire()) + "\n", "utf-8")
+    async with open_store(path) as store:
+        with anyio.move_on_after(0):
+            await store.write(noted("cancelled before"))
+        async with held(store):
+            with anyio.CancelScope() as scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(store.write, noted("cancelled"))
+                    await anyio.wait_all_tasks_blocked()
+                    scope.cancel()
+        with anyio.fail_after(20):
+            said = await told(tmp_path, "import", str(suite), "--db", str(path))
+        assert (said.code, said.err) == (0, "")
+        assert await store.read(names) == ["held", "cancelled", "record-saved"]

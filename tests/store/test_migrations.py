@@ -1,0 +1,204 @@
+"""The schema as numbered files, and the files that are refused because they are not ours."""
+
+from __future__ import annotations
+
+import sqlite3  # noqa: TID251  another program's SQLite
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from minions_evals_mcp.errors import StoreError, StoreVersionError
+from minions_evals_mcp.store.backup import back_up
+from minions_evals_mcp.store.check import check_store
+from minions_evals_mcp.store.connection import APPLICATION_ID, Db, make_durable, open_raw
+from minions_evals_mcp.store.database import open_store
+from minions_evals_mcp.store.migrate import migrate, migrations, statements
+from tests.store.command_line import told
+from tests.store.small_store import raw
+
+NEWEST = migrations()[-1][0]
+Schema = list[tuple[str, str, str | None]]
+
+
+def schema(db: Db) -> Schema:
+    """Everything that the schema consists of."""
+    return db.execute("SELECT type, name, sql FROM sqlite_schema ORDER BY type, name").fetchall()
+
+
+def built_to(path: Path, version: int) -> None:
+    """Makes the file as the version of this program did whose newest migration was that one."""
+    with closing(open_raw(path)) as db:
+        make_durable(db)
+        for number, script in migrations():
+            if number <= version:
+                for statement in statements(script):
+                    db.execute(statement)
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {version}")
+
+
+@pytest.mark.parametrize("version", [0, *(number for number, _ in migrations())])
+def test_a_fresh_schema_and_one_migrated_from_every_version_agree(tmp_path: Path, version: int) -> None:
+    fresh, old = tmp_path / "fresh.db", tmp_path / "old.db"
+    if version:
+        built_to(old, version)
+    found: list[Schema] = []
+    for path in (fresh, old):
+        with closing(open_raw(path)) as db:
+            migrate(db, path)
+            found.append(schema(db))
+            assert db.execute("PRAGMA user_version").fetchone()[0] == NEWEST
+            assert db.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
+    assert found[0] == found[1]
+    assert len(found[0]) > 50
+
+
+def test_migrations_are_numbered_without_gaps_and_split_into_whole_statements() -> None:
+    assert [number for number, _ in migrations()] == list(range(1, NEWEST + 1))
+    for _, script in migrations():
+        assert "\n".join(statements(script)).split() == script.split()
+
+
+def test_every_table_is_strict_and_every_result_is_guarded_against_change(tmp_path: Path) -> None:
+    path = tmp_path / "evals.db"
+    with closing(open_raw(path)) as db:
+        migrate(db, path)
+        kinds = db.execute("SELECT name, strict FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+        assert {name for name, strict in kinds if not strict} == set()
+        guarded = {row[0] for row in db.execute("SELECT DISTINCT tbl_name FROM sqlite_schema WHERE type = 'trigger'")}
+    assert guarded == {
+        "minion", "test_run", "eval_failure", "eval_judgment", "metric_score", "benchmark_run", "eval_metric",
+        "prompt_comparison", "approval", "test_branch_execution", "outbox", "event", "unit", "verdict",
+    }  # fmt: skip
+
+
+def test_migrating_twice_changes_nothing(small_store: Path) -> None:
+    with closing(open_raw(small_store)) as db:
+        before = (schema(db), db.total_changes)
+        migrate(db, small_store)
+        assert (schema(db), db.total_changes) == before
+
+
+def fingerprint(folder: Path) -> dict[str, str]:
+    """What every file of the folder holds, but for the index and the empty log that a reader of a WAL file leaves."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+    return {name: sha256(held).hexdigest() for name, held in files.items() if held and not name.endswith("-shm")}
+
+
+async def refused(path: Path, match: str) -> StoreError:
+    """The refusal of that file, which is the same for every way to open it and leaves the folder as it was."""
+    before = fingerprint(path.parent)
+    for read_only in (True, False):
+        with pytest.raises(StoreError, match=match):
+            async with open_store(path, read_only=read_only):
+                pass
+        assert fingerprint(path.parent) == before
+    with pytest.raises(StoreError, match=match):
+        await back_up(path, path.parent / "backup.db")
+    with pytest.raises(StoreError, match=match) as caught:
+        await check_store(path)
+    assert fingerprint(path.parent) == before
+    assert caught.value.remedy
+    return caught.value
+
+
+async def test_a_newer_schema_is_refused_and_not_opened(small_store: Path) -> None:
+    with raw(small_store) as db:
+        db.execute(f"PRAGMA user_version = {NEWEST + 1}")
+    error = await refused(small_store, f"has schema {NEWEST + 1}; this version knows {NEWEST}")
+    assert isinstance(error, StoreVersionError)
+    assert "pip install -U" in error.remedy
+
+
+async def test_another_programs_file_is_refused_and_left_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("CREATE TABLE recipes (name TEXT)")
+        db.execute("INSERT INTO recipes VALUES ('soup')")
+        db.commit()
+    error = await refused(path, "an SQLite file of another program")
+    assert "--db" in error.remedy
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT name FROM recipes").fetchall() == [("soup",)]
+        assert db.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+async def test_a_file_with_another_programs_mark_is_refused_even_when_it_holds_no_table(tmp_path: Path) -> None:
+    path = tmp_path / "theirs.db"
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA application_id = 42")
+    await refused(path, "an SQLite file of another program")
+
+
+async def test_a_file_of_garbage_is_refused_with_what_to_do(tmp_path: Path) -> None:
+    path = tmp_path / "garbage.db"
+    path.write_bytes(b"this is a letter to my aunt, not a database\n" * 500)
+    error = await refused(path, "not a database")
+    assert "restore a backup" in error.remedy
+
+
+async def test_an_emptied_file_beside_its_log_is_refused(small_store: Path) -> None:
+    """SQLite would open it as a new database, and the log's rows would be gone."""
+    with raw(small_store) as db:
+        db.execute("UPDATE job SET reason = 'in the log'")
+        db.commit()
+        log = small_store.with_name(small_store.name + "-wal").read_bytes()
+    assert log
+    for name in (small_store.name, small_store.name + "-wal", small_store.name + "-shm"):
+        (small_store.parent / name).unlink(missing_ok=True)
+    small_store.write_bytes(b"")
+    small_store.with_name(small_store.name + "-wal").write_bytes(log)
+    with pytest.raises(StoreVersionError, match="is empty, yet") as caught:
+        async with open_store(small_store):
+            pass
+    assert "Keep both files" in caught.value.remedy
+    assert small_store.read_bytes() == b""
+    assert small_store.with_name(small_store.name + "-wal").read_bytes() == log
+
+
+@pytest.mark.parametrize("verb", ["check", "backup", "read"])
+async def test_an_empty_file_holds_no_store_to_read(tmp_path: Path, verb: str) -> None:
+    path = tmp_path / "empty.db"
+    path.touch()
+    with pytest.raises(StoreVersionError, match="is empty"):
+        if verb == "check":
+            await check_store(path)
+        elif verb == "backup":
+            await back_up(path, tmp_path / "backup.db")
+        else:
+            async with open_store(path, read_only=True):
+                pass
+    assert path.stat().st_size == 0
+
+
+async def test_an_empty_file_becomes_a_store_when_it_is_opened_to_write(tmp_path: Path) -> None:
+    path = tmp_path / "empty.db"
+    path.touch()
+    async with open_store(path):
+        pass
+    assert (await check_store(path)).problems == ()
+
+
+async def test_an_older_store_is_not_read_before_it_is_migrated(small_store: Path) -> None:
+    with raw(small_store) as db:
+        db.execute(f"PRAGMA user_version = {NEWEST - 1}")
+    with pytest.raises(StoreVersionError, match=f"older schema {NEWEST - 1}|is empty|another program"):
+        async with open_store(small_store, read_only=True):
+            pass
+
+
+@pytest.mark.parametrize("content", [b"", b"no database at all " * 300, b"SQLite format 3\0 and then nonsense " * 200])
+@pytest.mark.parametrize("verb", [("db", "check"), ("list", "test-case"), ("db", "backup", "/nowhere/copy.db")])
+async def test_no_file_makes_the_command_line_show_a_traceback(
+    tmp_path: Path, content: bytes, verb: tuple[str, ...]
+) -> None:
+    path = tmp_path / "bad.db"
+    path.write_bytes(content)
+    said = await told(tmp_path, *verb, "--db", str(path))
+    if content or verb[0] == "db":
+        assert said.code == 3
+        assert said.err.startswith("Error: ")
+        assert said.err.count("\n") >= 2
+    assert "Traceback" not in said.out + said.err

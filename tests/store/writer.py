@@ -1,0 +1,36 @@
+"""A program that writes rows, one transaction each: python -m tests.store.writer STORE NAME COUNT."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+import anyio
+
+from minions_evals_mcp.domain.definitions import Fields
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.database import open_store
+from minions_evals_mcp.store.events import Event, append
+from tests.workshop import START, case
+
+
+def save(db: Db, *, record: Record[Fields]) -> None:
+    """Writes the record with its event."""
+    records.save(db, record)
+    append(db, Event("record-saved", record.type, record.id, {}), at=START)
+
+
+async def write(path: Path, name: str, count: int) -> None:
+    """Writes that many rows and prints the id of each once it is acknowledged."""
+    async with open_store(path) as store:
+        for number in range(count):
+            ident = f"{name}:{number}"
+            await store.write(partial(save, record=case(ident)))
+            sys.stdout.write(f"{ident}\n")
+
+
+if __name__ == "__main__":
+    anyio.run(write, Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))

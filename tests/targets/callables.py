@@ -1,0 +1,101 @@
+"""Functions of a user's, as `--target python:tests.targets.callables:NAME` finds them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable
+
+import anyio
+from pydantic import JsonValue
+
+Json = dict[str, JsonValue]
+RELEASED = threading.Event()
+A_NUMBER = 5
+
+
+def echo(inputs: Json) -> str:
+    return f"You asked: {inputs['question']}"
+
+
+async def echo_later(inputs: Json) -> str:
+    await anyio.lowlevel.checkpoint()
+    return f"Later: {inputs['question']}"
+
+
+def record(inputs: Json) -> Json:
+    return {"answer": "yes", "asked": inputs, "nothing": None}
+
+
+def raising(inputs: Json) -> str:
+    raise KeyError(f"no answer to {len(inputs)} inputs")
+
+
+async def raising_later(inputs: Json) -> str:
+    raise TimeoutError("upstream")
+
+
+def leaving(inputs: Json) -> str:
+    raise SystemExit(3)
+
+
+async def endless(inputs: Json) -> str:
+    await anyio.sleep_forever()
+    return ""
+
+
+def stuck(inputs: Json) -> str:
+    """Returns when it is released, or after 5 s."""
+    RELEASED.wait(5)
+    return "too late"
+
+
+async def stubborn(inputs: Json) -> str:
+    """Answers although it was told to stop."""
+    try:
+        await anyio.sleep_forever()
+    except BaseException:  # noqa: BLE001 - the bad manners that are tested
+        return "done all the same"
+    return ""
+
+
+class Caller:
+    """A callable object whose call is a coroutine."""
+
+    async def __call__(self, inputs: Json) -> str:
+        await anyio.lowlevel.checkpoint()
+        return f"Object: {inputs['question']}"
+
+
+caller = Caller()
+
+
+def wrapped(inputs: Json) -> Awaitable[str]:
+    return echo_later(inputs)
+
+
+def number(inputs: Json) -> int:
+    return 4
+
+
+def nothing(inputs: Json) -> None:
+    return None
+
+
+def a_list(inputs: Json) -> list[str]:
+    return ["a"]
+
+
+def an_object(inputs: Json) -> dict[str, object]:
+    return {"at": Caller()}
+
+
+def not_a_number(inputs: Json) -> dict[str, float]:
+    return {"score": float("nan")}
+
+
+def no_unicode(inputs: Json) -> str:
+    return "\ud800"
+
+
+def odd_keys(inputs: Json) -> dict[int, str]:
+    return {1: "a"}

@@ -1,0 +1,212 @@
+"""The skills as files: what ships loads, what is broken is refused with its file and line, and the numbers are the file's."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from minions_evals_mcp.domain.rules import RULES
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.shipped import shipped_folder
+from minions_evals_mcp.skills import HARD_RULES, NAMES, load_skills
+
+TREND = "detect-trend/SKILL.md"
+BENCHMARK = "run-benchmark/SKILL.md"
+CLASSIFY = "classify-failure/SKILL.md"
+
+Edit = Callable[[str, str, str], None]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    copied = tmp_path / "skills"
+    shutil.copytree(shipped_folder("skills"), copied)
+    return copied
+
+
+@pytest.fixture
+def edit(folder: Path) -> Edit:
+    def replace_once(file: str, old: str, new: str) -> None:
+        text = (folder / file).read_text("utf-8")
+        assert old in text
+        (folder / file).write_text(text.replace(old, new, 1), "utf-8")
+
+    return replace_once
+
+
+def refusal(folder: Path) -> str:
+    """What stopped the start, with the path cut to what stands inside the folder."""
+    with pytest.raises(BadInputError) as caught:
+        load_skills(folder)
+    return caught.value.message.removeprefix(f"{folder}/")
+
+
+def test_every_shipped_skill_loads_under_its_folders_name_with_steps_and_triggers() -> None:
+    skills = load_skills(shipped_folder("skills"))
+    loaded = (
+        skills.run_test_case,
+        skills.run_benchmark,
+        skills.detect_trend,
+        skills.compare_prompt_versions,
+        skills.classify_failure,
+    )
+    assert tuple(skill.name for skill in loaded) == NAMES
+    assert {path.parent.name for path in shipped_folder("skills").glob("*/SKILL.md")} == set(NAMES)
+    for skill in loaded:
+        assert skill.steps
+        assert skill.triggers
+        assert skill.description
+        assert all(step.text for step in skill.steps)
+
+
+def test_s086_s092_the_shipped_numbers_are_the_seeds() -> None:
+    skills = load_skills(shipped_folder("skills"))
+    assert skills.run_benchmark.parameters.model_dump() == {
+        "dropPoints": 10.0,
+        "relative": False,
+        "severity": "critical",
+        "taskTitle": "Investigate benchmark regression",
+    }
+    assert skills.detect_trend.parameters.model_dump() == {"window": 5, "variance": 0.05, "consecutive": 3}
+    assert skills.compare_prompt_versions.parameters.model_dump() == {"tieThreshold": 0.01}
+    assert skills.classify_failure.parameters.model_dump() == {"criticalBelow": 0.25, "majorBelow": 0.6}
+    assert skills.run_test_case.parameters.model_dump() == {}
+
+
+def test_editing_a_number_in_the_file_changes_the_parameter(folder: Path, edit: Edit) -> None:
+    edit(BENCHMARK, "dropPoints: 10", "dropPoints: 12.5")
+    edit(TREND, "consecutive: 3", "consecutive: 4")
+    skills = load_skills(folder)
+    assert skills.run_benchmark.parameters.drop_points == 12.5
+    assert skills.detect_trend.parameters.consecutive == 4
+
+
+def test_a_step_is_its_whole_text_and_knows_its_line(folder: Path) -> None:
+    lines = (folder / TREND).read_text("utf-8").splitlines()
+    steps = load_skills(folder).detect_trend.steps
+    assert [lines[step.line - 1].split("`")[1] for step in steps] == [step.id for step in steps]
+    escalation = steps[-1]
+    assert escalation.id == "escalate-degrading"
+    assert escalation.text.endswith("for each streak.")
+
+
+def test_steps_may_be_numbered_with_a_bracket_and_spaced_as_one_likes(folder: Path, edit: Edit) -> None:
+    before = load_skills(folder).detect_trend.steps
+    edit(TREND, "1. `load-trend` On", "1)  `load-trend`  On")
+    assert load_skills(folder).detect_trend.steps == before
+
+
+def test_the_body_is_what_follows_the_front_matter(folder: Path) -> None:
+    body = load_skills(folder).detect_trend.body
+    assert body.startswith("# Detect trends")
+    assert "triggers:" not in body
+
+
+def test_a_byte_order_mark_is_no_part_of_the_file(folder: Path) -> None:
+    (folder / TREND).write_bytes(b"\xef\xbb\xbf" + (folder / TREND).read_bytes())
+    assert load_skills(folder).detect_trend.name == "detect-trend"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        (BENCHMARK, "---\n", "", ":1: the file must begin with front matter"),
+        (TREND, "consecutive: 3\n---", "consecutive: 3", ":1: the file must begin with front matter"),
+        (TREND, "variance: 0.05", "variance: [0.05", ":8: no YAML:"),
+        (TREND, "variance: 0.05", "variance: \x01", ":7: no YAML: special characters are not allowed"),
+        (TREND, "name: detect-trend", "name: detect-trends", ":2: the name is 'detect-trends', the folder's is"),
+        (TREND, "name: detect-trend", "name: detect-trend\ntrigger: x", ":3: trigger: unknown parameter"),
+        (TREND, "benchmark-run-recorded", "Benchmark run!", ":4: triggers: "),
+        (TREND, "[benchmark-run-recorded, detect-trend]", "[]", ":4: triggers: "),
+    ],
+)
+def test_a_file_without_proper_front_matter_is_refused(
+    folder: Path, edit: Edit, file: str, old: str, new: str, said: str
+) -> None:
+    edit(file, old, new)
+    assert refusal(folder).startswith(f"{file}{said}")
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "said"),
+    [
+        (BENCHMARK, "dropPoints: 10", "dropPoints: ten", ":6: dropPoints: Input should be a valid number"),
+        (BENCHMARK, "dropPoints: 10", "dropPoints: true", ":6: dropPoints: Input should be a valid number"),
+        (BENCHMARK, "dropPoints: 10", "dropPoints: 101", ":6: dropPoints: Input should be less than or equal to 100"),
+        (BENCHMARK, "dropPoints: 10", "dropPoints: 10\n  dropPoints: 5", ":7: the key 'dropPoints' comes twice"),
+        (BENCHMARK, "relative: false", "relativ: false", ":7: relativ: unknown parameter"),
+        (BENCHMARK, "  relative: false\n", "", ":1: relative: is missing"),
+        (BENCHMARK, "severity: critical", "severity: awful", ":8: severity: "),
+        (TREND, "window: 5", "window: 2", ":6: window: Input should be greater than or equal to 3"),
+        (TREND, "window: 5", "window: 13", ":6: window: Input should be less than or equal to 12"),
+        (TREND, "variance: 0.05", "variance: 1", ":7: variance: Input should be less than 1"),
+        (TREND, "variance: 0.05", "variance: .nan", ":7: variance: Input should be a finite number"),
+        (TREND, "consecutive: 3", "consecutive: 0", ":8: consecutive: Input should be greater than or equal to 1"),
+        (
+            CLASSIFY,
+            "criticalBelow: 0.25",
+            "criticalBelow: 0.9",
+            ":5: parameters: criticalBelow 0.9 is above majorBelow",
+        ),
+    ],
+)
+def test_a_parameter_that_does_not_fit_is_refused(
+    folder: Path, edit: Edit, file: str, old: str, new: str, said: str
+) -> None:
+    edit(file, old, new)
+    assert refusal(folder).startswith(f"{file}{said}")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("1. `load-trend` On", "1. On", ":16: the step begins with no id"),
+        ("1. `load-trend` On", "1. `Load_Trend` On", ":16: the step begins with no id"),
+        ("2. `append-point`", "2. `load-trend`", ":17: the step 'load-trend' comes twice"),
+    ],
+)
+def test_a_step_without_an_id_of_its_own_is_refused(folder: Path, edit: Edit, old: str, new: str, said: str) -> None:
+    edit(TREND, old, new)
+    assert refusal(folder).startswith(f"{TREND}{said}")
+
+
+def test_a_skill_without_steps_is_refused(folder: Path) -> None:
+    front = (folder / TREND).read_text("utf-8").partition("# Detect trends")[0]
+    (folder / TREND).write_text(front + "Do what seems right.\n", "utf-8")
+    assert refusal(folder) == f"{TREND}:10: the skill has no numbered steps."
+
+
+def test_front_matter_that_is_no_mapping_is_refused(folder: Path) -> None:
+    (folder / TREND).write_text("---\n- name\n---\n1. `load-trend` Load it.\n", "utf-8")
+    assert refusal(folder) == f"{TREND}:2: the front matter must be a mapping."
+
+
+@pytest.mark.parametrize("content", [None, b"\xe9"])
+def test_a_file_that_is_missing_or_no_text_is_named(folder: Path, content: bytes | None) -> None:
+    (folder / TREND).unlink()
+    if content is not None:
+        (folder / TREND).write_bytes(content)
+    assert refusal(folder).startswith(f"{TREND}: cannot be read")
+
+
+def test_the_hard_rules_stand_in_the_file_word_for_word_each_with_its_code_and_its_store() -> None:
+    rules = load_skills(shipped_folder("skills")).hard_rules
+    assert [rule.id for rule in rules] == list(RULES)
+    for rule in rules:
+        sentence, code, store = rule.text.partition(" Code: ")
+        assert sentence == RULES[rule.id]
+        assert code
+        assert " Store: " in store
+
+
+def test_a_hard_rule_cannot_be_changed_by_its_file(folder: Path, edit: Edit) -> None:
+    edit(HARD_RULES, "never modified", "seldom modified")
+    assert refusal(folder).startswith(f"{HARD_RULES}:6: a hard rule cannot be changed; HR1 reads: {RULES['HR1']}")
+
+
+def test_a_hard_rule_cannot_be_left_out(folder: Path, edit: Edit) -> None:
+    edit(HARD_RULES, "- `HR2`", "- HR2")
+    assert refusal(folder) == f"{HARD_RULES}:1: the five rules HR1 to HR5 must stand there in order."
