@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 
 class EvalsError(Exception):
     """What stopped the caller: `code` for programs, the message for people, `remedy` for what to do next."""
@@ -109,3 +112,18 @@ class StoreVersionError(StoreError):
     """The file was written by a newer version, or is no store of ours."""
 
     code = "store-version"
+
+
+@contextmanager
+def ungrouped() -> Generator[None]:
+    """Raises what a task group was ended by as itself: its first error, not a group of one."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        raise first_of(group) from None
+
+
+def first_of(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """The first real error in a group."""
+    first = group.exceptions[0]
+    return first_of(first) if isinstance(first, BaseExceptionGroup) else first  # pyright: ignore[reportUnknownArgumentType]  narrowed to a bare group

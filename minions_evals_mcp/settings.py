@@ -24,7 +24,7 @@ class Settings:
     judge_calls: str = "per-criterion"
     skills: Path | None = None
     concurrency: int = 16
-    call_timeout_s: float = 120.0
+    call_timeout_s: float = 60.0
     anthropic_api_key: str | None = field(default=None, repr=False)
     anthropic_base_url: str | None = None
     openai_api_key: str | None = field(default=None, repr=False)
@@ -54,7 +54,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         judge_calls=_judge_calls(own("JUDGE_CALLS")),
         skills=_path(own("SKILLS")),
         concurrency=_whole("CONCURRENCY", own("CONCURRENCY"), 16),
-        call_timeout_s=_seconds("CALL_TIMEOUT", own("CALL_TIMEOUT"), 120.0),
+        call_timeout_s=_seconds("CALL_TIMEOUT", own("CALL_TIMEOUT"), 60.0),
         anthropic_api_key=environment.get("ANTHROPIC_API_KEY") or None,
         anthropic_base_url=environment.get("ANTHROPIC_BASE_URL") or None,
         openai_api_key=environment.get("OPENAI_API_KEY") or None,

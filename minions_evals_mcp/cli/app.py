@@ -7,7 +7,6 @@ import io
 import json
 import sys
 
-
 from cyclopts import App, CycloptsError
 
 from minions_evals_mcp.errors import BadInputError, EvalsError

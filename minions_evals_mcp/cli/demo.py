@@ -9,10 +9,13 @@ from platformdirs import user_data_path
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say
 from minions_evals_mcp.cli.suites import import_file
+from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.answers import RunSummary, summarize
 from minions_evals_mcp.engine.context import EngineConfig, open_engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run_benchmark import run_benchmark
+from minions_evals_mcp.scoring.assertions import SCORER_VERSION
+from minions_evals_mcp.settings import read_settings
 from minions_evals_mcp.shipped import shipped_folder
 
 SUITE = "support-agent.yaml"
@@ -31,8 +34,11 @@ def demo(*, common: Common = DEFAULTS) -> int:
 
 
 async def _demo(common: Common) -> int:
-    db = common.db or user_data_path("minions-evals") / "demo.db"
+    read_settings()  # an unknown MINIONS_EVALS_* name is refused here too; none of the known ones matters
     suite = shipped_folder("fixtures") / SUITE
+    # Another version of the demo has a store of its own: records that a run rests on are never edited.
+    version = text_digest(suite.read_text("utf-8") + SCORER_VERSION)[:8]
+    db = common.db or user_data_path("minions-evals") / f"demo-{version}.db"
     summaries: list[RunSummary] = []
     async with open_engine(EngineConfig(db=db, skills=shipped_folder("skills"))) as engine:
         saved = await import_file(engine, suite)

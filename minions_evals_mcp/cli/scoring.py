@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import Annotated, BinaryIO
+from pathlib import Path
+from typing import Annotated, cast
 
 import anyio
 from cyclopts import Parameter
 from pydantic_core import to_json
 
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.score_rows import Tally, answers, batches
+from minions_evals_mcp.interop.score_rows import Source, Tally, answers, batches
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 
 FAILED = 1
@@ -43,10 +44,10 @@ def score(
     """
     tally = Tally()
     if file == "-":
-        anyio.run(partial(_score, sys.stdin.buffer, tally))
+        anyio.run(partial(_score, cast("Source", sys.stdin.buffer), tally))
     else:
         try:
-            opened = open(file, "rb")  # noqa: PTH123, SIM115  closed below; a path may be a pipe
+            opened = Path(file).open("rb")  # noqa: SIM115  closed below
         except OSError as error:
             raise BadInputError(f"{file} cannot be read: {error.strerror}.", remedy="Check the path.") from None
         with opened:
@@ -57,12 +58,12 @@ def score(
     return FAILED if fail and tally.passed < tally.rows else 0
 
 
-async def _score(source: BinaryIO, tally: Tally) -> None:
+async def _score(source: Source, tally: Tally) -> None:
     async with RegexSandbox() as regexes:
         for batch in batches(source):
             said = await answers(batch, regexes, tally)
             sys.stdout.buffer.write(b"".join(to_json(one) + b"\n" for one in said))
-    sys.stdout.buffer.flush()
+            sys.stdout.buffer.flush()
 
 
 def _summarize(tally: Tally, *, as_json: bool) -> None:

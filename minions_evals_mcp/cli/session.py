@@ -16,6 +16,7 @@ from platformdirs import user_data_path
 from pydantic import JsonValue
 
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
+from minions_evals_mcp.errors import ungrouped
 from minions_evals_mcp.models.registry import ProviderSettings
 from minions_evals_mcp.settings import Settings, read_settings
 from minions_evals_mcp.shipped import shipped_folder
@@ -93,16 +94,8 @@ async def session(
 
 def run(work: Callable[[], Awaitable[T]]) -> T:
     """Runs a command's work; an error out of a task group is told as itself."""
-    try:
+    with ungrouped():
         return anyio.run(work)
-    except BaseExceptionGroup as group:
-        raise single(group) from None
-
-
-def single(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """The first real error in a group."""
-    first = group.exceptions[0]
-    return single(first) if isinstance(first, BaseExceptionGroup) else first  # pyright: ignore[reportUnknownArgumentType]  narrowed to a bare group
 
 
 def say(answer: JsonValue) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, StringConstraints
 from pydantic.alias_generators import to_camel
 
+MAX_ID = 128
 ID_PATTERN = r"^[A-Za-z0-9._:/@-]{1,128}$"
 
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
@@ -87,4 +88,5 @@ class Value(BaseModel):
         validate_by_alias=True,
         serialize_by_alias=True,
         allow_inf_nan=False,
+        defer_build=True,  # a process uses few of the types: each is built at its first use
     )

@@ -22,7 +22,10 @@ class HaltedError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Budget:
-    """What a run may still spend, and what it has spent. `stop` is called once, with the reason, when a cap is reached."""
+    """What a run may still spend, and what it has spent: `earlier_usd` by the starts before, the rest by this one.
+
+    `stop` is called with the reason when a cap is reached.
+    """
 
     max_cost_usd: float | None
     max_seconds: float | None
@@ -31,6 +34,7 @@ class Budget:
     in_flight: int = 0
     reserved: float = 0.0
     settled: anyio.Event = field(default_factory=anyio.Event)
+    earlier_usd: float = 0.0
     spent_usd: float = 0.0
     calls: int = 0
     attempts: int = 0
@@ -38,6 +42,7 @@ class Budget:
     output_tokens: int = 0
     unpriced: int = 0
     faults: Counter[FaultKind] = field(default_factory=Counter[FaultKind])
+    told: dict[str, float] = field(default_factory=dict[str, float])
 
     async def reserve(self, estimate: float) -> None:
         """Takes the estimate of the next call out of the budget; raises `HaltedError` where it does not fit.
@@ -50,13 +55,16 @@ class Budget:
             self._halt(f"the time cap of {self.max_seconds:g} s is reached")
         if self._exceeds(estimate):
             self._halt(
-                f"the next call might exceed the cost cap of ${self.max_cost_usd:g} (${self.spent_usd:.4f} spent)"
+                f"the next call might exceed the cost cap of ${self.max_cost_usd:g} (${self.earlier_usd + self.spent_usd:.4f} spent)"
             )
         self.in_flight += 1
         self.reserved += estimate
 
     def _exceeds(self, estimate: float) -> bool:
-        return self.max_cost_usd is not None and self.spent_usd + self.reserved + estimate > self.max_cost_usd
+        return (
+            self.max_cost_usd is not None
+            and self.earlier_usd + self.spent_usd + self.reserved + estimate > self.max_cost_usd
+        )
 
     def free(self, estimate: float) -> None:
         """Gives back what was set aside for a call, and wakes those who wait for it."""
@@ -85,8 +93,16 @@ class Budget:
         self.stop(reason)
         raise HaltedError(reason)
 
-    def spent(self) -> dict[str, float]:
-        """What was spent since the start, for the job's record."""
+    def news(self) -> dict[str, float]:
+        """What was spent since this was last asked, for the job's record."""
+        now = self._spent()
+        found = {
+            name: amount - self.told.get(name, 0.0) for name, amount in now.items() if amount != self.told.get(name)
+        }
+        self.told = now
+        return found
+
+    def _spent(self) -> dict[str, float]:
         found: dict[str, float] = {
             "costUsd": self.spent_usd, "calls": self.calls, "attempts": self.attempts, "inputTokens": self.input_tokens,
             "outputTokens": self.output_tokens, "unpricedCalls": self.unpriced,

@@ -29,7 +29,7 @@ class EngineConfig:
     judge_model: str | None = None
     judge_together: bool = False
     concurrency: int = 16
-    call_timeout_s: float = 120.0
+    call_timeout_s: float = 60.0
     read_only: bool = False
 
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 from minions_evals_mcp.domain.definitions import Benchmark, Json
+from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalTrend
-from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.domain.values import MAX_ID, iso
 from minions_evals_mcp.engine.asking import message, queue
 from minions_evals_mcp.skills import DetectTrendParameters
 from minions_evals_mcp.stats.trend import read_series, streak_start
@@ -55,7 +56,8 @@ def record_trend(
 
 def trend_id(benchmark_id: str) -> str:
     """Under which id a benchmark's trend is kept."""
-    return f"trend:{benchmark_id}"[:128]
+    ident = f"trend:{benchmark_id}"
+    return ident if len(ident) <= MAX_ID else f"trend:{text_digest(benchmark_id)}"
 
 
 def _escalate(db: Db, run: Record[BenchmarkRun], trend: EvalTrend, began: runs.Point) -> None:

@@ -72,6 +72,9 @@ class Judging:
     fresh: bool
     reused: int = 0
     digests: dict[str, str] = field(default_factory=dict[str, str])
+    criteria: dict[str, tuple[Criterion, ...]] = field(default_factory=dict[str, tuple[Criterion, ...]])
+    given: dict[tuple[str, str], Verdict] = field(default_factory=dict[tuple[str, str], Verdict])
+    """Verdicts that are handed in right now, by test-run and criterion; written with the run that they complete."""
     pending: list[Ticket[Any]] = field(default_factory=list[Ticket[Any]])
 
     def kinds(self, rubric: RubricInUse) -> dict[str, JudgeKind]:
@@ -154,11 +157,13 @@ class Judging:
         )
         return Judged(verdicts, self.digest(measure), passed=False)
 
-    @staticmethod
-    def _criteria(measure: Measure) -> tuple[Criterion, ...]:
-        if isinstance(measure.yardstick, RubricInUse):
-            return tuple(Criterion(ident, fields) for ident, fields in measure.yardstick.criteria)
-        return (implicit(measure),)
+    def _criteria(self, measure: Measure) -> tuple[Criterion, ...]:
+        rubric = measure.yardstick
+        if not isinstance(rubric, RubricInUse):
+            return (implicit(measure),)
+        if rubric.digest not in self.criteria:
+            self.criteria[rubric.digest] = tuple(Criterion(ident, fields) for ident, fields in rubric.criteria)
+        return self.criteria[rubric.digest]
 
     async def _evidence(self, wanted: Sequence[RegexNeed]) -> Evidence:
         return Evidence(await self.engine.regexes.search(wanted)) if wanted else Evidence()
@@ -222,7 +227,7 @@ class Judging:
 
     def about(self, criterion: Criterion, kind: JudgeKind, work: Work) -> jobs.VerdictKey:
         """What a verdict of that kind of judge on the output is kept under."""
-        return jobs.VerdictKey(work.digest, criterion.digest(), self.identity(kind))
+        return jobs.VerdictKey(work.digest, criterion.digest, self.identity(kind))
 
     async def _kept(
         self, key: UnitKey, criteria: Sequence[Criterion], kinds: dict[str, JudgeKind], work: Work
@@ -231,9 +236,13 @@ class Judging:
 
         With `--fresh` the unit's own only.
         """
-        if not criteria:
-            return {}
-        wanted = [(one.id, self.about(one, kinds[one.id], work)) for one in criteria]
+        now = self.engine.clock()
+        kept: dict[str, tuple[Said, datetime]] = {
+            one.id: (self.given[key.run_id, one.id], now) for one in criteria if (key.run_id, one.id) in self.given
+        }
+        wanted = [(one.id, self.about(one, kinds[one.id], work)) for one in criteria if one.id not in kept]
+        if not wanted:
+            return kept
         found = await self.engine.store.read(
             lambda db: {
                 ident: jobs.verdict(db, about, ident, only=key)
@@ -241,11 +250,11 @@ class Judging:
                 for ident, about in wanted
             }
         )
-        kept: dict[str, tuple[Said, datetime]] = {
+        known: dict[str, tuple[Said, datetime]] = {
             ident: answer for ident, answer in found.items() if answer is not None
         }
-        self.reused += len(kept)
-        return kept
+        self.reused += len(known)
+        return kept | known
 
     async def _ask_model(
         self, key: UnitKey, criteria: Sequence[Criterion], work: Work, said: dict[str, tuple[Said, datetime]]

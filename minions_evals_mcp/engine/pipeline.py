@@ -24,6 +24,7 @@ from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.engine.asking import request_approval
 from minions_evals_mcp.engine.budget import HaltedError
 from minions_evals_mcp.engine.units import Bench, Unit, carry_out
+from minions_evals_mcp.errors import ungrouped
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Ticket
@@ -116,14 +117,15 @@ async def run_units(
     switch = health.switch
     todo_in, todo_out = anyio.create_memory_object_stream[Unit](workers)
     done_in, done_out = anyio.create_memory_object_stream[_Recorded](workers * 2)
-    async with anyio.create_task_group() as tasks:
-        tasks.start_soon(_confirm, done_out, progress)
-        with switch.scope:
-            async with done_in, anyio.create_task_group() as working:
-                working.start_soon(_feed, units, todo_in, switch)
-                for _ in range(workers):
-                    working.start_soon(_work, bench, todo_out.clone(), done_in, health)
-                todo_out.close()
+    with ungrouped():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_confirm, done_out, progress)
+            with switch.scope:
+                async with done_in, anyio.create_task_group() as working:
+                    working.start_soon(_feed, units, todo_in, switch)
+                    for _ in range(workers):
+                        working.start_soon(_work, bench, todo_out.clone(), done_in, health)
+                    todo_out.close()
     await bench.judging.settle()
 
 

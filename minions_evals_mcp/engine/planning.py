@@ -179,7 +179,9 @@ async def open_units(
     size = max(1, PAGE // bench.request.trials)
     for at in range(0, len(case_ids), size):
         part = case_ids[at : at + size]
-        for unit in await bench.engine.store.read(lambda db, at=at, part=part: _open(db, bench, job_id, at, part, rubrics)):
+        for unit in await bench.engine.store.read(
+            lambda db, at=at, part=part: _open(db, bench, job_id, at, part, rubrics)
+        ):
             yield unit
 
 

@@ -22,9 +22,12 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.units import Bench
 from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, StoppedError
 from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 
 UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "not-judgeable")
+SPENT_EVERY = 20
+"""After so many units what was spent so far is written down."""
 PASSES = 2
 """How often the units that end in an instrument's error are tried in one go."""
 
@@ -109,6 +112,8 @@ async def _carry_on(run: _Run, progress: Progress) -> None:
     """Runs what is open, and once more what the instrument failed at; a stop leaves the job resumable."""
     engine = run.bench.engine
     await set_state(engine, run.job, "running")
+    run.budget.earlier_usd = run.job.spent.get("costUsd", 0.0)
+    progress = _telling(run, progress)
     reason = "interrupted"
     counts = await engine.store.read(lambda db: jobs.unit_counts(db, run.job.id))
     judged = "scored" in counts
@@ -122,9 +127,8 @@ async def _carry_on(run: _Run, progress: Progress) -> None:
                 break
         reason = run.switch.reason
     finally:
-        spent = run.budget.spent()
         with anyio.CancelScope(shield=True):
-            await engine.store.write(lambda db: jobs.add_spent(db, run.job.id, spent))
+            await engine.store.write(partial(jobs.add_spent, ident=run.job.id, spent=run.budget.news()))
         if reason:
             await set_state(engine, run.job, "stopped", reason=reason)
     if run.switch.instrument:
@@ -139,6 +143,21 @@ async def _carry_on(run: _Run, progress: Progress) -> None:
         )
 
 
+def _telling(run: _Run, progress: Progress) -> Progress:
+    """The same progress; what was spent is written down now and then, so that a kill loses little of it."""
+    done = 0
+
+    async def told(outcome: Outcome) -> None:
+        nonlocal done
+        done += 1
+        if done % SPENT_EVERY == 0:
+            spent = partial(jobs.add_spent, ident=run.job.id, spent=run.budget.news())
+            run.bench.judging.pending.append(await run.bench.engine.store.submit(spent))
+        await progress(outcome)
+
+    return told
+
+
 async def _ended(run: _Run) -> Job:
     engine, job = run.bench.engine, run.job
     counts = await engine.store.read(lambda db: jobs.unit_counts(db, job.id))
@@ -149,7 +168,7 @@ async def _ended(run: _Run) -> Job:
     elif not counts.get("scored") and not counts.get("timed-out"):
         await _nothing_scored(run)
     elif job.kind == "benchmark":
-        await conclude_job(engine, job, run.bench.request)
+        await engine.store.write(partial(conclude_job, engine=engine, job=job, request=run.bench.request))
     else:
         await set_state(engine, job, "completed")
     return await engine.store.read(lambda db: jobs.job(db, job.id)) or job
@@ -171,12 +190,8 @@ async def _nothing_scored(run: _Run) -> None:
     )
 
 
-async def conclude_job(engine: Engine, job: Job, request: RunRequest) -> None:
-    """Records the benchmark-run of a job whose units are all settled, and completes the job, in one transaction."""
-    await engine.store.write(partial(_conclude, engine=engine, job=job, request=request))
-
-
-def _conclude(db: jobs.Db, *, engine: Engine, job: Job, request: RunRequest) -> None:
+def conclude_job(db: Db, *, engine: Engine, job: Job, request: RunRequest) -> None:
+    """Records the benchmark-run of a job whose units are all settled, and completes the job: within one transaction."""
     if runs.benchmark_run(db, job.id) is not None:
         return
     at = engine.clock()

@@ -1,14 +1,16 @@
-"""Verdicts from the caller or a person, accepted for exactly the packet that was handed out."""
+"""Verdicts from the caller or a person, accepted for exactly the packet that was handed out, and kept in one transaction."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
-from minions_evals_mcp.domain.outcomes import Ended, Failed, Passed, UnitKey, Verdict
+from minions_evals_mcp.domain.definitions import JudgeType
+from minions_evals_mcp.domain.outcomes import Failed, Passed, Verdict
 from minions_evals_mcp.engine import planning
 from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job, set_state, working_on
+from minions_evals_mcp.engine.jobs import get_job, working_on
 from minions_evals_mcp.engine.judging import Judging
 from minions_evals_mcp.engine.measures import ByNothing, Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
@@ -40,9 +42,8 @@ async def submit_judgments(engine: Engine, submission: Submission) -> Job:
     async with working_on(engine, job):
         bench = await _bench(engine, job, request)
         accepted = [await _accept(bench, job, submission, one) for one in submission.packets]
-        await _keep(bench, accepted)
-        await _complete(bench, accepted)
-        await _conclude_if_settled(bench, job)
+        ended = await _ended(bench, accepted)
+        await engine.store.write(partial(_complete, bench=bench, job=job, accepted=accepted, ended=ended))
     return await get_job(engine, job.id)
 
 
@@ -107,50 +108,39 @@ def _vetted(
             f"packet {answered.digest}: its case or criteria were changed since it was handed out.",
             remedy="Run again under a new key and judge the new packet.",
         )
-    kind = "human" if row.reason == "human" else "llm"
-    verdicts = verdicts_for(answered, asked, judged_by=submission.judged_by, kind=kind)
+    given_by: dict[str, JudgeType] = {one.id: "human" if kinds[one.id] == "human" else "llm" for one in asked}
+    verdicts = verdicts_for(answered, asked, judged_by=submission.judged_by, kinds=given_by)
     about = [judging.about(one, kinds[one.id], work) for one in asked]
     return _Accepted(row, measure, tuple(zip(about, verdicts, strict=True)))
 
 
-async def _keep(bench: Bench, accepted: list[_Accepted]) -> None:
-    at = bench.engine.clock()
-
-    def save(db: Db) -> None:
-        for one in accepted:
-            for about, verdict in one.verdicts:
-                jobs.save_verdict(db, one.row.key, about, verdict, at=at)
-
-    await bench.engine.store.write(save)
-
-
-async def _complete(bench: Bench, accepted: list[_Accepted]) -> None:
-    ended: list[tuple[UnitKey, str, Ended]] = []
+async def _ended(bench: Bench, accepted: list[_Accepted]) -> list[Passed | Failed]:
+    """The runs that the packets' units become; nothing is written yet."""
+    ended: list[Passed | Failed] = []
     for one in accepted:
         assert one.row.observed is not None
-        unit = Unit(one.row.key, one.measure, one.row.observed)
-        ended.append((one.row.key, one.row.case_id, await judged(bench, unit, one.row.observed)))
+        bench.judging.given.update({(one.row.key.run_id, verdict.criterion_id): verdict for _, verdict in one.verdicts})
+        run = await judged(bench, Unit(one.row.key, one.measure, one.row.observed), one.row.observed)
+        assert isinstance(run, Passed | Failed), run
+        ended.append(run)
+    return ended
+
+
+def _complete(db: Db, *, bench: Bench, job: Job, accepted: list[_Accepted], ended: list[Passed | Failed]) -> None:
+    """Verdicts, runs, and what follows from them for the job: one transaction."""
     at = bench.engine.clock()
-
-    def save(db: Db) -> None:
-        for key, case_id, end in ended:
-            assert isinstance(end, Passed | Failed), end
-            runs.record_unit(db, key, case_id, end, at=at)
-
-    await bench.engine.store.write(save)
-
-
-async def _conclude_if_settled(bench: Bench, job: Job) -> None:
-    engine = bench.engine
-    counts = await engine.store.read(lambda db: jobs.unit_counts(db, job.id))
+    for one, run in zip(accepted, ended, strict=True):
+        for about, verdict in one.verdicts:
+            jobs.save_verdict(db, one.row.key, about, verdict, at=at)
+        runs.record_unit(db, one.row.key, one.row.case_id, run, at=at)
+    counts = jobs.unit_counts(db, job.id)
     waiting = counts.get("awaiting-judgments", 0)
-    if waiting:
-        await set_state(engine, job, "awaiting-judgments", reason=f"{waiting} outputs wait to be judged")
-        return
     left = job.total - sum(counts.values())
-    if left:
-        await set_state(engine, job, "stopped", reason=f"{left} outputs are not made or judged yet")
+    if waiting:
+        jobs.set_state(db, job.id, "awaiting-judgments", reason=f"{waiting} outputs wait to be judged", at=at)
+    elif left:
+        jobs.set_state(db, job.id, "stopped", reason=f"{left} outputs are not made or judged yet", at=at)
     elif job.kind == "test-case":
-        await set_state(engine, job, "completed")
+        jobs.set_state(db, job.id, "completed", at=at)
     else:
-        await conclude_job(engine, job, bench.request)
+        conclude_job(db, engine=bench.engine, job=job, request=bench.request)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
@@ -17,7 +18,7 @@ from minions_evals_mcp.scoring.assertions import check_all, needs, vet
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, RegexNeed, Subject, Unchecked
 
 KEYS = frozenset({"id", "output", "assert", "threshold", "latencyMs", "cost"})
-BATCH = 256
+CHUNK = 1 << 17
 MOST_KNOWN = 4096
 _ASSERTION = TypeAdapter(Assertion)
 _KNOWN: dict[tuple[object, ...], Assertion] = {}
@@ -133,17 +134,26 @@ class Tally:
         self.errors += "error" in said
 
 
-def batches(lines: Iterable[str | bytes]) -> Iterator[list[tuple[int, str | bytes]]]:
-    """The lines with their numbers in groups, blank ones left out: so many are in memory at once."""
-    batch: list[tuple[int, str | bytes]] = []
-    for number, line in enumerate(lines, 1):
-        if line.strip():
-            batch.append((number, line))
-            if len(batch) == BATCH:
-                yield batch
-                batch = []
-    if batch:
-        yield batch
+class Source(Protocol):
+    """Where rows come from: a file or pipe that gives what has come, at most so many bytes."""
+
+    def read1(self, size: int, /) -> bytes: ...
+
+
+def batches(source: Source) -> Iterator[list[tuple[int, bytes]]]:
+    """The lines with their numbers, as many as are there at once; blank ones are left out.
+
+    A producer that waits for each verdict is answered, for no more is read than what has come.
+    """
+    number, rest = 0, b""
+    while chunk := source.read1(CHUNK):
+        *lines, rest = (rest + chunk).split(b"\n") if b"\n" in chunk else (rest + chunk,)
+        batch = [(at, line) for at, line in enumerate(lines, number + 1) if line.strip()]
+        number += len(lines)
+        if batch:
+            yield batch
+    if rest.strip():
+        yield [(number + 1, rest)]
 
 
 async def answers(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from pydantic import Field, JsonValue
@@ -47,7 +47,7 @@ class Submission(Value):
 
 def packet_digest(unit: UnitKey, criteria: Sequence[Criterion], work: Work) -> str:
     """The digest of unit, output and criteria: it changes when any of them does."""
-    return digest([unit.run_id, work.digest, *([one.id, one.digest()] for one in criteria)])
+    return digest([unit.run_id, work.digest, *([one.id, one.digest] for one in criteria)])
 
 
 def packet(unit: UnitKey, case_id: str, criteria: Sequence[Criterion], work: Work) -> dict[str, JsonValue]:
@@ -75,7 +75,7 @@ def packet(unit: UnitKey, case_id: str, criteria: Sequence[Criterion], work: Wor
 
 
 def verdicts_for(
-    answered: AnsweredPacket, criteria: Sequence[Criterion], *, judged_by: str, kind: JudgeType
+    answered: AnsweredPacket, criteria: Sequence[Criterion], *, judged_by: str, kinds: Mapping[str, JudgeType]
 ) -> list[Verdict]:
     """One vetted verdict for each criterion asked; a missing, repeated or unasked one is refused by name."""
     given: dict[str, GivenJudgment] = {}
@@ -97,7 +97,7 @@ def verdicts_for(
     return [
         vetted_verdict(
             one.verdict(
-                given[one.id].score, given[one.id].rationale, judged_by=judged_by, judged_by_type=kind,
+                given[one.id].score, given[one.id].rationale, judged_by=judged_by, judged_by_type=kinds[one.id],
                 confidence=given[one.id].confidence,
             )
         )

@@ -41,13 +41,14 @@ class Work:
         return digest([self.inputs, self.expected, self.observed.output])
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Criterion:
     """A criterion under its id."""
 
     id: str
     fields: RubricCriterion
 
+    @cached_property
     def digest(self) -> str:
         """The digest of all that a judge is told of it."""
         return criterion_digest(self.fields)

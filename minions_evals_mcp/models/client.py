@@ -58,6 +58,10 @@ class ModelClient(Protocol):
     async def aclose(self) -> None: ...
 
 
+HANGS = 2
+"""How often one call may run into its deadline: a server that hangs twice is not asked a third time."""
+
+
 class Retrying:
     """Calls `attempt` until it answers, under a wall-clock deadline, an attempts budget and an adaptive limit.
 
@@ -80,7 +84,7 @@ class Retrying:
                 return self._reply(request, outcome, latency_ms=latency_s * 1000, faults=tuple(faults))
             faults.append(outcome.kind)
             self.fault_counts[outcome.kind] += 1
-            wait_s = self._wait_s(outcome, made=len(faults))
+            wait_s = None if faults.count("deadline") >= HANGS else self._wait_s(outcome, made=len(faults))
             if wait_s is None:
                 return self._failed(outcome, tuple(faults))
             await anyio.sleep(wait_s)

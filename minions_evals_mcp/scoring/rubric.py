@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from pydantic import JsonValue
 
@@ -42,7 +41,6 @@ class RubricInUse:
         return next(criterion.weight for ident, criterion in self.criteria if ident == criterion_id)
 
 
-@lru_cache(maxsize=4096)
 def criterion_digest(criterion: RubricCriterion) -> str:
     """The digest of all that a judge is told of a criterion; its weight is no matter of the judge's."""
     said = criterion.model_dump(mode="json", exclude={"weight", "judge_type", "rubric_id"})

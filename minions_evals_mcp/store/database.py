@@ -12,7 +12,7 @@ import anyio
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from minions_evals_mcp.errors import ConflictError, StoreError
+from minions_evals_mcp.errors import ConflictError, StoreError, ungrouped
 from minions_evals_mcp.store.connection import Connection, Db, connect, make_durable, sqlite, translated
 from minions_evals_mcp.store.migrate import migrate, refuse_foreign, require_store, vet_version
 
@@ -39,17 +39,33 @@ class Ticket(Generic[T]):
 
 
 def _commit_group(db: Db, path: Path, group: list[Ticket[Any]]) -> None:
-    """Runs each caller's work in a savepoint of one transaction; a caller that fails takes nobody with it."""
+    """Runs every caller's work in one transaction; where one fails, each again in a savepoint of its own."""
     with translated(path):
         db.execute("BEGIN IMMEDIATE")
         try:
-            for ticket in group:
-                _run_one(db, path, ticket)
+            if not _run_all(db, path, group):
+                db.execute("ROLLBACK")
+                db.execute("BEGIN IMMEDIATE")
+                for ticket in group:
+                    _run_one(db, path, ticket)
             db.execute("COMMIT")
         except BaseException:
             if db.in_transaction:
                 db.execute("ROLLBACK")
             raise
+
+
+def _run_all(db: Db, path: Path, group: list[Ticket[Any]]) -> bool:
+    """Runs the works one after the other, without a savepoint each, for most groups have no failure; false at the first."""
+    try:
+        with translated(path):
+            for ticket in group:
+                ticket.value, ticket.error = ticket.work(db), None
+    except Exception:
+        if not db.in_transaction:  # a full disk rolls everything back by itself
+            raise
+        return False
+    return True
 
 
 def _run_one(db: Db, path: Path, ticket: Ticket[Any]) -> None:
@@ -152,6 +168,7 @@ async def open_store(path: Path, *, read_only: bool = False) -> AsyncGenerator[S
         _make_folder(path)
         refuse_foreign(path)
     async with AsyncExitStack() as stack:
+        stack.enter_context(ungrouped())
         writer = None if read_only else await stack.enter_async_context(_opened(path))
         if writer is not None:
             await writer.run(lambda db: _migrated(db, path))
@@ -168,9 +185,7 @@ async def open_store(path: Path, *, read_only: bool = False) -> AsyncGenerator[S
                     queue.close()
 
 
-def _queue(
-    tasks: TaskGroup, db: Connection, path: Path, run_group: GroupWork
-) -> MemoryObjectSendStream[Ticket[Any]]:
+def _queue(tasks: TaskGroup, db: Connection, path: Path, run_group: GroupWork) -> MemoryObjectSendStream[Ticket[Any]]:
     """The way in to a connection that is served by a task of its own."""
     send, receive = anyio.create_memory_object_stream[Ticket[Any]](GROUP)
     tasks.start_soon(_serve, db, path, receive, run_group)

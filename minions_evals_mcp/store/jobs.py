@@ -188,20 +188,14 @@ def save_verdict(db: Db, unit: UnitKey, about: VerdictKey, said: Verdict | NotJu
     """Keeps a verdict that was paid for; the same one twice is kept once."""
     criterion_id = said.criterion_id
     text = said.model_dump_json() if isinstance(said, Verdict) else json.dumps({"notJudgeable": said.reason})
-    taken = db.execute(
-        "SELECT 1 FROM verdict WHERE job_id = ? AND position = ? AND trial = ? AND criterion_id = ?"
-        " AND subject_digest = ? AND criterion_digest = ? AND judge_digest = ?",
-        (unit.job_id, unit.position, unit.trial, criterion_id, about.subject, about.criterion, about.judge),
-    ).fetchone()
-    if taken is None:
-        db.execute(
-            "INSERT INTO verdict (job_id, position, trial, criterion_id, subject_digest, criterion_digest, judge_digest,"
-            " said, judged_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                unit.job_id, unit.position, unit.trial, criterion_id, about.subject, about.criterion, about.judge, text,
-                to_millis(at),
-            ),
-        )  # fmt: skip
+    key = (unit.job_id, unit.position, unit.trial, criterion_id, about.subject, about.criterion, about.judge)
+    db.execute(
+        "INSERT INTO verdict (job_id, position, trial, criterion_id, subject_digest, criterion_digest, judge_digest, said,"
+        " judged_at) SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM verdict WHERE job_id = ?"
+        " AND position = ? AND trial = ? AND criterion_id = ? AND subject_digest = ? AND criterion_digest = ?"
+        " AND judge_digest = ?)",
+        (*key, text, to_millis(at), *key),
+    )
 
 
 def verdict(

@@ -55,7 +55,8 @@ def _record_run(db: Db, ended: Passed | Failed, at: datetime) -> None:
     insert(db, ended.run)
     for judgment in ended.judgments:
         insert(db, judgment)
-    db.executemany("INSERT INTO metric_score VALUES (?, ?, ?)", _named(ended.run.id, ended.metrics))
+    if ended.metrics:
+        db.executemany("INSERT INTO metric_score VALUES (?, ?, ?)", _named(ended.run.id, ended.metrics))
     run = ended.run.fields
     append(
         db,

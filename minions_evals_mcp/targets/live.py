@@ -88,6 +88,8 @@ class ModelTarget:
             case Failed():
                 unanswered = reply.kind != "permanent"
                 return TargetErrored(f"{self.name}: {reply.kind}: {reply.reason}", reply.fatal, unanswered)
+            case _:
+                assert_never(reply)
         usage = reply.usage
         return seen.model_copy(
             update={

@@ -147,7 +147,7 @@ class Workplace:
             **self.more,
         }
 
-    async def tell(self, *arguments: str, limit_s: float = 60) -> Told:
+    async def tell(self, *arguments: str, limit_s: float = 120) -> Told:
         """Runs a command to its end."""
         with anyio.fail_after(limit_s):
             done = await anyio.run_process(

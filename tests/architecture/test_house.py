@@ -26,12 +26,18 @@ VIOLATIONS = (
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     """The import contracts over the package in that folder."""
     command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as main; main()", "--no-cache"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(folder)})
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, env={"PYTHONPATH": str(folder)}
+    )
 
 
 @pytest.mark.parametrize(("file", "line", "contract"), VIOLATIONS)
-def test_each_import_contract_catches_a_deliberate_violation(tmp_path: Path, file: str, line: str, contract: str) -> None:
-    shutil.copytree(ROOT / "minions_evals_mcp", tmp_path / "minions_evals_mcp", ignore=shutil.ignore_patterns("__pycache__"))
+def test_each_import_contract_catches_a_deliberate_violation(
+    tmp_path: Path, file: str, line: str, contract: str
+) -> None:
+    shutil.copytree(
+        ROOT / "minions_evals_mcp", tmp_path / "minions_evals_mcp", ignore=shutil.ignore_patterns("__pycache__")
+    )
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     broken = tmp_path / "minions_evals_mcp" / file
     broken.write_text(f"{broken.read_text()}\n{line}\n")

@@ -1,6 +1,6 @@
 """The floor: the same SDK calls in a bare loop at the same concurrency, the results inserted in batches.
 
-    python -m tests.bench.bare_loop SUITE.json OUT.db BASE_URL CONCURRENCY
+python -m tests.bench.bare_loop SUITE.json OUT.db BASE_URL CONCURRENCY
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The floor of `score`: the same checks in a bare Python loop, a JSON row in and a JSON row out.
 
-    python -m tests.bench.bare_score < ROWS.jsonl > VERDICTS.jsonl
+python -m tests.bench.bare_score < ROWS.jsonl > VERDICTS.jsonl
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os  # noqa: TID251  reads resource usage, no settings
+import os
 import statistics
 import subprocess
 import sys
@@ -36,8 +36,17 @@ def suite(cases: int) -> dict[str, object]:
         {"id": "p@1", "type": "prompt-version", "fields": {"content": "{{question}}", "versionNumber": 1}},
     ]
     for n in range(cases):
-        question = f"In two sentences, report what was done about ticket REF-{n:06d}. " + f"Branch {n % 37} reports a jam. " * 14
-        minions.append({"id": f"t{n}", "type": "test-case", "fields": {"name": f"Ticket {n}", "inputs": {"question": question}, "rubricId": "r"}})
+        question = (
+            f"In two sentences, report what was done about ticket REF-{n:06d}. "
+            + f"Branch {n % 37} reports a jam. " * 14
+        )
+        minions.append(
+            {
+                "id": f"t{n}",
+                "type": "test-case",
+                "fields": {"name": f"Ticket {n}", "inputs": {"question": question}, "rubricId": "r"},
+            }
+        )
     ids = [f"t{n}" for n in range(cases)]
     minions.append({"id": "b", "type": "benchmark", "fields": {"name": "Tickets", "testCaseIds": ids}})
     return {"minions": minions}
@@ -59,7 +68,12 @@ def pair(work: Path, url: str, number: int) -> Pair:
         "MINIONS_EVALS_JUDGE_MODEL": "anthropic:fake-judge",
     }  # fmt: skip
     cli = [sys.executable, "-m", "minions_evals_mcp.cli"]
-    subprocess.run([*cli, "import", str(work / "suite.json"), "--db", str(db)], check=True, env=environment, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [*cli, "import", str(work / "suite.json"), "--db", str(db)],
+        check=True,
+        env=environment,
+        stdout=subprocess.DEVNULL,
+    )
     command = [*cli, "run-benchmark", "b", "--db", str(db), "--json", "--judge", "llm", "--prompt-version", "p@1",
                "--target", "anthropic:fake-target", "--concurrency", str(CONCURRENCY)]  # fmt: skip
     floor = [sys.executable, "-m", "tests.bench.bare_loop", str(work / "suite.json"), str(bare), url, str(CONCURRENCY)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os  # noqa: TID251  reads resource usage, no settings
+import os
 import subprocess
 import sys
 import time
@@ -28,7 +28,9 @@ def measured(command: Sequence[str], environment: Mapping[str, str], *, stdin: P
     """Runs the command to its end; raises where it fails."""
     with open(stdin or os.devnull, "rb") as source, open(os.devnull, "wb") as sink:  # noqa: PTH123  os.devnull is no Path
         started = time.perf_counter()
-        child = subprocess.Popen(command, env=dict(environment), stdin=source, stdout=sink, stderr=subprocess.PIPE, cwd=ROOT)
+        child = subprocess.Popen(
+            command, env=dict(environment), stdin=source, stdout=sink, stderr=subprocess.PIPE, cwd=ROOT
+        )
         assert child.stderr is not None
         said = child.stderr.read()
         _, status, usage = os.wait4(child.pid, 0)

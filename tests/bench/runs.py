@@ -1,13 +1,13 @@
 """Two questions about whole runs: does memory grow with the cases, and what do judge calls per criterion cost against one per run?
 
-    python -m tests.bench.runs [--cases 1000,20000] [--judged 300]
+python -m tests.bench.runs [--cases 1000,20000] [--judged 300]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os  # noqa: TID251  PATH for the child, no settings
+import os
 import subprocess
 import sys
 import tempfile
@@ -24,16 +24,33 @@ def recorded_suite(cases: int, *, judged_by: str) -> str:
     """Cases with recorded outputs of about 400 characters and a rubric of three criteria."""
     guide = json.dumps([{"type": "icontains", "value": "resolved"}])
     minions: list[dict[str, object]] = [
-        {"id": "r", "type": "rubric", "fields": {"name": "Reply", "criteriaIds": list(CRITERIA), "passingThreshold": 1.5}}
+        {
+            "id": "r",
+            "type": "rubric",
+            "fields": {"name": "Reply", "criteriaIds": list(CRITERIA), "passingThreshold": 1.5},
+        }
     ]
     for name in CRITERIA:
-        fields = {"rubricId": "r", "name": name, "description": f"The reply is {name}.", "scoringGuide": guide, "judgeType": judged_by}
+        fields = {
+            "rubricId": "r",
+            "name": name,
+            "description": f"The reply is {name}.",
+            "scoringGuide": guide,
+            "judgeType": judged_by,
+        }
         minions.append({"id": name, "type": "rubric-criterion", "fields": fields})
     for n in range(cases):
         inputs = {"question": f"What became of ticket REF-{n:06d}?"}
-        minions.append({"id": f"t{n}", "type": "test-case", "fields": {"name": f"Ticket {n}", "inputs": inputs, "rubricId": "r"}})
-        output = {"output": f"Ticket REF-{n:06d} state={'open' if n % 5 == 0 else 'resolved'}. " + "The rollers were cleaned. " * 14}
-        minions.append({"id": f"a{n}", "type": "agent-run", "fields": {"agentId": "desk", "inputs": inputs, "outputs": output}})
+        minions.append(
+            {"id": f"t{n}", "type": "test-case", "fields": {"name": f"Ticket {n}", "inputs": inputs, "rubricId": "r"}}
+        )
+        output = {
+            "output": f"Ticket REF-{n:06d} state={'open' if n % 5 == 0 else 'resolved'}. "
+            + "The rollers were cleaned. " * 14
+        }
+        minions.append(
+            {"id": f"a{n}", "type": "agent-run", "fields": {"agentId": "desk", "inputs": inputs, "outputs": output}}
+        )
     ids = [f"t{n}" for n in range(cases)]
     minions.append({"id": "b", "type": "benchmark", "fields": {"name": "Tickets", "testCaseIds": ids}})
     return "".join(json.dumps(one) + "\n" for one in minions)
@@ -45,7 +62,9 @@ def run(folder: Path, suite: str, environment: Mapping[str, str], *options: str)
     file.write_text(suite)
     db = folder / "store.db"
     db.unlink(missing_ok=True)
-    subprocess.run([*CLI, "import", str(file), "--db", str(db)], check=True, env=dict(environment), stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [*CLI, "import", str(file), "--db", str(db)], check=True, env=dict(environment), stdout=subprocess.DEVNULL
+    )
     return measured([*CLI, "run-benchmark", "b", "--db", str(db), "--json", *options], environment)
 
 
@@ -59,12 +78,26 @@ def main() -> None:
         environment = {"PATH": os.environ["PATH"], "HOME": name}
         for cases in map(int, options.cases.split(",")):
             used = run(folder, recorded_suite(cases, judged_by="heuristic"), environment)
-            sys.stdout.write(f"{cases} cases by rule: {used.rss_mb:.0f} MB peak, {used.wall_s:.2f} s wall, {used.cpu_s:.2f} s CPU\n")
+            sys.stdout.write(
+                f"{cases} cases by rule: {used.rss_mb:.0f} MB peak, {used.wall_s:.2f} s wall, {used.cpu_s:.2f} s CPU\n"
+            )
         with serving(50) as url:
             model = {**environment, "ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": url}
             for calls in ("per-criterion", "per-run"):
-                settings = {**model, "MINIONS_EVALS_JUDGE_CALLS": calls, "MINIONS_EVALS_JUDGE_MODEL": "anthropic:fake-judge"}
-                used = run(folder, recorded_suite(options.judged, judged_by="llm"), settings, "--judge", "llm", "--concurrency", "100")
+                settings = {
+                    **model,
+                    "MINIONS_EVALS_JUDGE_CALLS": calls,
+                    "MINIONS_EVALS_JUDGE_MODEL": "anthropic:fake-judge",
+                }
+                used = run(
+                    folder,
+                    recorded_suite(options.judged, judged_by="llm"),
+                    settings,
+                    "--judge",
+                    "llm",
+                    "--concurrency",
+                    "100",
+                )
                 sys.stdout.write(
                     f"{options.judged} cases × {len(CRITERIA)} criteria, judge calls {calls}:"
                     f" {used.wall_s:.2f} s wall, {used.cpu_s:.2f} s CPU\n"

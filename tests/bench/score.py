@@ -1,13 +1,13 @@
 """`minions-evals score` beside a bare loop over the same checks, its memory at 1,000 and 20,000 rows, and the start of `--help`.
 
-    python -m tests.bench.score [--runs 5]
+python -m tests.bench.score [--runs 5]
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os  # noqa: TID251  PATH for the child, no settings
+import os
 import statistics
 import sys
 import tempfile
@@ -42,18 +42,26 @@ def main() -> None:
         environment = {"PATH": os.environ["PATH"], "HOME": folder}
         score = [sys.executable, "-m", "minions_evals_mcp.cli", "score"]
         bare = [sys.executable, "-m", "tests.bench.bare_score"]
-        pairs = [(measured([*score, str(large)], environment), measured(bare, environment, stdin=large)) for _ in range(runs)]
+        pairs = [
+            (measured([*score, str(large)], environment), measured(bare, environment, stdin=large)) for _ in range(runs)
+        ]
         _tell("score, 20,000 rows × 3 assertions", "bare loop", pairs)
         few = measured([*score, str(small)], environment)
         sys.stdout.write(f"peak memory: {few.rss_mb:.0f} MB at 1,000 rows, {pairs[0][0].rss_mb:.0f} MB at 20,000\n")
         start = [sys.executable, "-m", "minions_evals_mcp.cli", "--help"]
         nothing = [sys.executable, "-c", "pass"]
-        _tell("--help", "python -c pass", [(measured(start, environment), measured(nothing, environment)) for _ in range(runs)])
+        _tell(
+            "--help",
+            "python -c pass",
+            [(measured(start, environment), measured(nothing, environment)) for _ in range(runs)],
+        )
 
 
 def _tell(name: str, floor: str, pairs: list[tuple[Usage, Usage]]) -> None:
     for ours, theirs in pairs:
-        sys.stdout.write(f"{name}: {ours.wall_s:.3f} s wall {ours.cpu_s:.3f} s CPU; {floor}: {theirs.wall_s:.3f} s wall {theirs.cpu_s:.3f} s CPU\n")
+        sys.stdout.write(
+            f"{name}: {ours.wall_s:.3f} s wall {ours.cpu_s:.3f} s CPU; {floor}: {theirs.wall_s:.3f} s wall {theirs.cpu_s:.3f} s CPU\n"
+        )
     wall = statistics.median(ours.wall_s / theirs.wall_s for ours, theirs in pairs)
     cpu = statistics.median(ours.cpu_s / theirs.cpu_s for ours, theirs in pairs)
     sys.stdout.write(f"{name} / {floor}: median ratio wall {wall:.2f}, CPU {cpu:.2f}\n")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Sequence
+import os
+from typing import cast
 
 import anyio
 import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.score_rows import BATCH, Tally, answers, batches, read_row
+from minions_evals_mcp.interop.score_rows import CHUNK, Tally, answers, batches, read_row
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 
 CONTAINS: JsonValue = [{"type": "contains", "value": "Paris"}]
@@ -29,7 +31,8 @@ async def told(*lines: str | bytes) -> tuple[list[dict[str, JsonValue]], Tally]:
     tally = Tally()
     async with RegexSandbox() as regexes:
         with anyio.fail_after(20):
-            found = [one for batch in batches(lines) for one in await answers(batch, regexes, tally)]
+            source = io.BytesIO(b"\n".join(line.encode() if isinstance(line, str) else line for line in lines))
+            found = [one for batch in batches(source) for one in await answers(batch, regexes, tally)]
     return found, tally
 
 
@@ -115,11 +118,18 @@ async def test_a_pattern_that_would_run_for_ever_ends_and_the_next_row_is_checke
 
 
 def test_so_many_rows_are_in_memory_at_once() -> None:
-    taken: list[int] = []
+    line = row().encode() + b"\n"
+    count = CHUNK // len(line) * 3
+    taken = [len(batch) for batch in batches(io.BytesIO(line * count))]
+    assert sum(taken) == count
+    assert max(taken) <= CHUNK // len(line) + 1
 
-    def lines() -> Sequence[str]:
-        return [row(id=str(number)) for number in range(BATCH + 1)]
 
-    for batch in batches(lines()):
-        taken.append(len(batch))  # noqa: PERF401  the sizes as they come
-    assert taken == [BATCH, 1]
+async def test_a_producer_that_waits_for_each_verdict_is_answered() -> None:
+    reader, writer = os.pipe()
+    with os.fdopen(reader, "rb") as source, os.fdopen(writer, "wb", buffering=0) as sink:
+        found = batches(cast("io.BufferedReader", source))
+        for number in range(3):
+            sink.write(row(id=str(number)).encode() + b"\n")
+            ((line, _),) = next(found)
+            assert line == number + 1

@@ -31,7 +31,7 @@ def answered(*judgments: GivenJudgment) -> AnsweredPacket:
 
 
 def verdicts(*judgments: GivenJudgment) -> list[Verdict]:
-    return verdicts_for(answered(*judgments), CRITERIA, judged_by="ada", kind="human")
+    return verdicts_for(answered(*judgments), CRITERIA, judged_by="ada", kinds={"tone": "human", "fact": "llm"})
 
 
 def test_a_packet_holds_what_a_judge_needs_and_nothing_that_would_sway_it() -> None:
@@ -72,7 +72,7 @@ def test_the_digest_of_a_packet_changes_with_unit_output_question_reference_and_
 def test_verdicts_come_back_in_the_order_of_the_criteria_with_who_gave_them() -> None:
     made = verdicts(given("fact", 1, "it is", confidence=0.5), given("tone", 3))
     assert [(one.criterion_id, one.score, one.confidence) for one in made] == [("tone", 3, 1), ("fact", 1, 0.5)]
-    assert {(one.judged_by, one.judged_by_type) for one in made} == {("ada", "human")}
+    assert [(one.judged_by, one.judged_by_type) for one in made] == [("ada", "human"), ("ada", "llm")]
     assert [(one.min_score, one.max_score) for one in made] == [(0, 4), (0, 1)]
 
 

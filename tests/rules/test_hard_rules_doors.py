@@ -12,7 +12,7 @@ from pydantic import JsonValue, ValidationError
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.outcomes import Failed, Passed, UnitKey, Verdict
 from minions_evals_mcp.domain.records import IMPORTABLE, TYPES, Record
-from minions_evals_mcp.domain.results import Approval, EvalFailure, EvalJudgment, TestRun
+from minions_evals_mcp.domain.results import Approval, EvalFailure, EvalJudgment
 from minions_evals_mcp.domain.rules import RULES
 from minions_evals_mcp.domain.vetted import completed, vetted_verdict
 from minions_evals_mcp.engine.context import Engine
@@ -26,7 +26,16 @@ from minions_evals_mcp.store import jobs, rows, runs
 from minions_evals_mcp.store.database import open_store
 from tests.store.command_line import told
 from tests.store.small_store import (
-    NOW, a_test_run, approval, benchmark_run, comparison, contents, execution, failure, judgment, verdict,
+    NOW,
+    a_test_run,
+    approval,
+    benchmark_run,
+    comparison,
+    contents,
+    execution,
+    failure,
+    judgment,
+    verdict,
 )  # fmt: skip
 from tests.workshop import START, answer, bench, benchmark, case, counts, minion, outbox, rubric, save, try_case
 
@@ -44,8 +53,13 @@ RESULTS = {
     "test-branch-execution": execution("new"),
     "agent-message": minion("new", "agent-message", fromAgentId="a", toAgentId="b", type="x", sentAt=NOW),
     "task": minion("new", "task", title="x"),
-    "approval-request": minion("new", "approval-request", title="x", requestedBy="a", requestedAt=NOW, contextRefType="x", contextRefId="y"),
-    "memory-item": minion("new", "memory-item", agentId="a", key="k", value=1, confidence=1.0, sourceRefType="x", sourceRefId="y", createdAt=NOW),
+    "approval-request": minion(
+        "new", "approval-request", title="x", requestedBy="a", requestedAt=NOW, contextRefType="x", contextRefId="y",
+    ),
+    "memory-item": minion(
+        "new", "memory-item", agentId="a", key="k", value=1, confidence=1.0, sourceRefType="x", sourceRefId="y",
+        createdAt=NOW,
+    ),
 }  # fmt: skip
 
 
@@ -82,7 +96,9 @@ async def test_s106_an_agent_run_that_is_complete_is_never_edited(engine: Engine
     with pytest.raises(RuleError, match="HR1") as caught:
         await save(engine, minion("run", "agent-run", **{**_fields(answer("run", "c1", "said")), **edit}))
     assert caught.value.rule == "HR1"
-    assert await engine.store.read(lambda db: db.execute("SELECT count(*), max(fields LIKE '%said%') FROM minion").fetchone()) == (1, 1)
+    assert await engine.store.read(
+        lambda db: db.execute("SELECT count(*), max(fields LIKE '%said%') FROM minion").fetchone()
+    ) == (1, 1)
 
 
 async def test_s106_nor_after_it_was_hidden_nor_as_another_type_nor_under_another_title(engine: Engine) -> None:
@@ -138,7 +154,10 @@ def test_s106_a_run_cannot_be_changed_in_memory_either() -> None:
 # --- HR2: no approval without an improvement
 
 
-@pytest.mark.parametrize("given", [{"comparisonId": None}, {"comparisonId": "none"}, {"comparisonId": "unclear"}, {"promptVersionRef": "p@1"}])  # fmt: skip
+@pytest.mark.parametrize(
+    "given",
+    [{"comparisonId": None}, {"comparisonId": "none"}, {"comparisonId": "unclear"}, {"promptVersionRef": "p@1"}],
+)
 async def test_s107_the_store_takes_no_approval_without_a_comparison_that_it_wins(
     small_store: Path, given: dict[str, JsonValue]
 ) -> None:
@@ -161,7 +180,7 @@ async def test_s107_a_benchmark_run_that_counts_runs_of_others_is_refused(small_
     before = contents(small_store)
     async with open_store(small_store) as store:
         fake = minion("fake", "benchmark-run", **{**_fields(benchmark_run("run2")), "promptVersionRef": "p@3"})
-        with pytest.raises(RuleError, match="HR2: a benchmark-run counts its own test-runs"):
+        with pytest.raises(RuleError, match=r"HR2: a benchmark-run .* its own test-runs"):
             await store.write(lambda db: rows.insert(db, fake, judged_alike="same", series="series"))
         with pytest.raises(RuleError, match="HR2"):
             await store.write(lambda db: rows.insert(db, comparison("fake", "p@1", "p@3", "run1", "run2")))
@@ -223,7 +242,9 @@ async def test_s108_a_failure_is_analysed_anew_but_stays_with_its_run(small_stor
     async with open_store(small_store) as store:
         await store.write(lambda db: rows.update_failure(db, moved))  # pyright: ignore[reportArgumentType]  an eval-failure
         found = await store.read(
-            lambda db: db.execute("SELECT test_run_id, severity FROM eval_failure WHERE id = 'run1:3.1:failure'").fetchone()
+            lambda db: db.execute(
+                "SELECT test_run_id, severity FROM eval_failure WHERE id = 'run1:3.1:failure'"
+            ).fetchone()
         )
     assert found == ("run1:3.1", "minor")
 
@@ -273,7 +294,9 @@ async def test_s109_the_store_refuses_a_blank_rationale_that_walked_past_the_typ
 
 async def _waiting(engine: Engine) -> tuple[str, str]:
     """A run that waits for the caller's verdict, and its packet."""
-    await save(engine, *rubric("r", 0.5, tone={"judgeType": "llm"}), case("c1", rubricId="r"), answer("a1", "c1", "said"))
+    await save(
+        engine, *rubric("r", 0.5, tone={"judgeType": "llm"}), case("c1", rubricId="r"), answer("a1", "c1", "said")
+    )
     job = await try_case(engine, "c1", judge="caller")
     assert job.state == "awaiting-judgments"
     (unit,) = (await engine.store.read(lambda db: jobs.units(db, job.id, first=0, last=1))).values()
@@ -360,7 +383,9 @@ async def test_s106_to_s110_the_command_line_imports_nothing_that_breaks_a_rule(
     assert contents(small_store) == before
 
 
-@pytest.mark.parametrize("ident", ["run1", "run1:1.1", "run1:3.1:failure", "better", "approved", "run3:task", "branch:1"])
+@pytest.mark.parametrize(
+    "ident", ["run1", "run1:1.1", "run1:3.1:failure", "better", "approved", "run3:task", "branch:1"]
+)
 async def test_s106_to_s110_the_command_line_deletes_no_result(small_store: Path, ident: str) -> None:
     before = contents(small_store)
     answered = await told(small_store.parent, "delete", ident, "--db", str(small_store), "--json")
@@ -374,7 +399,9 @@ async def test_s109_the_command_line_submits_no_blank_rationale(engine: Engine, 
     before = await counts(engine)
     given = {"criterionId": "r/tone", "score": 1.0, "rationale": "\u200b"}
     file = tmp_path / "verdicts.json"
-    file.write_text(json.dumps({"runId": run_id, "judgedBy": "me", "packets": [{"digest": digest, "judgments": [given]}]}))
+    file.write_text(
+        json.dumps({"runId": run_id, "judgedBy": "me", "packets": [{"digest": digest, "judgments": [given]}]})
+    )
     answered = await told(tmp_path, "submit", str(file), "--db", str(engine.config.db))
     assert answered.code == 2
     assert "HR4" in answered.err

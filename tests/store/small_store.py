@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3  # noqa: TID251  the attacker's SQLite: default pragmas, no rules of ours
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing, contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -89,7 +89,9 @@ def benchmark_run(ident: str, **fields: JsonValue) -> Record[Fields]:
     return minion(ident, "benchmark-run", **given)
 
 
-def comparison(ident: str, version_a: str, version_b: str, run_a: str, run_b: str, **fields: JsonValue) -> Record[Fields]:
+def comparison(
+    ident: str, version_a: str, version_b: str, run_a: str, run_b: str, **fields: JsonValue
+) -> Record[Fields]:
     """A comparison of two benchmark-runs of `RUNS`."""
     a, b = RUNS[run_a][1], RUNS[run_b][1]
     given: dict[str, JsonValue] = {
@@ -141,7 +143,9 @@ def write_run(db: Db, ident: str) -> None:
     if ident == "run3":
         tell_regression(db, ident)
     insert(db, benchmark_run(ident), judged_alike="same", series="series")
-    metric = minion(f"{ident}:m1", "eval-metric", benchmarkRunId=ident, dimension="tone", score=0.5, maxScore=1.0, notes="n")
+    metric = minion(
+        f"{ident}:m1", "eval-metric", benchmarkRunId=ident, dimension="tone", score=0.5, maxScore=1.0, notes="n"
+    )
     insert(db, metric)
     append(db, Event("benchmark-run-recorded", "benchmark-run", ident, {}), at=START)
 
@@ -174,7 +178,9 @@ def fill(db: Db) -> None:
     job = Job("job", "key", "test-case", "c1", {}, "awaiting-judgments", "", {}, 1, START, START)
     jobs.start(db, job)
     unit = UnitKey("job", 0, 1)
-    jobs.save_unit(db, unit, "c1", outcome="awaiting-judgments", observed=Observed(output={"output": "said"}), packet="p")
+    jobs.save_unit(
+        db, unit, "c1", outcome="awaiting-judgments", observed=Observed(output={"output": "said"}), packet="p"
+    )
     jobs.save_verdict(db, unit, ABOUT, verdict(), at=START)
     later = START + timedelta(seconds=1)
     jobs.save_verdict(db, UnitKey("job", 1, 1), ABOUT, NotJudgeable("rubric/tone", "no picture"), at=later)
@@ -193,7 +199,7 @@ TABLES = (
 
 
 @contextmanager
-def raw(path: Path) -> Iterator[sqlite3.Connection]:
+def raw(path: Path) -> Generator[sqlite3.Connection]:
     """A connection of the standard library's with its defaults: no foreign keys, no recursive triggers."""
     with closing(sqlite3.connect(path)) as db:
         yield db

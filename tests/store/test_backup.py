@@ -41,8 +41,9 @@ async def test_a_backup_made_while_a_writer_writes_is_whole_and_opens(small_stor
             await store.write(partial(pair, number=len(written)))
             written.append(len(written))
 
+    stop, written = anyio.Event(), list[int]()
+    before = after = size = 0
     async with open_store(small_store) as store:
-        stop, written = anyio.Event(), list[int]()
         with anyio.fail_after(20):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(write, store, stop, written)
@@ -117,7 +118,9 @@ async def test_a_backup_for_which_there_is_no_room_leaves_nothing(small_store: P
         "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20000, 20000));"
         "from minions_evals_mcp.cli.app import main; main()"
     )
-    said = await ran(small_store.parent, sys.executable, "-c", limited, "db", "backup", str(target), "--db", str(small_store))
+    said = await ran(
+        small_store.parent, sys.executable, "-c", limited, "db", "backup", str(target), "--db", str(small_store)
+    )
     assert said.code == 3
     assert said.err.startswith("Error: the store")
     assert "Traceback" not in said.err

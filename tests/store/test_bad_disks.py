@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -75,7 +75,10 @@ async def test_a_full_disk_keeps_what_was_acknowledged(tmp_path: Path) -> None:
     folder.mkdir()
     inside = f"mount -t tmpfs -o size=6m tmpfs {folder} && exec {sys.executable} {' '.join(HOSTILE)} {folder}/evals.db 20 -1 -1"
     private = ("unshare", "--mount") if os.geteuid() == 0 else ("unshare", "--mount", "--map-root-user")
-    if shutil.which("unshare") is None or (await ran(tmp_path, *private, "mount", "-t", "tmpfs", "x", str(folder))).code:
+    if (
+        shutil.which("unshare") is None
+        or (await ran(tmp_path, *private, "mount", "-t", "tmpfs", "x", str(folder))).code
+    ):
         pytest.skip("this machine lets nobody mount a small file system")
     said = await hostile(tmp_path, *private, "sh", "-c", inside)
     assert said["type"] == "StoreError"
@@ -97,28 +100,38 @@ def open_folder() -> Iterator[Path]:
     shutil.rmtree(folder)
 
 
+def set_mode(path: Path, mode: int) -> None:
+    """Who may do what with the file or folder."""
+    path.chmod(mode)
+
+
+def copied(store: Path, folder: Path) -> Path:
+    """A copy of the store in that folder."""
+    return Path(shutil.copy(store, folder / "evals.db"))
+
+
 def as_nobody() -> str:
     """The user that has no rights here: root would have them all."""
     return str(NOBODY) if os.geteuid() == 0 else "-1"
 
 
 async def test_a_read_only_file_refuses_the_write_and_stays_as_it_was(small_store: Path, open_folder: Path) -> None:
-    path = shutil.copy(small_store, open_folder / "evals.db")
-    open_folder.chmod(0o777)
-    path.chmod(0o444)
+    path = copied(small_store, open_folder)
+    set_mode(open_folder, 0o777)
+    set_mode(path, 0o444)
     before = contents(path)
     said = await hostile(open_folder, sys.executable, *HOSTILE, str(path), "1", as_nobody(), "-1")
     assert said["type"] == "StoreError"
     assert said["done"] == 0
     assert "read-only" in str(said["remedy"])
-    path.chmod(0o644)
+    set_mode(path, 0o644)
     assert contents(path) == before
 
 
 async def test_a_read_only_folder_refuses_the_write(small_store: Path, open_folder: Path) -> None:
-    path = shutil.copy(small_store, open_folder / "evals.db")
-    path.chmod(0o444)
-    open_folder.chmod(0o555)
+    path = copied(small_store, open_folder)
+    set_mode(path, 0o444)
+    set_mode(open_folder, 0o555)
     said = await hostile(small_store.parent, sys.executable, *HOSTILE, str(path), "1", as_nobody(), "-1")
     assert said["type"] == "StoreError"
     assert said["done"] == 0
@@ -126,7 +139,7 @@ async def test_a_read_only_folder_refuses_the_write(small_store: Path, open_fold
 
 
 async def test_a_read_only_folder_takes_no_new_store(small_store: Path, open_folder: Path) -> None:
-    open_folder.chmod(0o555)
+    set_mode(open_folder, 0o555)
     path = open_folder / "new.db"
     said = await hostile(small_store.parent, sys.executable, *HOSTILE, str(path), "1", as_nobody(), "-1")
     assert said["type"] == "StoreError"
@@ -134,21 +147,24 @@ async def test_a_read_only_folder_takes_no_new_store(small_store: Path, open_fol
     assert not path.exists()
 
 
-def first_page(path: Path, name: str) -> slice:
-    """Where in the file the first page of that table or index stands."""
+def spoil(path: Path, name: str, change: Callable[[bytes], bytes]) -> None:
+    """Changes the first page of that table or index in the file."""
     with closing(open_raw(path, read_only=True)) as db:
         size = db.execute("PRAGMA page_size").fetchone()[0]
-        page = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (name,)).fetchone()[0]
-    return slice((page - 1) * size, page * size)
+        row = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (name,)).fetchone()
+    start = 0 if row is None else (row[0] - 1) * size
+    with path.open("r+b") as file:
+        file.seek(start)
+        changed = change(file.read(size))
+        assert len(changed) == size
+        file.seek(start)
+        file.write(changed)
 
 
 async def test_a_damaged_table_is_told_and_the_others_are_still_read(small_store: Path) -> None:
     async with open_store(small_store) as store:
         runs = await store.read(lambda db: records.page(db, "test-run"))
-    held = bytearray(small_store.read_bytes())
-    page = first_page(small_store, "minion")
-    held[page.start : page.start + 100] = b"\xde\xad\xbe\xef" * 25
-    small_store.write_bytes(held)
+    spoil(small_store, "minion", lambda page: b"\xde\xad\xbe\xef" * 25 + page[100:])
     with pytest.raises(StoreError, match="malformed"):
         await check_store(small_store)
     async with open_store(small_store) as store:
@@ -156,14 +172,14 @@ async def test_a_damaged_table_is_told_and_the_others_are_still_read(small_store
             await store.read(lambda db: records.page(db, "test-case"))
         assert "restore the newest" in caught.value.remedy
         with pytest.raises(StoreError, match="malformed"):
-            await store.write(lambda db: records.save(db, minion("new", "prompt-version", content="x", versionNumber=1)))
+            await store.write(
+                lambda db: records.save(db, minion("new", "prompt-version", content="x", versionNumber=1))
+            )
         assert await store.read(lambda db: records.page(db, "test-run")) == runs
 
 
 async def test_a_damaged_schema_page_is_an_error_with_what_to_do(small_store: Path) -> None:
-    with small_store.open("r+b") as file:
-        file.seek(100)
-        file.write(b"\xff" * 2000)
+    spoil(small_store, "sqlite_schema", lambda page: page[:100] + b"\xff" * 2000 + page[2100:])
     for verb in (("db", "check"), ("list", "test-case"), ("db", "backup", str(small_store.parent / "copy.db"))):
         said = await told(small_store.parent, *verb, "--db", str(small_store))
         assert said.code == 3, said
@@ -174,10 +190,7 @@ async def test_a_damaged_schema_page_is_an_error_with_what_to_do(small_store: Pa
 
 
 async def test_damage_that_still_can_be_read_is_named_and_the_exit_is_3(small_store: Path) -> None:
-    held = bytearray(small_store.read_bytes())
-    page = first_page(small_store, "test_run_case")
-    held[page] = held[page].replace(b"c1", b"c9")
-    small_store.write_bytes(held)
+    spoil(small_store, "test_run_case", lambda page: page.replace(b"c1", b"c9"))
     said = await told(small_store.parent, "db", "check", "--db", str(small_store))
     assert said.code == 3
     assert "problem: integrity: " in said.out
@@ -185,8 +198,7 @@ async def test_damage_that_still_can_be_read_is_named_and_the_exit_is_3(small_st
 
 
 async def test_a_truncated_file_is_told(small_store: Path) -> None:
-    whole = small_store.read_bytes()
-    small_store.write_bytes(whole[: len(whole) // 2])
+    os.truncate(small_store, 100_000)
     said = await told(small_store.parent, "db", "check", "--db", str(small_store))
     assert said.code == 3
     assert "Traceback" not in said.out + said.err

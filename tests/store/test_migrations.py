@@ -65,7 +65,9 @@ def test_every_table_is_strict_and_every_result_is_guarded_against_change(tmp_pa
     path = tmp_path / "evals.db"
     with closing(open_raw(path)) as db:
         migrate(db, path)
-        kinds = db.execute("SELECT name, strict FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+        kinds = db.execute(
+            "SELECT name, strict FROM pragma_table_list WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+        )
         assert {name for name, strict in kinds if not strict} == set()
         guarded = {row[0] for row in db.execute("SELECT DISTINCT tbl_name FROM sqlite_schema WHERE type = 'trigger'")}
     assert guarded == {
@@ -79,6 +81,18 @@ def test_migrating_twice_changes_nothing(small_store: Path) -> None:
         before = (schema(db), db.total_changes)
         migrate(db, small_store)
         assert (schema(db), db.total_changes) == before
+
+
+def put(path: Path, content: bytes) -> None:
+    """Makes the file hold that, and nothing of a log or an index stand beside it."""
+    for suffix in ("-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    path.write_bytes(content)
+
+
+def held(path: Path) -> bytes:
+    """What the file holds."""
+    return path.read_bytes()
 
 
 def fingerprint(folder: Path) -> dict[str, str]:
@@ -144,18 +158,16 @@ async def test_an_emptied_file_beside_its_log_is_refused(small_store: Path) -> N
     with raw(small_store) as db:
         db.execute("UPDATE job SET reason = 'in the log'")
         db.commit()
-        log = small_store.with_name(small_store.name + "-wal").read_bytes()
+        log = held(small_store.with_name(small_store.name + "-wal"))
     assert log
-    for name in (small_store.name, small_store.name + "-wal", small_store.name + "-shm"):
-        (small_store.parent / name).unlink(missing_ok=True)
-    small_store.write_bytes(b"")
-    small_store.with_name(small_store.name + "-wal").write_bytes(log)
+    put(small_store, b"")
+    put(small_store.with_name(small_store.name + "-wal"), log)
     with pytest.raises(StoreVersionError, match="is empty, yet") as caught:
         async with open_store(small_store):
             pass
     assert "Keep both files" in caught.value.remedy
-    assert small_store.read_bytes() == b""
-    assert small_store.with_name(small_store.name + "-wal").read_bytes() == log
+    assert held(small_store) == b""
+    assert held(small_store.with_name(small_store.name + "-wal")) == log
 
 
 @pytest.mark.parametrize("verb", ["check", "backup", "read"])
