@@ -12,9 +12,10 @@ import sys
 from pathlib import Path
 
 import anthropic
+from anthropic.types import Message
 
 JUDGE = "Grade the answer.\n[Task]: {question}\n[Answer]: {output}\nReply with JSON: rationale, score."
-SCHEMA = {
+SCHEMA: dict[str, object] = {
     "type": "object",
     "properties": {"rationale": {"type": "string"}, "score": {"type": "number"}},
     "required": ["rationale", "score"],
@@ -23,8 +24,23 @@ SCHEMA = {
 BATCH = 100
 
 
-async def main(suite: str, out: str, base_url: str, concurrency: int) -> None:
-    cases = [one for one in json.loads(Path(suite).read_text())["minions"] if one["type"] == "test-case"]
+Case = tuple[str, str]
+
+
+def cases_of(suite: str) -> list[Case]:
+    """The id and question of every case in a suite."""
+    minions = json.loads(Path(suite).read_text())["minions"]
+    return [(one["id"], one["fields"]["inputs"]["question"]) for one in minions if one["type"] == "test-case"]
+
+
+def text_of(message: Message) -> str:
+    """What the fake said."""
+    (block,) = message.content
+    assert block.type == "text"
+    return block.text
+
+
+async def main(cases: list[Case], out: str, base_url: str, concurrency: int) -> None:
     db = sqlite3.connect(out, isolation_level=None)
     db.executescript(
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
@@ -43,20 +59,19 @@ async def main(suite: str, out: str, base_url: str, concurrency: int) -> None:
         rows.clear()
 
     async def worker() -> None:
-        for case in queue:
-            question = case["fields"]["inputs"]["question"]
+        for ident, question in queue:
             produced = await client.messages.create(
                 model="fake-target", max_tokens=2048, messages=[{"role": "user", "content": question}]
             )
-            output = produced.content[0].text  # pyright: ignore[reportAttributeAccessIssue]  the fake sends text
+            output = text_of(produced)
             judged = await client.messages.create(
                 model="fake-judge",
                 max_tokens=1024,
                 messages=[{"role": "user", "content": JUDGE.format(question=question, output=output)}],
                 output_config={"format": {"type": "json_schema", "schema": SCHEMA}},
             )
-            verdict = json.loads(judged.content[0].text)  # pyright: ignore[reportAttributeAccessIssue]  as above
-            rows.append((case["id"], output, verdict["score"], verdict["rationale"]))
+            verdict = json.loads(text_of(judged))
+            rows.append((ident, output, verdict["score"], verdict["rationale"]))
             if len(rows) >= BATCH:
                 flush()
 
@@ -68,4 +83,4 @@ async def main(suite: str, out: str, base_url: str, concurrency: int) -> None:
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])))
+    asyncio.run(main(cases_of(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.process import Usage, measured, serving
+from tests.bench.process import PATH, Usage, measured, serving
 
 CONCURRENCY = 100
 
@@ -64,7 +63,7 @@ def pair(work: Path, url: str, number: int) -> Pair:
     """The engine's run and the bare loop's, each from a fresh store."""
     db, bare = work / f"{number}.db", work / f"{number}-bare.db"
     environment = {
-        "PATH": os.environ["PATH"], "HOME": str(work), "ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": url,
+        "PATH": PATH, "HOME": str(work), "ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": url,
         "MINIONS_EVALS_JUDGE_MODEL": "anthropic:fake-judge",
     }  # fmt: skip
     cli = [sys.executable, "-m", "minions_evals_mcp.cli"]

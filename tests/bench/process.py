@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+PATH = os.environ["PATH"]  # noqa: TID251  the child needs it, no setting of ours
 
 
 @dataclass(frozen=True, slots=True)

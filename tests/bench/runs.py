@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from tests.bench.process import Usage, measured, serving
+from tests.bench.process import PATH, Usage, measured, serving
 
 CLI = [sys.executable, "-m", "minions_evals_mcp.cli"]
 CRITERIA = ("settled", "polite", "complete")
@@ -75,7 +74,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        environment = {"PATH": os.environ["PATH"], "HOME": name}
+        environment = {"PATH": PATH, "HOME": name}
         for cases in map(int, options.cases.split(",")):
             used = run(folder, recorded_suite(cases, judged_by="heuristic"), environment)
             sys.stdout.write(

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
 import sys
 import tempfile
 from pathlib import Path
 
-from tests.bench.process import Usage, measured
+from tests.bench.process import PATH, Usage, measured
 
 TICKET = (
     "Customer {n} in branch {b} reports that printer {p} on floor {f} jams whenever duplex is on and the second tray "
@@ -39,7 +38,7 @@ def main() -> None:
         small, large = Path(folder) / "small.jsonl", Path(folder) / "large.jsonl"
         small.write_text("".join(row(n) + "\n" for n in range(1000)))
         large.write_text("".join(row(n) + "\n" for n in range(20_000)))
-        environment = {"PATH": os.environ["PATH"], "HOME": folder}
+        environment = {"PATH": PATH, "HOME": folder}
         score = [sys.executable, "-m", "minions_evals_mcp.cli", "score"]
         bare = [sys.executable, "-m", "tests.bench.bare_score"]
         pairs = [

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-from typing import cast
 
 import anyio
 import pytest
@@ -128,7 +127,7 @@ def test_so_many_rows_are_in_memory_at_once() -> None:
 async def test_a_producer_that_waits_for_each_verdict_is_answered() -> None:
     reader, writer = os.pipe()
     with os.fdopen(reader, "rb") as source, os.fdopen(writer, "wb", buffering=0) as sink:
-        found = batches(cast("io.BufferedReader", source))
+        found = batches(source)
         for number in range(3):
             sink.write(row(id=str(number)).encode() + b"\n")
             ((line, _),) = next(found)
