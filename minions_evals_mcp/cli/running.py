@@ -16,10 +16,11 @@ from cyclopts import Parameter, validators
 from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
-from minions_evals_mcp.domain.results import Outcome
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import EvalFailure, Outcome
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers import RunSummary, summarize
-from minions_evals_mcp.engine.classify_failure import classify_failure
+from minions_evals_mcp.engine.classify_failure import classify_failures
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run_benchmark import run_benchmark as carry_out_benchmark
 from minions_evals_mcp.engine.run_test_case import run_test_case as carry_out_case
@@ -290,14 +291,14 @@ async def _submit(file: str, common: Common) -> int:
 
 
 def classify(run_id: str, /, *, model: bool | None = None, common: Common = DEFAULTS) -> int:
-    """Say why a test-run failed: by rule, and by the model where the rules cannot tell and there is one.
+    """Say why a run failed: by rule, and by the model where the rules cannot tell and there is one.
 
-    Example: minions-evals classify TEST-RUN
+    Example: minions-evals classify RUN
 
     Parameters
     ----------
     run_id
-        A failed test-run's id.
+        A failed test-run's id, or a run's (or its key): then each of its failures.
     model
         Ask the model in any case (--model) or in none (--no-model).
     """
@@ -306,15 +307,24 @@ def classify(run_id: str, /, *, model: bool | None = None, common: Common = DEFA
 
 async def _classify(run_id: str, model: bool | None, common: Common) -> int:
     async with session(common) as engine:
-        failure = await classify_failure(engine, run_id, ask_model=model)
-    if common.json:
-        say(failure.wire())
-        return 0
-    fields = failure.fields
-    sys.stdout.write(
-        f"{fields.failure_type} ({fields.severity}), by {fields.classified_by}, confidence {fields.confidence:.2f}\n"
-    )
-    sys.stdout.write(f"  {printable(fields.description, 400)}\n  root cause: {printable(fields.root_cause, 400)}\n")
-    for signal in fields.signals:
-        sys.stdout.write(f"  - {printable(signal, 160)}\n")
+        failures = await classify_failures(engine, run_id, ask_model=model)
+    for failure in failures:
+        if common.json:
+            say(failure.wire())
+        else:
+            sys.stdout.write(_told(failure))
+    if not failures and not common.json:
+        sys.stdout.write("no run of it failed\n")
     return 0
+
+
+def _told(failure: Record[EvalFailure]) -> str:
+    fields = failure.fields
+    lines = [
+        f"{fields.test_run_id}",
+        f"  {fields.failure_type} ({fields.severity}), by {fields.classified_by}, confidence {fields.confidence:.2f}",
+        f"  {printable(fields.description, 400)}",
+        f"  root cause: {printable(fields.root_cause, 400)}",
+        *(f"  - {printable(signal, 160)}" for signal in fields.signals),
+    ]
+    return "\n".join(lines) + "\n"

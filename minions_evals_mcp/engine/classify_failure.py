@@ -87,6 +87,15 @@ async def classify_failure(engine: Engine, test_run_id: str, *, ask_model: bool 
     return changed
 
 
+async def classify_failures(engine: Engine, run_id: str, *, ask_model: bool | None = None) -> list[Record[EvalFailure]]:
+    """The eval-failure of that test-run, or of every failed test-run of that run, analysed again; raises as above."""
+    job = await engine.store.read(lambda db: jobs.job(db, run_id) or jobs.job_by_key(db, run_id))
+    if job is None:
+        return [await classify_failure(engine, run_id, ask_model=ask_model)]
+    failed = await engine.store.read(lambda db: runs.failed_ids(db, job.id))
+    return [await classify_failure(engine, ident, ask_model=ask_model) for ident in failed]
+
+
 def _material(db: Db, *, test_run_id: str) -> tuple[Record[TestRun], Record[EvalFailure], Measure, Work, list[Verdict]]:
     run = records.find(db, test_run_id)
     if run is None or not isinstance(run.fields, TestRun):

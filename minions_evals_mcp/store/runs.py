@@ -283,6 +283,15 @@ def failing_of(db: Db, job_id: str, *, limit: int) -> list[Record[TestRun]]:
     return [record_of(table, row) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
 
 
+def failed_ids(db: Db, job_id: str) -> list[str]:
+    """The ids of a job's failed runs, in the order in which they were recorded."""
+    rows = db.execute(
+        "SELECT id FROM test_run WHERE passed = 0 AND id IN (SELECT test_run_id FROM unit WHERE job_id = ?) ORDER BY seq",
+        (job_id,),
+    )
+    return [row[0] for row in rows]
+
+
 def job_runs(db: Db, job_id: str, *, limit: int) -> list[Record[TestRun]]:
     """The runs of a job in the order of its cases and trials."""
     table = TABLES["test-run"]

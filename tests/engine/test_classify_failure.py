@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.results import EvalFailure, TestRun
-from minions_evals_mcp.engine.classify_failure import classify_failure
+from minions_evals_mcp.engine.classify_failure import classify_failure, classify_failures
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, RuleError
 from minions_evals_mcp.store import events
@@ -17,6 +17,8 @@ from tests.fakes.llm_server import FakeSettings, serving
 from tests.workshop import (
     Json,
     answer,
+    bench,
+    benchmark,
     by_rule,
     case,
     config_in,
@@ -238,3 +240,13 @@ async def test_what_a_live_targets_provider_said_still_counts_when_it_is_classif
         assert before.failure_type == "refusal"
         assert "stop reason: refusal" in before.signals
         assert (await classify_failure(engine, run.id, ask_model=False)).fields == before
+
+
+async def test_a_whole_run_is_classified_failure_by_failure(engine: Engine) -> None:
+    await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", "bad"))
+    await save(engine, case("d", expectedOutputs=GOOD), answer("b", "d", "bad"), benchmark("both", "c", "d"))
+    job = await bench(engine, "both", key="k")
+    failures = await classify_failures(engine, "k")
+    assert [one.fields.test_run_id for one in failures] == [f"{job.id}:1.1", f"{job.id}:2.1"]
+    with pytest.raises(NotFoundError):
+        await classify_failures(engine, "nowhere")
