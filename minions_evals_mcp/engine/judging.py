@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 import anyio
 
@@ -29,6 +29,7 @@ from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, Regex
 from minions_evals_mcp.scoring.expected import expected_needs, meets
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Ticket
 
 Decision = Judged | JudgeErrored | NotJudgeable | Awaiting
@@ -75,7 +76,7 @@ class Judging:
     criteria: dict[str, tuple[Criterion, ...]] = field(default_factory=dict[str, tuple[Criterion, ...]])
     given: dict[tuple[str, str], Verdict] = field(default_factory=dict[tuple[str, str], Verdict])
     """Verdicts that are handed in right now, by test-run and criterion; written with the run that they complete."""
-    pending: list[Ticket[Any]] = field(default_factory=list[Ticket[Any]])
+    pending: deque[Ticket[None]] = field(default_factory=deque[Ticket[None]])
 
     def kinds(self, rubric: RubricInUse) -> dict[str, JudgeKind]:
         """Who judges each criterion."""
@@ -291,15 +292,18 @@ class Judging:
 
     async def keep(self, key: UnitKey, about: jobs.VerdictKey, answer: Verdict | NotJudgeable, at: datetime) -> None:
         """Queues a verdict to be kept; the run's own record comes after it in the same queue."""
-        self.pending.append(
-            await self.engine.store.submit(partial(_save_verdict, key=key, about=about, answer=answer, at=at))
-        )
+        await self.queue(partial(_save_verdict, key=key, about=about, answer=answer, at=at))
+
+    async def queue(self, work: Callable[[Db], None]) -> None:
+        """Queues a write that nobody waits for now; one that failed earlier is raised here, or by `settle`."""
+        while self.pending and self.pending[0].done.is_set():
+            await self.pending.popleft().result()
+        self.pending.append(await self.engine.store.submit(work))
 
     async def settle(self) -> None:
-        """Waits until every verdict queued so far is committed."""
-        tickets, self.pending = self.pending, []
-        for ticket in tickets:
-            await ticket.result()
+        """Waits until every write queued so far is committed."""
+        while self.pending:
+            await self.pending.popleft().result()
 
     @staticmethod
     def _ask_outside(
@@ -310,7 +314,7 @@ class Judging:
 
 
 def _save_verdict(
-    db: jobs.Db, *, key: UnitKey, about: jobs.VerdictKey, answer: Verdict | NotJudgeable, at: datetime
+    db: Db, *, key: UnitKey, about: jobs.VerdictKey, answer: Verdict | NotJudgeable, at: datetime
 ) -> None:
     jobs.save_verdict(db, key, about, answer, at=at)
 

@@ -151,8 +151,7 @@ def _telling(run: _Run, progress: Progress) -> Progress:
         nonlocal done
         done += 1
         if done % SPENT_EVERY == 0:
-            spent = partial(jobs.add_spent, ident=run.job.id, spent=run.budget.news())
-            run.bench.judging.pending.append(await run.bench.engine.store.submit(spent))
+            await run.bench.judging.queue(partial(jobs.add_spent, ident=run.job.id, spent=run.budget.news()))
         await progress(outcome)
 
     return told

@@ -115,7 +115,7 @@ async def _output(bench: Bench, unit: Unit) -> Observed | Skipped | TargetErrore
 async def _keep_output(bench: Bench, unit: Unit, seen: Observed) -> None:
     """Queues the output to be kept before it is judged: it was paid for."""
     save = partial(_save_output, key=unit.key, case_id=unit.measure.case.id, seen=seen)
-    bench.judging.pending.append(await bench.engine.store.submit(save))
+    await bench.judging.queue(save)
 
 
 def _save_output(db: Db, *, key: UnitKey, case_id: str, seen: Observed) -> None:
