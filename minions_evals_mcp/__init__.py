@@ -6,19 +6,38 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
+    from minions_evals_mcp.engine.evaluators import llm_judge, rule_based
+    from minions_evals_mcp.engine.prompt_scoring import compare_versions, run_test, run_test_suite
     from minions_evals_mcp.engine.request import RunRequest
     from minions_evals_mcp.engine.run_benchmark import run_benchmark
     from minions_evals_mcp.engine.run_test_case import run_test_case
 
-__all__ = ["Engine", "EngineConfig", "RunRequest", "open_engine", "run_benchmark", "run_test_case"]
+__all__ = [
+    "Engine",
+    "EngineConfig",
+    "RunRequest",
+    "compare_versions",
+    "llm_judge",
+    "open_engine",
+    "rule_based",
+    "run_benchmark",
+    "run_test",
+    "run_test_case",
+    "run_test_suite",
+]
 
 _HOMES = {
     "Engine": "engine.context",
     "EngineConfig": "engine.context",
     "RunRequest": "engine.request",
+    "compare_versions": "engine.prompt_scoring",
+    "llm_judge": "engine.evaluators",
     "open_engine": "engine.context",
+    "rule_based": "engine.evaluators",
     "run_benchmark": "engine.run_benchmark",
+    "run_test": "engine.prompt_scoring",
     "run_test_case": "engine.run_test_case",
+    "run_test_suite": "engine.prompt_scoring",
 }
 
 

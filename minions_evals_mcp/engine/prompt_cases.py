@@ -1,0 +1,199 @@
+"""Reading prompts and test cases for prompt scoring: from records, from the seed's plain mappings, from a store."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Literal, TypeVar, cast
+
+from pydantic import Field, JsonValue, ValidationError
+
+from minions_evals_mcp.domain.definitions import Fields, TestCase
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.records import Record, record_from_wire
+from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.domain.values import Text, Value, from_millis
+from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.scoring.prompt_shelf import Case, Prompt, Shelf, shelved
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+
+Given = Record[Fields] | Record[PromptVersion] | Record[TestCase] | Mapping[str, object]
+"""A record, or a mapping: a record's wire form, or the seed's plain keys."""
+
+FOLLOWS = "follows"
+_PAGE = 1000
+_DESCRIPTIVE = frozenset(
+    {"name", "title", "description", "changelog", "variables", "tags", "createdAt", "updatedAt", "createdBy",
+     "totalRuns", "passRate", "avgScore", "lastRun", "lastPassed"}
+)  # fmt: skip
+"""Keys of seeds 1 and 5 that say nothing about what is run or scored."""
+
+V = TypeVar("V", bound=Value)
+
+
+class _PlainPrompt(Value):
+    """The seed's prompt."""
+
+    id: Text
+    content: Text
+    prompt_id: Text | None = None
+    version_number: Annotated[int, Field(ge=1)] = 1
+
+
+class _PlainCase(Value):
+    """The seed's test case."""
+
+    id: Text
+    input: JsonValue = {}
+    expected_output: JsonValue = None
+    max_score: Annotated[float, Field(ge=0)] = 1.0
+    prompt_id: Text | None = None
+    prompt_version_ref: Text | None = None
+    status: Literal["active", "draft", "deprecated"] = "active"
+
+
+def prompt_of(given: Given) -> Prompt:
+    """The prompt that a record or a plain mapping describes; raises `InvalidRecordError`."""
+    match _read(given):
+        case Prompt() as prompt:
+            return prompt
+        case _:
+            raise BadInputError(
+                "what is given is no prompt.", remedy='Give a prompt-version, or {"id": …, "content": …}.'
+            )
+
+
+def case_of(given: Given) -> Case:
+    """The test case that a record or a plain mapping describes; raises `InvalidRecordError`."""
+    match _read(given):
+        case Case() as case:
+            return case
+        case _:
+            raise BadInputError(
+                "what is given is no test case.",
+                remedy='Give a test-case, or {"id": …, "input": …, "expectedOutput": …}.',
+            )
+
+
+def shelf_of(storage: Iterable[object]) -> Shelf:
+    """What an iterable of records, relations and plain mappings holds; a mapping holds its values, under their keys."""
+    items = _named(cast("Mapping[object, object]", storage)) if isinstance(storage, Mapping) else storage
+    read = [_read(one) for one in items]
+    return shelved(
+        [one for one in read if isinstance(one, Prompt)],
+        [one for one in read if isinstance(one, Case)],
+        [one for one in read if isinstance(one, Relation)],
+    )
+
+
+def shelf_in(db: Db) -> Shelf:
+    """What a store holds."""
+    versions = _all(db, PromptVersion.slug)
+    follows = [one for version in versions for one in records.follows(db, version.id) if one.source_id == version.id]
+    return shelf_of([*versions, *_all(db, TestCase.slug), *follows])
+
+
+def _all(db: Db, kind: str) -> list[Record[Fields]]:
+    found: list[Record[Fields]] = []
+    after = 0
+    while page := records.page(db, kind, after=after, limit=_PAGE):
+        found.extend(record for _, record in page)
+        after = page[-1][0]
+    return found
+
+
+def _named(storage: Mapping[object, object]) -> list[object]:
+    found: list[object] = []
+    for key, value in storage.items():
+        match value:
+            case Mapping():
+                found.append({"id": key, **cast("Mapping[str, object]", value)})
+            case Fields():
+                found.append(Record(str(key), value, str(key), from_millis(0), from_millis(0)))
+            case list():
+                found.extend(cast("list[object]", value))
+            case _:
+                found.append(value)
+    return found
+
+
+def _read(given: object) -> Prompt | Case | Relation | None:
+    """What one thing in a storage is to prompt scoring; None for records of other types and for hidden ones."""
+    match given:
+        case Record():
+            return _from_record(given)
+        case Relation():
+            return given if given.type == FOLLOWS else None
+        case Mapping():
+            return _from_mapping(dict(cast("Mapping[str, object]", given)))
+        case _:
+            raise BadInputError(
+                f"a prompt, test case or storage cannot be read from {type(given).__name__}.",
+                remedy="Give records, or mappings with the keys of records.",
+            )
+
+
+def _from_record(record: Record[Fields]) -> Prompt | Case | None:
+    if record.deleted_at is not None:
+        return None
+    match record.fields:
+        case PromptVersion() as fields:
+            return Prompt(record.id, fields.content, fields.prompt_id or "", fields.version_number)
+        case TestCase() as fields:
+            return Case(
+                record.id,
+                fields.inputs,
+                fields.expected_outputs,
+                fields.max_score,
+                _names(fields.prompt_id, fields.prompt_version_ref),
+                fields.status == "active",
+            )
+        case _:
+            return None
+
+
+def _from_mapping(plain: dict[str, object]) -> Prompt | Case | Relation | None:
+    if "fields" in plain:
+        return _from_record(_enveloped(plain))
+    if "sourceId" in plain:
+        return _read(Relation(str(plain["sourceId"]), str(plain.get("targetId")), str(plain.get("type"))))
+    if "content" in plain:
+        prompt = _parsed(_PlainPrompt, plain, "prompt")
+        return Prompt(prompt.id, prompt.content, prompt.prompt_id or "", prompt.version_number)
+    case = _parsed(_PlainCase, plain, "test case")
+    return Case(
+        case.id,
+        case.input if isinstance(case.input, dict) else {"input": case.input},
+        None if case.expected_output is None else {"output": case.expected_output},
+        case.max_score,
+        _names(case.prompt_id, case.prompt_version_ref),
+        case.status == "active",
+    )
+
+
+def _enveloped(plain: dict[str, object]) -> Record[Fields]:
+    if plain.get("id") is None:
+        raise InvalidRecordError("is missing", field="id", record=str(plain.get("type")))
+    try:
+        return record_from_wire(cast("JsonValue", plain), new_id="", now=from_millis(0))
+    except TypeError as error:
+        raise InvalidRecordError(f"cannot be JSON: {error}", record=str(plain["id"])) from None
+
+
+def _parsed(kind: type[V], plain: dict[str, object], what: str) -> V:
+    """The plain mapping as that value; raises `InvalidRecordError` for an unknown key or a value that does not fit."""
+    record = f"{what} {plain.get('id', '(no id)')}"
+    try:
+        text = json.dumps({key: one for key, one in plain.items() if key not in _DESCRIPTIVE}, allow_nan=False)
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        said = "unknown key" if first["type"] == "extra_forbidden" else first["msg"]
+        raise InvalidRecordError(said, field=".".join(map(str, first["loc"])), record=record) from None
+    except (TypeError, ValueError) as error:
+        raise InvalidRecordError(f"cannot be JSON: {error}", record=record) from None
+
+
+def _names(*ids: str | None) -> frozenset[str]:
+    return frozenset(one for one in ids if one is not None)
