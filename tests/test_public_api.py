@@ -15,9 +15,18 @@ from tests.workshop import answer, benchmark, case, save
 def test_every_public_name_is_there() -> None:
     assert sorted(evals.__all__) == sorted(
         [
-            "Engine", "EngineConfig", "RunRequest", "compare_versions", "llm_judge", "open_engine", "rule_based",
-            "run_benchmark", "run_test", "run_test_case", "run_test_suite",
-        ]  # fmt: skip
+            "Engine",
+            "EngineConfig",
+            "RunRequest",
+            "compare_versions",
+            "llm_judge",
+            "open_engine",
+            "rule_based",
+            "run_benchmark",
+            "run_test",
+            "run_test_case",
+            "run_test_suite",
+        ]
     )
     for name in evals.__all__:
         assert getattr(evals, name).__name__ == name
