@@ -27,6 +27,8 @@ COMMANDS = {
     "runs": ("running:runs", "Show runs: how far they are, what they wait for."),
     "outbox": ("suites:outbox", "Show what is queued for other agents and people."),
     "score": ("scoring:score", "Check recorded outputs, a JSON row in and a verdict out, streaming."),
+    "scorecard": ("scorecards:scorecard", "Give a table or a benchmark-run one score, and compare two."),
+    "pick": ("picking:pick", "Select the best of several recorded outputs by their scores, streaming."),
     "doctor": ("doctor:doctor", "Tell what is configured, what works and what to do next."),
 }
 DB_COMMANDS = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -22,6 +22,7 @@ CHUNK = 1 << 17
 MOST_KNOWN = 4096
 _ASSERTION = TypeAdapter(Assertion)
 _KNOWN: dict[tuple[object, ...], Assertion] = {}
+Answer = dict[str, JsonValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,15 +34,39 @@ class Row:
     assertions: tuple[Assertion, ...]
     threshold: float | None
 
+    def needs(self) -> Sequence[RegexNeed]:
+        """What its checks need of the outside."""
+        return needs(self.assertions, self.subject)
+
+    def answer(self, evidence: Evidence = NO_EVIDENCE) -> Answer:
+        """The row's verdict; where a check could not be carried out there is an error and no score."""
+        found = check_all(self.assertions, self.subject, threshold=self.threshold, evidence=evidence)
+        if isinstance(found, Unchecked):
+            return {"id": self.id, "error": f"{found.type}: {found.reason}"}
+        return _verdict(self.id, found)
+
+
+class Asked(Protocol):
+    """A row as its reader made it."""
+
+    def needs(self) -> Sequence[RegexNeed]: ...
+
+    def answer(self, evidence: Evidence, /) -> Answer: ...
+
 
 def _assertions(found: JsonValue) -> tuple[Assertion, ...]:
     """The vetted assertions of a row."""
+    return tuple([vetted(one, number) for number, one in enumerate(listed(found, "assert"))])
+
+
+def listed(found: JsonValue, field: str) -> list[JsonValue]:
+    """The list that the field must be."""
     if not isinstance(found, list):
-        raise InvalidRecordError("must be a list of assertions", field="assert")
-    return tuple([_assertion(one, number) for number, one in enumerate(found)])
+        raise InvalidRecordError("must be a list", field=field)
+    return found
 
 
-def _assertion(one: JsonValue, number: int) -> Assertion:
+def vetted(one: JsonValue, number: int) -> Assertion:
     """The vetted assertion; rows often share theirs, and a plain one is read once."""
     if not isinstance(one, dict):
         raise InvalidRecordError("must be an object", field=f"assert.{number}")
@@ -49,44 +74,66 @@ def _assertion(one: JsonValue, number: int) -> Assertion:
     try:
         known = _KNOWN.get(key)
     except TypeError:  # a list or object among the values
-        return _read_assertion(one, number)
+        return _vetted(one, number)
     if known is None:
-        known = _read_assertion(one, number)
+        known = _vetted(one, number)
         if len(_KNOWN) < MOST_KNOWN:
             _KNOWN[key] = known
     return known
 
 
-def _read_assertion(one: JsonValue, number: int) -> Assertion:
+def _vetted(one: JsonValue, number: int) -> Assertion:
+    assertion = read_assertion(one, number)
+    vet(assertion, at=f"assert.{number}")
+    return assertion
+
+
+def read_assertion(one: JsonValue, number: int) -> Assertion:
+    """The assertion, of whatever type; raises `InvalidRecordError` naming the key that does not fit."""
     try:
-        assertion = _ASSERTION.validate_json(to_json(one))
+        return _ASSERTION.validate_json(to_json(one))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise InvalidRecordError(
             first["msg"], field=".".join(("assert", str(number), *map(str, first["loc"])))
         ) from None
-    vet(assertion, at=f"assert.{number}")
-    return assertion
 
 
 def read_row(line: str | bytes) -> Row:
     """The row in a line; raises `InvalidRecordError` naming the field that does not fit."""
+    found = read_object(line, KEYS, ("output", "assert"))
+    subject = subject_of(found["output"], found)
+    return Row(row_id(found), subject, _assertions(found["assert"]), _number(found, "threshold"))
+
+
+def read_object(line: str | bytes, known: frozenset[str], required: Sequence[str]) -> dict[str, JsonValue]:
+    """The JSON object in a line, with known keys only and every one that is required."""
     try:
         found: JsonValue = from_json(line, allow_inf_nan=False)
     except ValueError as error:
         raise InvalidRecordError(f"no JSON: {error}") from None
     if not isinstance(found, dict):
         raise InvalidRecordError("a row is a JSON object")
-    if not found.keys() <= KEYS:
-        unknown = min(found.keys() - KEYS)
-        raise InvalidRecordError(f"unknown key; known are {', '.join(sorted(KEYS))}", field=unknown)
-    if "output" not in found or "assert" not in found:
-        raise InvalidRecordError("is missing", field="assert" if "output" in found else "output")
+    if not found.keys() <= known:
+        unknown = min(found.keys() - known)
+        raise InvalidRecordError(f"unknown key; known are {', '.join(sorted(known))}", field=unknown)
+    for key in required:
+        if key not in found:
+            raise InvalidRecordError("is missing", field=key)
+    return found
+
+
+def row_id(found: dict[str, JsonValue]) -> str:
+    """The row's id; a row without one is "" in its answer."""
     ident = found.get("id")
     if not isinstance(ident, str | int | float | None):
         raise InvalidRecordError("must be a string or a number", field="id")
-    subject = Subject(_text(found["output"]), _number(found, "latencyMs"), _number(found, "cost"))
-    return Row("" if ident is None else str(ident), subject, _assertions(found["assert"]), _number(found, "threshold"))
+    return "" if ident is None else str(ident)
+
+
+def subject_of(output: JsonValue, measured: dict[str, JsonValue]) -> Subject:
+    """The output as checks see it, with the `latencyMs` and `cost` (US dollars) that were measured."""
+    return Subject(_text(output), _number(measured, "latencyMs"), _number(measured, "cost"))
 
 
 def _text(output: JsonValue) -> str:
@@ -104,15 +151,7 @@ def _number(found: dict[str, JsonValue], key: str) -> float | None:
     return float(value)
 
 
-def answer(row: Row, evidence: Evidence = NO_EVIDENCE) -> dict[str, JsonValue]:
-    """The row's verdict; where a check could not be carried out there is an error and no score."""
-    found = check_all(row.assertions, row.subject, threshold=row.threshold, evidence=evidence)
-    if isinstance(found, Unchecked):
-        return {"id": row.id, "error": f"{found.type}: {found.reason}"}
-    return _verdict(row.id, found)
-
-
-def _verdict(ident: str, found: Aggregate) -> dict[str, JsonValue]:
+def _verdict(ident: str, found: Aggregate) -> Answer:
     results: list[JsonValue] = [
         {"type": one.type, "pass": one.passed, "score": one.score, "reason": one.reason} for one in found.results
     ]
@@ -121,16 +160,16 @@ def _verdict(ident: str, found: Aggregate) -> dict[str, JsonValue]:
 
 @dataclass(slots=True)
 class Tally:
-    """How the rows came out; `errors` have no verdict."""
+    """How the rows came out: `passed` counts those that pass, or of which an output is selected; `errors` have no verdict."""
 
     rows: int = 0
     passed: int = 0
     errors: int = 0
 
-    def count(self, said: dict[str, JsonValue]) -> None:
+    def count(self, said: Answer) -> None:
         """Counts one answer."""
         self.rows += 1
-        self.passed += said.get("pass") is True
+        self.passed += said.get("pass") is True or said.get("selected") is not None
         self.errors += "error" in said
 
 
@@ -157,21 +196,24 @@ def batches(source: Source) -> Iterator[list[tuple[int, bytes]]]:
 
 
 async def answers(
-    batch: Sequence[tuple[int, str | bytes]], regexes: RegexSandbox, tally: Tally
-) -> list[dict[str, JsonValue]]:
+    batch: Sequence[tuple[int, str | bytes]],
+    regexes: RegexSandbox,
+    tally: Tally,
+    read: Callable[[str | bytes], Asked] = read_row,
+) -> list[Answer]:
     """One answer for each line; a bad row says why and does not stop the others."""
-    rows: list[Row | dict[str, JsonValue]] = []
+    rows: list[Asked | Answer] = []
     wanted: list[RegexNeed] = []
     for number, line in batch:
         try:
-            row = read_row(line)
+            row = read(line)
         except EvalsError as error:
             rows.append({"id": _id_of(line), "error": f"line {number}: {error}"})
             continue
-        wanted.extend(needs(row.assertions, row.subject))
+        wanted.extend(row.needs())
         rows.append(row)
     evidence = Evidence(await regexes.search(wanted)) if wanted else NO_EVIDENCE
-    said = [row if isinstance(row, dict) else answer(row, evidence) for row in rows]
+    said = [row if isinstance(row, dict) else row.answer(evidence) for row in rows]
     for one in said:
         tally.count(one)
     return said

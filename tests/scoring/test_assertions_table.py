@@ -14,21 +14,37 @@ from minions_evals_mcp.scoring.assertions import KINDS, SCORER_VERSION, check, c
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, RegexNeed, Subject, Unchecked, Unmet
 
 EXAMPLES = (
+    Assertion(type="assert-set", assertions=(Assertion(type="contains", value="a"), Assertion(type="is-html"))),
+    Assertion(type="bleu", value=["a b", "b"]),
     Assertion(type="contains", value="a"),
     Assertion(type="contains-all", value=["a", "b"]),
     Assertion(type="contains-any", value="a, b"),
+    Assertion(type="contains-html"),
     Assertion(type="contains-json", value={"required": ["a"]}),
+    Assertion(type="contains-sql"),
+    Assertion(type="contains-xml", value="a.b"),
     Assertion(type="cost", threshold=1),
     Assertion(type="equals", value={"a": 1}),
+    Assertion(type="finish-reason", value="stop"),
+    Assertion(type="gleu", value="a b"),
     Assertion(type="icontains", value="A"),
     Assertion(type="icontains-all", value=["A", "b"]),
     Assertion(type="icontains-any", value=["A", "b"]),
+    Assertion(type="is-html"),
     Assertion(type="is-json", value="{type: object}"),
     Assertion(type="is-refusal"),
+    Assertion(type="is-sql", value={"databaseType": "PostgreSQL"}),
+    Assertion(type="is-xml"),
     Assertion(type="latency", threshold=100),
     Assertion(type="levenshtein", value="abc", threshold=2),
     Assertion(type="regex", value="^a+$"),
+    Assertion(type="rouge-n", value="a b"),
     Assertion(type="starts-with", value="a"),
+    Assertion(type="tool-call-f1", value="a"),
+    Assertion(type="trajectory:step-count", value={"max": 1}),
+    Assertion(type="trajectory:tool-args-match", value={"name": "a", "args": {}}),
+    Assertion(type="trajectory:tool-sequence", value=["a"]),
+    Assertion(type="trajectory:tool-used", value="a"),
     Assertion(type="word-count", value={"min": 1, "max": 3}),
 )
 YES = Assertion(type="contains", value="a")
@@ -55,7 +71,7 @@ def test_an_unknown_type_is_refused_by_name_with_what_is_known(unknown: str) -> 
     with pytest.raises(UnsupportedError) as refusal:
         vet(Assertion(type=unknown), at="suite.yaml:3")
     assert str(refusal.value).startswith(f"suite.yaml:3: the assertion type {unknown!r} is not known")
-    assert "contains-json, cost, equals" in refusal.value.remedy
+    assert "contains-xml, cost, equals" in refusal.value.remedy
     with pytest.raises(UnsupportedError):
         check(Assertion(type=unknown), SUBJECT)
     with pytest.raises(UnsupportedError):
@@ -162,7 +178,10 @@ def test_not_inverts_pass_for_every_type_and_text(example: Assertion, text: str)
     assert isinstance(turned, Checked)
     assert plain.passed is not turned.passed
     assert 0 <= plain.score <= 1
-    assert plain.score + turned.score == (0 if example.type == "is-refusal" and not text.strip() else 1)
+    if example.type == "tool-call-f1":  # its score is F1 under `not-` too
+        assert plain.score == turned.score
+    else:
+        assert plain.score + turned.score == (0 if example.type == "is-refusal" and not text.strip() else 1)
 
 
 @given(st.data(), WEIGHTED, TEXTS)

@@ -9,7 +9,17 @@ from difflib import get_close_matches
 
 from minions_evals_mcp.domain.assertions import NEGATION, Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
-from minions_evals_mcp.scoring.assertions import measures, refusal, structure, text
+from minions_evals_mcp.scoring.assertions import (
+    markup,
+    measures,
+    overlap,
+    refusal,
+    sets,
+    sql,
+    structure,
+    text,
+    trajectory,
+)
 from minions_evals_mcp.scoring.assertions.values import Found
 from minions_evals_mcp.scoring.checks import (
     NO_EVIDENCE,
@@ -45,22 +55,59 @@ class Kind:
     needs: Callable[[Assertion, Subject], tuple[RegexNeed, ...]] = _no_needs
 
 
+def _in_set(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+    """The assertions in `assert` hold together: their weighted mean reaches `threshold`, without one each passes.
+
+    The score is the mean.
+    """
+    return sets.as_one(check_all(assertion.assertions, subject, threshold=assertion.threshold, evidence=evidence))
+
+
+def _vet_set(assertion: Assertion) -> None:
+    sets.vet_set(assertion)
+    for number, inner in enumerate(assertion.assertions):
+        try:
+            vet(inner)
+        except InvalidRecordError as error:
+            raise InvalidRecordError(f"{inner.type}: {error.reason}", field=f"assert.{number}.{error.field}") from None
+
+
+def _set_needs(assertion: Assertion, subject: Subject) -> tuple[RegexNeed, ...]:
+    return needs(assertion.assertions, subject)
+
+
 KINDS: dict[str, Kind] = {
+    sets.SET: Kind(_in_set, _vet_set, _set_needs),
+    "bleu": Kind(overlap.bleu, overlap.vet_references),
     "contains": Kind(text.contains, text.vet_scalar),
     "contains-all": Kind(text.contains_all, text.vet_listed),
     "contains-any": Kind(text.contains_any, text.vet_listed),
+    "contains-html": Kind(markup.contains_html, markup.vet_no_value),
     "contains-json": Kind(structure.contains_json, structure.vet_optional_schema),
+    "contains-sql": Kind(sql.contains_sql, sql.vet_database),
+    "contains-xml": Kind(markup.contains_xml, markup.vet_elements),
     "cost": Kind(measures.cost, measures.vet_limit),
     "equals": Kind(structure.equals, structure.vet_given),
+    "finish-reason": Kind(trajectory.finish_reason, trajectory.vet_reason),
+    "gleu": Kind(overlap.gleu, overlap.vet_references),
     "icontains": Kind(text.icontains, text.vet_scalar),
     "icontains-all": Kind(text.icontains_all, text.vet_listed),
     "icontains-any": Kind(text.icontains_any, text.vet_listed),
+    "is-html": Kind(markup.is_html, markup.vet_no_value),
     "is-json": Kind(structure.is_json, structure.vet_optional_schema),
     "is-refusal": Kind(refusal.is_refusal),
+    "is-sql": Kind(sql.is_sql, sql.vet_database),
+    "is-xml": Kind(markup.is_xml, markup.vet_elements),
     "latency": Kind(measures.latency, measures.vet_limit),
     "levenshtein": Kind(measures.levenshtein, measures.vet_distance),
     "regex": Kind(text.regex, text.vet_pattern, text.regex_needs),
+    "rouge-n": Kind(overlap.rouge_n, overlap.vet_reference),
     "starts-with": Kind(text.starts_with, text.vet_scalar),
+    "tool-call-f1": Kind(trajectory.tool_call_f1, trajectory.vet_names),
+    "trajectory:step-count": Kind(trajectory.step_count, trajectory.vet_step_count),
+    "trajectory:tool-args-match": Kind(trajectory.tool_args_match, trajectory.vet_arguments),
+    "trajectory:tool-sequence": Kind(trajectory.tool_sequence, trajectory.vet_sequence),
+    "trajectory:tool-used": Kind(trajectory.tool_used, trajectory.vet_used),
     "word-count": Kind(measures.word_count, measures.vet_count),
 }
 """Every type that we have, by its name without `not-`."""
@@ -78,6 +125,8 @@ def vet(assertion: Assertion, *, at: str = "") -> None:
     does not fit.
     """
     kind, _ = _NAMES.get(assertion.type) or _unknown(assertion, at)
+    if assertion.assertions and assertion.base_type != sets.SET:
+        raise InvalidRecordError(f"only {sets.SET} holds assertions", field="assert", record=assertion.type, where=at)
     try:
         kind.vet(assertion)
     except InvalidRecordError as error:

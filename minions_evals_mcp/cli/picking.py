@@ -1,0 +1,38 @@
+"""Choosing among recorded outputs in bulk."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from minions_evals_mcp.cli.scoring import answer_rows
+from minions_evals_mcp.interop.pick_rows import read_pick_row
+
+
+def pick(
+    file: Annotated[str, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    fail: Annotated[bool, Parameter(negative="")] = False,
+    json: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
+    """Select the best of several recorded outputs by their scores: a JSON row in, its selection out; nothing is kept.
+
+    A row is {id, outputs: […], assert: […]}; its answer {id, selected, scores, reasons} or {id, error}. `selected` is
+    the index of the output with the highest aggregate (the first of equals), null where none reaches the threshold of
+    the row's max-score assertion: {"type":"max-score","value":{"method":"average"|"sum","weights":{TYPE:…},"threshold":…}}.
+    An output is a text, a record, or {output, latencyMs, cost}. A select-best assertion has no part in it.
+    The summary goes to standard error. Exit 3 if there was nothing to choose by, 1 with --fail if none was selected.
+    Example: echo '{"id":"1","outputs":["Rome","Paris"],"assert":[{"type":"contains","value":"Paris"}]}' | minions-evals pick -
+
+    Parameters
+    ----------
+    file
+        JSON lines; `-` is standard input.
+    fail
+        Exit 1 if in any row no output is selected.
+    json
+        The rows are JSON in any case; with this the summary is too.
+    """
+    return answer_rows(file, read_pick_row, good="selected", fail=fail, json=json)

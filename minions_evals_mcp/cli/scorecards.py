@@ -1,0 +1,120 @@
+"""Score cards of files and benchmark-runs."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.engine.run_table import FALLING, FIGURES, find_benchmark_run, run_rows
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.interop.score_table import read_table
+from minions_evals_mcp.scoring.score_card import Row, ScoreCard, Tallies, custom_card, score_card
+from minions_evals_mcp.scoring.score_changes import card_changes
+from minions_evals_mcp.scoring.score_matrix import CustomScore
+
+SHOWN = 20
+TABLES = frozenset({".csv", ".json", ".jsonl"})
+
+
+def scorecard(
+    source: str,
+    /,
+    *,
+    columns: str = "",
+    compare: str | None = None,
+    limit: Limit = SHOWN,
+    common: Common = DEFAULTS,
+) -> int:
+    """Give a table of results one score, and say what changed since another; nothing is kept.
+
+    Booleans give the share of true in percent, numbers their mean, several columns the mean of their figures.
+    Without --columns the last column counts; of a benchmark-run that is its score. A run has a column for each
+    criterion, then latency (ms), cost (US dollars), passed and score.
+    Example: minions-evals scorecard results.csv --columns correct,tone --compare last-week.csv
+
+    Parameters
+    ----------
+    source
+        A benchmark-run's id or key, or a file: .csv, .json (a list of rows, or {score, score_matrix}), else JSON lines.
+    columns
+        The columns that count, with commas between them.
+    compare
+        An earlier run or file: shows both cards and score matrices, and the sign of every change.
+    limit
+        Show at most so many rows.
+    """
+    return run(partial(_scorecard, source, columns, compare, limit, common))
+
+
+async def _scorecard(source: str, columns: str, compare: str | None, limit: int, common: Common) -> int:
+    chosen = [name.strip() for names in csv.reader([columns]) for name in names]
+    card, rows = await _card(source, chosen, limit, common)
+    if compare is None:
+        if common.json:
+            say(card.model_dump(mode="json"))
+            return 0
+        from minions_evals_mcp.report.score_cards import show_card  # noqa: PLC0415  rich is imported where a person looks
+
+        show_card(source, card, rows)
+        return 0
+    before, _ = await _card(compare, chosen, limit, common)
+    changes = card_changes(before, card)
+    if common.json:
+        say(
+            {
+                name: one.model_dump(mode="json")
+                for name, one in (("card", card), ("before", before), ("changes", changes))
+            }
+        )
+        return 0
+    from minions_evals_mcp.report.score_cards import show_changes  # noqa: PLC0415  as above
+
+    show_changes(compare, source, card, changes)
+    return 0
+
+
+async def _card(source: str, chosen: list[str], limit: int, common: Common) -> tuple[ScoreCard, list[Row]]:
+    """The source's card and its first rows."""
+    if not _is_file(source):
+        return await _run_card(source, chosen, limit, common)
+    found = read_table(Path(source))
+    if isinstance(found, CustomScore):
+        if chosen:
+            raise BadInputError(f"{source} holds a score and no columns.", remedy="Leave --columns out.")
+        return custom_card(found), []
+    tallies, shown = await _counted(_each(found), limit)
+    return score_card(tallies.columns(), chosen), shown
+
+
+def _is_file(source: str) -> bool:
+    """Whether a file is meant; one that is missing is then told as that."""
+    path = Path(source)
+    try:
+        return path.suffix.lower() in TABLES or path.is_file()
+    except (OSError, ValueError):  # no name that a file can have
+        return False
+
+
+async def _run_card(ident: str, chosen: list[str], limit: int, common: Common) -> tuple[ScoreCard, list[Row]]:
+    async with session(replace(common, read_only=True)) as engine:
+        run_id = await find_benchmark_run(engine, ident)
+        tallies, shown = await _counted(run_rows(engine, run_id), limit)
+    return score_card(tallies.columns(falling=FALLING), chosen or FIGURES[-1:]), shown
+
+
+async def _each(rows: Iterator[Row]) -> AsyncIterator[Row]:
+    for row in rows:
+        yield row
+
+
+async def _counted(rows: AsyncIterator[Row], limit: int) -> tuple[Tallies, list[Row]]:
+    tallies, shown = Tallies(), list[Row]()
+    async for row in rows:
+        tallies.add(row)
+        if len(shown) < limit:
+            shown.append(row)
+    return tallies, shown

@@ -1,0 +1,113 @@
+"""The rows of `minions-evals pick`: `{id, outputs: […], assert: […]}` in, the selected output of each row out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.score_rows import (
+    Answer,
+    listed,
+    read_assertion,
+    read_object,
+    row_id,
+    subject_of,
+    vetted,
+)
+from minions_evals_mcp.scoring.assertions import check_all, needs
+from minions_evals_mcp.scoring.assertions.sets import SET
+from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Evidence, RegexNeed, Subject, Unchecked
+from minions_evals_mcp.scoring.max_score import (
+    MAX_SCORE,
+    MaxScore,
+    OutputScores,
+    Selection,
+    max_score_of,
+    select,
+)
+
+KEYS = frozenset({"id", "outputs", "assert"})
+MEASURED = frozenset({"output", "latencyMs", "cost"})
+"""An output with no keys but these is its text with what was measured; any other object is a record."""
+
+
+@dataclass(frozen=True, slots=True)
+class PickRow:
+    """Recorded outputs of one test, the checks that score each, and how the best is chosen."""
+
+    id: str
+    subjects: tuple[Subject, ...]
+    assertions: tuple[Assertion, ...]
+    config: MaxScore
+
+    def needs(self) -> Sequence[RegexNeed]:
+        """What its checks need of the outside."""
+        return [need for subject in self.subjects for need in needs(self.assertions, subject)]
+
+    def answer(self, evidence: Evidence = NO_EVIDENCE) -> Answer:
+        """Which output is selected and every aggregate; where a check could not be carried out, an error and no choice."""
+        scores: list[OutputScores] = []
+        for index, subject in enumerate(self.subjects):
+            found = check_all(self.assertions, subject, evidence=evidence)
+            if isinstance(found, Unchecked):
+                return {"id": self.id, "error": f"outputs.{index}: {found.type}: {found.reason}"}
+            scores.append(OutputScores.of(found))
+        selection = select(scores, self.config)
+        if isinstance(selection, Unchecked):
+            return {"id": self.id, "error": f"{selection.type}: {selection.reason}"}
+        return _picked(self.id, selection)
+
+
+def _picked(ident: str, found: Selection) -> Answer:
+    aggregates: list[JsonValue] = [one.named_scores.max_score for one in found.standings]
+    reasons: list[JsonValue] = [one.verdict.reason for one in found.standings]
+    return {"id": ident, "selected": found.selected, "scores": aggregates, "reasons": reasons}
+
+
+def read_pick_row(line: str | bytes) -> PickRow:
+    """The row in a line; raises `InvalidRecordError` naming the field that does not fit."""
+    found = read_object(line, KEYS, ("outputs", "assert"))
+    subjects = tuple(map(_subject, listed(found["outputs"], "outputs")))
+    assertions, config = _divided(listed(found["assert"], "assert"))
+    return PickRow(row_id(found), subjects, assertions, config)
+
+
+def _subject(output: JsonValue) -> Subject:
+    if isinstance(output, dict) and "output" in output and output.keys() <= MEASURED:
+        return subject_of(output["output"], output)
+    return subject_of(output, {})
+
+
+def _divided(found: list[JsonValue]) -> tuple[tuple[Assertion, ...], MaxScore]:
+    """The checks, and what the row's `max-score` asks for; `select-best` needs a model and chooses by itself."""
+    checks: list[Assertion] = []
+    config: MaxScore | None = None
+    for number, one in enumerate(found):
+        match one:
+            case {"type": "max-score"}:
+                if config is not None:
+                    raise InvalidRecordError(f"a second {MAX_SCORE}: one chooses", field=f"assert.{number}")
+                config = _config(read_assertion(one, number), number)
+            case {"type": "select-best"}:
+                read_assertion(one, number)
+            case _:
+                checks.extend(_members(vetted(one, number)))
+    return tuple(checks), config or MaxScore()
+
+
+def _members(assertion: Assertion) -> tuple[Assertion, ...]:
+    """Of an assert-set its members, which are aggregated each under its own type; else the assertion itself."""
+    if assertion.type != SET:
+        return (assertion,)
+    return tuple(member for inner in assertion.assertions for member in _members(inner))
+
+
+def _config(assertion: Assertion, number: int) -> MaxScore:
+    try:
+        return max_score_of(assertion)
+    except InvalidRecordError as error:
+        raise InvalidRecordError(error.reason, field=f"assert.{number}.{error.field}") from None

@@ -1,0 +1,45 @@
+"""`assert-set`: assertions inside an assertion, with a weight and a threshold of their own.
+
+Where promptfoo 0.121.20 and we differ:
+- A set may hold sets, and `not-assert-set` turns its verdict round; there both stop the evaluation.
+- A set of weight 0 cannot fail, like any other assertion; there it fails the test although it adds no score.
+- A set without assertions is refused; there it passes with score 0.
+- A `metric` inside a set is refused, not lost: name the metric on the set.
+"""
+
+from __future__ import annotations
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.values import Found, shown
+from minions_evals_mcp.scoring.checks import Aggregate, Unchecked, Unmet
+
+SET = "assert-set"
+MOST_NESTED = 8
+
+
+def as_one(verdict: Aggregate | Unchecked) -> Found | Unmet:
+    """The verdict of a set's assertions as that of one assertion: its score is their weighted mean."""
+    if isinstance(verdict, Unchecked):
+        return Unmet(f"{verdict.type}: {verdict.reason}")
+    failed = [result for result in verdict.results if not result.passed]
+    told = shown("; ".join(f"{result.type}: {result.reason}" for result in failed), 200)
+    reason = f"score {verdict.score:.2f}, {len(verdict.results) - len(failed)} of {len(verdict.results)} hold"
+    return Found(verdict.passed, f"{reason}; {told}" if failed else reason, verdict.score)
+
+
+def vet_set(assertion: Assertion) -> None:
+    """Refuses a set without assertions, with a `value`, with named metrics inside, or with sets too deep inside it."""
+    if not assertion.assertions:
+        raise InvalidRecordError("must hold at least one assertion", field="assert")
+    if assertion.value is not None:
+        raise InvalidRecordError(f"a set takes none, not {shown(assertion.value)}", field="value")
+    if any(inner.metric is not None for inner in assertion.assertions):
+        raise InvalidRecordError("a metric is named on the set, not inside it", field="assert")
+    if depth(assertion) > MOST_NESTED:
+        raise InvalidRecordError(f"sets are nested more than {MOST_NESTED} deep", field="assert")
+
+
+def depth(assertion: Assertion) -> int:
+    """How many sets stand inside one another, this one counted; 0 for any other assertion."""
+    return 1 + max(map(depth, assertion.assertions), default=0) if assertion.assertions else 0

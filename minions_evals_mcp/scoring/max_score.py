@@ -1,0 +1,149 @@
+"""`max-score` (seed 2): of several outputs of one test, the one whose other assertions scored highest together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Annotated, Literal, NamedTuple, Self
+
+from pydantic import Field, ValidationError
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, Unchecked
+
+MAX_SCORE = "max-score"
+SELECT_BEST = "select-best"
+SELECTING = frozenset({MAX_SCORE, SELECT_BEST})
+"""Types that choose between outputs: their verdicts are no part of an aggregate."""
+
+SLACK = 1e-9
+"""Scores this close are a tie, and reach a threshold: 0.1 + 0.2 is 0.3."""
+
+Weight = Annotated[float, Field(ge=0, le=1e9)]
+
+
+class MaxScore(Value):
+    """The `value` of a `max-score` assertion.
+
+    `weights` maps an assertion type, `not-` included, to the weight of all assertions of that type; others weigh 1.
+    `threshold` is the lowest aggregate, inclusive, at which an output is selected.
+    """
+
+    method: Literal["average", "sum"] = "average"
+    weights: dict[str, Weight] = {}
+    threshold: float | None = None
+
+
+class Component(NamedTuple):
+    """One assertion's score under its type; a score that is missing counts 0."""
+
+    type: str
+    score: float | None
+
+
+class OutputScores(NamedTuple):
+    """One output as its own assertions left it: what each scored, whether they passed together, with which score."""
+
+    components: tuple[Component, ...]
+    passed: bool
+    score: float
+
+    @classmethod
+    def of(cls, found: Aggregate) -> Self:
+        """The same for an output whose assertions were all checked."""
+        return cls(tuple(Component(one.type, one.score) for one in found.results), found.passed, found.score)
+
+
+class NamedScores(Value):
+    """The figures behind a verdict: the aggregate, of how many assertions, and what they weigh together."""
+
+    max_score: float
+    assertion_count: int
+    total_weight: float
+
+
+class Standing(NamedTuple):
+    """One output after the selection.
+
+    `verdict` is the max-score assertion's own (score 1 or 0). The test passes where it passed before and is
+    selected, so the least bad of failing outputs stays failed; the score of one that is not selected becomes 0.
+    """
+
+    verdict: Checked
+    named_scores: NamedScores
+    passed: bool
+    score: float
+
+
+class Selection(NamedTuple):
+    """The index of the selected output, None where none reaches the threshold, and how each output stands."""
+
+    selected: int | None
+    standings: tuple[Standing, ...]
+
+
+def max_score_of(assertion: Assertion) -> MaxScore:
+    """What a `max-score` assertion asks for; raises `InvalidRecordError` naming the key that does not fit."""
+    if assertion.threshold is not None:
+        raise InvalidRecordError("belongs into the value: {threshold: …}", field="threshold")
+    try:
+        return MaxScore.model_validate({} if assertion.value is None else assertion.value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise InvalidRecordError(first["msg"], field=".".join(("value", *map(str, first["loc"])))) from None
+
+
+def select(outputs: Sequence[OutputScores], config: MaxScore) -> Selection | Unchecked:
+    """The output with the highest aggregate, of several the first; the least bad of failing ones too.
+
+    Without two outputs, or with one that has no other assertion, there is nothing to choose by.
+    """
+    if len(outputs) < 2:
+        return Unchecked(MAX_SCORE, "requires at least two outputs to choose from")
+    named = [_named_scores(one.components, config) for one in outputs]
+    if not all(one.assertion_count for one in named):
+        return Unchecked(
+            MAX_SCORE, f"requires at least one assertion to aggregate besides {' and '.join(sorted(SELECTING))}"
+        )
+    highest = max(one.max_score for one in named)
+    winner = next(index for index, one in enumerate(named) if one.max_score >= highest - SLACK)
+    reached = config.threshold is None or named[winner].max_score >= config.threshold - SLACK
+    selected = winner if reached else None
+    return Selection(
+        selected,
+        tuple(
+            _standing(
+                output, scores, index == selected, _reason(index, named, winner, None if reached else config.threshold)
+            )
+            for index, (output, scores) in enumerate(zip(outputs, named, strict=True))
+        ),
+    )
+
+
+def _named_scores(components: Sequence[Component], config: MaxScore) -> NamedScores:
+    counted = [(one.score or 0.0, config.weights.get(one.type, 1.0)) for one in components if one.type not in SELECTING]
+    # fsum, so that the order in which assertions are written down never decides a tie
+    total = math.fsum(score * weight for score, weight in counted)
+    weight = math.fsum(weight for _, weight in counted)
+    if config.method == "average":
+        total = total / weight if weight > 0 else 0.0
+    return NamedScores(max_score=total, assertion_count=len(counted), total_weight=weight)
+
+
+def _standing(output: OutputScores, scores: NamedScores, selected: bool, reason: str) -> Standing:  # noqa: FBT001  told of each output
+    verdict = Checked(MAX_SCORE, selected, 1.0 if selected else 0.0, reason)
+    return Standing(verdict, scores, output.passed and selected, output.score if selected else 0.0)
+
+
+def _reason(index: int, named: Sequence[NamedScores], winner: int, missed: float | None) -> str:
+    """Why the output is selected or not, with its aggregate; `missed` is the threshold that nobody reaches."""
+    score, highest = named[index].max_score, named[winner].max_score
+    if missed is not None:
+        return f"not selected: score {score:.6g} is below the threshold {missed:g}"
+    if index == winner:
+        return f"selected: score {score:.6g} is the highest of {len(named)}"
+    if abs(score - highest) <= SLACK:
+        return f"not selected: score {score:.6g} ties with output {winner}, which comes first"
+    return f"not selected: score {score:.6g}, the highest is {highest:.6g}"

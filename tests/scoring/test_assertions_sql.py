@@ -1,0 +1,165 @@
+"""SQL: what is a statement, in which dialect, and which tables and columns it may touch."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions import check, vet
+from minions_evals_mcp.scoring.assertions.sql import DIALECTS, fenced, flaw
+from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
+
+WORDS = st.sampled_from(["SELECT", "a", "FROM", "t", ",", "(", ")", "'", "`", "1", "*", ";", "WHERE", "=", "--", "```"])
+TEXTS = st.one_of(st.text(max_size=40), st.lists(WORDS, max_size=12).map(" ".join))
+
+
+def passes(kind: str, output: str, value: JsonValue = None) -> bool:
+    """Whether a vetted assertion passes, once it is seen that `not-` turns it round."""
+    results: list[bool] = []
+    for name in (kind, f"not-{kind}"):
+        assertion = Assertion(type=name, value=value)
+        vet(assertion)
+        found = check(assertion, Subject(output))
+        assert isinstance(found, Checked)
+        results.append(found.passed)
+    assert results[0] is not results[1]
+    return results[0]
+
+
+@pytest.mark.parametrize(
+    ("output", "passed"),
+    [
+        ("SELECT a, b FROM t WHERE c = 'x y'", True),
+        ("SELECT 1; DROP TABLE t", True),
+        ("EXPLAIN SELECT 1", True),
+        ("SELECT a b FROM t", False),
+        ("SELECT DISTINCT a FROM t", True),
+        ("SELECT sql_no_cache a FROM t", True),
+        ("SELECT 'a' /* x y from */ FROM t -- select a b from t", True),
+        ("SELECT a::date FROM t", False),
+        ("SELECT `a FROM t", False),
+        ("SELECT generate_series(1, 2)", False),
+        ("SELEC 1", False),
+        ("SELECT", False),
+        ("hello", False),
+        ("5", False),
+        ("x = 1", False),
+        ("Sure, here it is: SELECT 1", False),
+        ("", False),
+        (";", False),
+    ],
+)
+def test_a_statement_of_mysql_is_sql(output: str, passed: bool) -> None:
+    assert passes("is-sql", output) is passed
+
+
+@pytest.mark.parametrize("database", ["PostgreSQL", "postgresql", "Redshift", "Snowflake", "Trino"])
+def test_the_dialect_decides(database: str) -> None:
+    assert passes("is-sql", "SELECT a::date FROM t", {"databaseType": database})
+    assert not passes("is-sql", "SELECT a::date FROM t", {"databaseType": "Sqlite"})
+
+
+def test_every_database_reads_plain_sql() -> None:
+    for database in DIALECTS:
+        assert passes("is-sql", "SELECT a, b FROM t", {"databaseType": database}), database
+
+
+@pytest.mark.parametrize(
+    ("output", "allowed", "passed"),
+    [
+        ("SELECT a FROM T", ["select::null::t"], True),
+        ("SELECT a FROM tt", ["select::null::t"], False),
+        ("SELECT a FROM db.t JOIN u", ["select::db::t", "select::null::u"], True),
+        ("UPDATE t SET a = 1", ["select::null::t"], False),
+        ("UPDATE t JOIN u ON t.i = u.i SET u.a = 1", ["update::null::t", "select::null::u"], False),
+        ("DELETE FROM t WHERE a IN (SELECT b FROM u)", ["delete::null::t", "select::null::u"], True),
+        ("INSERT INTO t SELECT a FROM u", ["insert::null::t", "select::null::u"], True),
+        ("INSERT INTO t SELECT a FROM u", ["(insert|select)::null::t"], False),
+        ("SELECT 1; DROP TABLE t", ["select::.*"], False),
+        ("TRUNCATE TABLE t", ["truncate::null::t"], True),
+        ("WITH x AS (SELECT a FROM t) SELECT a FROM x", ["select::null::t"], False),
+        ("SHOW TABLES", ["select::.*"], False),
+        ("SELECT 1", [], True),
+    ],
+)
+def test_only_allowed_tables_may_be_used(output: str, allowed: list[JsonValue], passed: bool) -> None:
+    assert passes("is-sql", output, {"allowedTables": allowed}) is passed
+
+
+@pytest.mark.parametrize(
+    ("output", "allowed", "passed"),
+    [
+        ("SELECT a FROM t", ["select::null::a"], True),
+        ("SELECT a FROM t", ["select::t::a"], True),
+        ("SELECT u.a FROM t", ["select::t::a"], False),
+        ("SELECT x.a FROM t AS x", ["select::t::a"], True),
+        ("SELECT * FROM t", ["select::null::a"], False),
+        ("SELECT t.* FROM t", ["select::t::(.*)"], True),
+        ("SELECT count(*) FROM t", [], True),
+        ("UPDATE t SET a = b", ["select::null::b"], False),
+        ("UPDATE t SET a = b", ["select::null::b", "update::null::a"], True),
+        ("INSERT INTO t (a) SELECT b FROM u", ["insert::t::a", "select::null::b"], True),
+        ("INSERT INTO t VALUES (1)", ["insert::t::(.*)"], True),
+        ("DELETE FROM t", ["delete::t::a"], False),
+        ("SELECT a FROM t WHERE secret = 1", ["select::null::a"], False),
+        ("SELECT a FROM t", ["select"], False),
+    ],
+)
+def test_only_allowed_columns_may_be_used(output: str, allowed: list[JsonValue], passed: bool) -> None:
+    assert passes("is-sql", output, {"allowedColumns": allowed}) is passed
+
+
+def test_the_reason_names_what_is_not_allowed() -> None:
+    assert flaw("SELECT a FROM t", {"allowedTables": []}) == "uses select::null::t, which allowedTables does not allow"
+
+
+@pytest.mark.parametrize(
+    ("output", "passed"),
+    [
+        ("Here:\n```sql\nSELECT 1\n```", True),
+        ("~~~\nSELECT 1\n~~~", True),
+        ("```python\nSELECT 1\n```", False),
+        ("```sql\nSELEC 1\n```\n```sql\nSELECT 2\n```", True),
+        ("```sql\n\n```", False),
+        ("````sql\n```\nSELECT 1\n````", False),
+        ("SELECT 1", True),
+        ("Here: SELECT 1", False),
+        ("", False),
+    ],
+)
+def test_a_fenced_block_or_else_the_whole_is_sql(output: str, passed: bool) -> None:
+    assert passes("contains-sql", output) is passed
+
+
+def test_a_fence_ends_with_its_own_mark() -> None:
+    assert list(fenced("````\na\n```\n~~~\n````\n```sql\nopen")) == ["a\n```\n~~~"]
+
+
+@pytest.mark.parametrize("kind", ["is-sql", "contains-sql"])
+def test_too_long_an_output_is_not_checked(kind: str) -> None:
+    assert isinstance(check(Assertion(type=kind), Subject("SELECT 1 " * 12_000)), Unchecked)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "MySQL",
+        {"database": "MySQL"},
+        {"databaseType": "Oracle"},
+        {"allowedTables": "t"},
+        {"allowedTables": [1]},
+        {"allowedColumns": ["("]},
+    ],
+)
+def test_a_value_that_could_not_be_meant_is_refused(value: JsonValue) -> None:
+    with pytest.raises(InvalidRecordError):
+        vet(Assertion(type="is-sql", value=value))
+
+
+@given(st.sampled_from(["is-sql", "contains-sql"]), TEXTS, st.sampled_from([None, "Sqlite", "TransactSQL", "BigQuery"]))
+def test_nothing_raises_and_not_inverts(kind: str, text: str, database: str | None) -> None:
+    passes(kind, text, {"databaseType": database, "allowedTables": [".*"], "allowedColumns": [".*"]})
