@@ -86,7 +86,8 @@ def test_a_failed_case_ends_with_1_and_a_passed_one_with_0(falling: Terminal) ->
     told, shown = falling.many(
         ["classify", str(failure["testRunId"]), "--no-model"], ["classify", str(failure["testRunId"]), "--model"]
     )
-    assert told.out.startswith("wrong-output (critical), by rules/")
+    assert told.out.splitlines()[0] == failure["testRunId"]
+    assert told.out.splitlines()[1].startswith("  wrong-output (critical), by rules/")
     assert "root cause: " in told.out
     assert (shown.code, "no model is configured" in shown.err) == (2, True)
 
