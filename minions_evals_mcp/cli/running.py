@@ -17,7 +17,7 @@ from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import EvalFailure, Outcome
+from minions_evals_mcp.domain.results import UNSCORED, EvalFailure, Outcome
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers import RunSummary, summarize
 from minions_evals_mcp.engine.classify_failure import classify_failures
@@ -190,7 +190,7 @@ def gate(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
 
 
 def _unscored(summary: RunSummary) -> bool:
-    return any(summary.outcomes.get(outcome) for outcome in ("judge-error", "target-error", "not-judgeable"))
+    return any(summary.outcomes.get(outcome) for outcome in UNSCORED)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
+from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.detect_trend import trend_id
@@ -22,8 +22,6 @@ from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobState
-
-UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "not-judgeable")
 
 
 class FailureLine(Value):

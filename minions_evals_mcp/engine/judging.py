@@ -65,13 +65,12 @@ def outside_criteria(rubric: RubricInUse, choice: JudgeChoice, *, has_model: boo
 
 @dataclass(slots=True, eq=False)
 class Judging:
-    """The judges of one run. `reused` counts the verdicts that were not paid for again."""
+    """The judges of one run, and what they keep between its units."""
 
     engine: Engine
     choice: JudgeChoice
     llm: LlmJudge | None
     fresh: bool
-    reused: int = 0
     digests: dict[str, str] = field(default_factory=dict[str, str])
     criteria: dict[str, tuple[Criterion, ...]] = field(default_factory=dict[str, tuple[Criterion, ...]])
     given: dict[tuple[str, str], Verdict] = field(default_factory=dict[tuple[str, str], Verdict])
@@ -251,11 +250,7 @@ class Judging:
                 for ident, about in wanted
             }
         )
-        known: dict[str, tuple[Said, datetime]] = {
-            ident: answer for ident, answer in found.items() if answer is not None
-        }
-        self.reused += len(known)
-        return kept | known
+        return kept | {ident: answer for ident, answer in found.items() if answer is not None}
 
     async def _ask_model(
         self, key: UnitKey, criteria: Sequence[Criterion], work: Work, said: dict[str, tuple[Said, datetime]]

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import assert_never
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -77,6 +78,8 @@ def outcome_of(ended: Ended) -> Outcome:
             return "not-judgeable"
         case Awaiting():
             return "awaiting-judgments"
+        case _:
+            assert_never(ended)
 
 
 @dataclass(slots=True, eq=False)

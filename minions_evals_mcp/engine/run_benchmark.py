@@ -11,7 +11,7 @@ import anyio
 
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import Outcome
+from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.engine import planning
 from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.conclude import Concluding, conclude
@@ -25,7 +25,6 @@ from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 
-UNSCORED: tuple[Outcome, ...] = ("judge-error", "target-error", "not-judgeable")
 SPENT_EVERY = 20
 """After so many units what was spent so far is written down."""
 PASSES = 2

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never, get_args
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -27,6 +27,7 @@ from minions_evals_mcp.domain.outcomes import (
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import OUTCOMES, EvalFailure, EvalJudgment, Outcome, TestRun
 from minions_evals_mcp.domain.vetted import completed, judgment, vetted_verdict
+from minions_evals_mcp.engine.pipeline import outcome_of
 from minions_evals_mcp.errors import (
     BadInputError,
     BusyError,
@@ -126,25 +127,6 @@ def test_s108_a_run_is_completed_as_what_it_is() -> None:
     won = completed(run_record(passed=True), judged, None, metrics=metrics)
     assert won == Passed(run_record(passed=True), tuple(judged), tuple(metrics))
     assert not hasattr(completed(run_record(passed=True), [], failure()), "failure")
-
-
-def outcome_of(ended: Ended) -> Outcome:
-    """The name that a unit's end goes by; a new kind of end without a name does not type-check."""
-    match ended:
-        case Passed() | Failed():
-            return ended.run.fields.outcome
-        case JudgeErrored():
-            return "judge-error"
-        case TargetErrored():
-            return "target-error"
-        case Skipped():
-            return "skipped"
-        case NotJudgeable():
-            return "not-judgeable"
-        case Awaiting():
-            return "awaiting-judgments"
-        case _:
-            assert_never(ended)
 
 
 def test_the_ways_a_unit_ends_are_a_closed_union_and_each_has_its_outcome() -> None:
