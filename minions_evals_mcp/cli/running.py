@@ -6,7 +6,7 @@ import sys
 from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal
@@ -21,6 +21,7 @@ from minions_evals_mcp.domain.results import UNSCORED, EvalFailure, Outcome
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers import RunSummary, summarize
 from minions_evals_mcp.engine.classify_failure import classify_failures
+from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run_benchmark import run_benchmark as carry_out_benchmark
 from minions_evals_mcp.engine.run_test_case import run_test_case as carry_out_case
@@ -67,6 +68,10 @@ class RunOptions:
     ] = None
     max_cost_usd: Annotated[float | None, Parameter(help="Stop before spending more than this.")] = None
     max_seconds: Annotated[float | None, Parameter(help="Start no further call after so many seconds.")] = None
+    embedder: Annotated[
+        str | None,
+        Parameter(help="Measures likeness: wordllama, semantic, openai:MODEL (MINIONS_EVALS_EMBEDDER, else wordllama)."),
+    ] = None
     triggered_by: Annotated[str, Parameter(help="Who asks: an agent's, a person's or a schedule's id.")] = (
         "command-line"
     )
@@ -92,6 +97,12 @@ class RunOptions:
             raise BadInputError(
                 f"{_option(str(first['loc'][0]))}: {first['msg']}.", remedy="--help shows what an option takes."
             ) from None
+
+    def session(self, common: Common) -> AbstractAsyncContextManager[Engine]:
+        """An open engine that is set up by these options."""
+        return session(
+            common, judge_model=self.judge_model, concurrency=self.concurrency, embedder=self.embedder
+        )
 
 
 def _option(field: str) -> str:
@@ -128,11 +139,11 @@ def run_test_case(
 
 async def _run_case(ident: str, agent_run: str | None, options: RunOptions, common: Common) -> int:
     request = options.request(ident, agent_run_id=agent_run)
-    async with session(common, judge_model=options.judge_model, concurrency=options.concurrency) as engine:
+    async with options.session(common) as engine:
         job = await carry_out_case(engine, request)
         summary = await summarize(engine, job.id)
-    _show(summary, common)
-    if _unscored(summary):
+    show_summary(summary, common)
+    if unscored(summary):
         return BROKEN
     return GATE if summary.failures else 0
 
@@ -167,17 +178,17 @@ async def _run_benchmark(
     ident: str, min_score: float | None, fail_on_regression: bool, options: RunOptions, common: Common
 ) -> int:
     request = options.request(ident)
-    async with session(common, judge_model=options.judge_model, concurrency=options.concurrency) as engine:
-        with _progress(common) as progress:
+    async with options.session(common) as engine:
+        with progress_line(common) as progress:
             job = await carry_out_benchmark(engine, request, progress=progress)
         summary = await summarize(engine, job.id)
-    _show(summary, common)
+    show_summary(summary, common)
     return gate(summary, min_score=min_score, fail_on_regression=fail_on_regression)
 
 
 def gate(summary: RunSummary, *, min_score: float | None, fail_on_regression: bool) -> int:
     """The exit code of a benchmark-run: an instrument that failed comes before a gate that did."""
-    if _unscored(summary):
+    if unscored(summary):
         return BROKEN
     found = summary.benchmark_run
     if found is None:
@@ -189,12 +200,13 @@ def gate(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
     return 0
 
 
-def _unscored(summary: RunSummary) -> bool:
+def unscored(summary: RunSummary) -> bool:
+    """Whether an output could not be judged."""
     return any(summary.outcomes.get(outcome) for outcome in UNSCORED)
 
 
 @contextmanager
-def _progress(common: Common) -> Generator[Callable[[Outcome], Awaitable[None]]]:
+def progress_line(common: Common) -> Generator[Callable[[Outcome], Awaitable[None]]]:
     """A line that counts, on a terminal only."""
     done: Counter[Outcome] = Counter()
     shown = sys.stderr.isatty() and not common.json
@@ -210,7 +222,8 @@ def _progress(common: Common) -> Generator[Callable[[Outcome], Awaitable[None]]]
         sys.stderr.write("\r\x1b[K")
 
 
-def _show(summary: RunSummary, common: Common) -> None:
+def show_summary(summary: RunSummary, common: Common) -> None:
+    """A run's summary on stdout, for a program or for a person."""
     if common.json:
         say(summary.model_dump(mode="json"))
         return
@@ -237,7 +250,7 @@ def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = DEFAUL
 async def _runs(ident: str | None, limit: int, common: Common) -> int:
     async with session(common) as engine:
         if ident is not None:
-            _show(await summarize(engine, ident, limit=limit), common)
+            show_summary(await summarize(engine, ident, limit=limit), common)
             return 0
         found = await engine.store.read(partial(jobs.jobs, limit=limit))
     if common.json:
@@ -286,7 +299,7 @@ async def _submit(file: str, common: Common) -> int:
     async with session(common) as engine:
         job = await submit_judgments(engine, submission)
         summary = await summarize(engine, job.id)
-    _show(summary, common)
+    show_summary(summary, common)
     return 0
 
 

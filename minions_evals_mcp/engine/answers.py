@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
@@ -21,7 +19,7 @@ from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.jobs import Job, JobState
+from minions_evals_mcp.store.jobs import Job, JobKind, JobState
 
 
 class FailureLine(Value):
@@ -61,7 +59,7 @@ class RunSummary(Value):
 
     run_id: str
     key: str
-    kind: Literal["test-case", "benchmark"]
+    kind: JobKind
     subject_id: str
     state: JobState
     reason: str

@@ -90,6 +90,8 @@ def target_for(
 ) -> Target | None:
     """The live target: the one that was named, else the default model where there is a key and a version to send it."""
     name = request.target
+    if request.rejudge_run_id is not None:
+        return None
     if name is None:
         if version is None or not engine.config.providers.anthropic_api_key:
             return None
@@ -179,24 +181,29 @@ async def open_units(
     size = max(1, PAGE // bench.request.trials)
     for at in range(0, len(case_ids), size):
         part = case_ids[at : at + size]
-        for unit in await bench.engine.store.read(
-            lambda db, at=at, part=part: _open(db, bench, job_id, at, part, rubrics)
-        ):
+        opened = partial(_open, bench=bench, job_id=job_id, first=at, case_ids=part, rubrics=rubrics)
+        for unit in await bench.engine.store.read(opened):
             yield unit
 
 
 def _open(
-    db: Db, bench: Bench, job_id: str, first: int, case_ids: Sequence[str], rubrics: dict[str, RubricInUse]
+    db: Db, *, bench: Bench, job_id: str, first: int, case_ids: Sequence[str], rubrics: dict[str, RubricInUse]
 ) -> list[Unit]:
-    """One page of open units, each with the recorded agent-run that it judges: one read for all of them."""
+    """One page of open units, each with the output that it judges where there is one: one read for all of them."""
     kept = jobs.units(db, job_id, first=first, last=first + len(case_ids))
+    again = bench.request.rejudge_run_id
+    earlier = {} if again is None else jobs.outputs_of(db, again, case_ids)
     units: list[Unit] = []
     for position, measure in enumerate(measures(db, case_ids, rubrics), first):
         for trial in range(1, bench.request.trials + 1):
             row = kept.get((position, trial))
             if row is None or row.outcome not in SETTLED:
-                recorded = recorded_id(db, bench.request, measure.case.fields, trial)
                 seen = None if row is None else row.observed
+                recorded = None
+                if again is None:
+                    recorded = recorded_id(db, bench.request, measure.case.fields, trial)
+                elif (stored := earlier.get((measure.case.id, trial))) is not None:
+                    seen, recorded = seen or stored.observed, stored.agent_run_id
                 units.append(Unit(UnitKey(job_id, position, trial), measure, seen, recorded))
     return units
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Id, Text, Value
@@ -14,16 +14,22 @@ JudgeKind = Literal["heuristic", "llm", "human", "caller"]
 
 
 class RunRequest(Value):
-    """A benchmark or a test case to be run. The fields down to `purpose` are frozen with the run's key."""
+    """A benchmark or a test case to be run. The fields down to `purpose` are frozen with the run's key.
+
+    `rejudge_run_id`: the outputs of that benchmark-run are judged anew; no target is called.
+    `comparison_id`: the run is one side of that comparison, which is recorded with the second side's end.
+    """
 
     subject_id: Id
     agent_run_id: Id | None = None
+    rejudge_run_id: Id | None = None
     prompt_version_ref: Id | None = None
     judge: JudgeChoice = "auto"
     target: str | None = None
     trials: Annotated[int, Field(ge=1, le=1000)] = 1
     fresh: bool = False
     triggered_by: Text = "command-line"
+    comparison_id: Id | None = None
     purpose: Literal["scheduled", "manual", "comparison"] = "manual"
     key: Text | None = None
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
@@ -31,4 +37,35 @@ class RunRequest(Value):
 
     def frozen(self) -> Json:
         """What must be the same when the run is resumed under its key."""
+        return self.model_dump(mode="json", exclude={"key", "max_cost_usd", "max_seconds"})
+
+
+class ComparisonRequest(Value):
+    """A benchmark to be run under two prompt versions, A (the current one) and B (the candidate), on the same cases.
+
+    The fields down to `tie_threshold` are frozen with the comparison's key. Outputs come from recorded agent-runs of
+    each version, else from the target.
+    """
+
+    benchmark_id: Id
+    version_a: Id
+    version_b: Id
+    judge: JudgeChoice = "auto"
+    target: str | None = None
+    trials: Annotated[int, Field(ge=1, le=1000)] = 1
+    fresh: bool = False
+    triggered_by: Text = "command-line"
+    tie_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
+    key: Text | None = None
+    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
+    max_seconds: Annotated[float, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _versions_differ(self) -> Self:
+        if self.version_a == self.version_b:
+            raise ValueError("versionB: it is versionA; name two versions")
+        return self
+
+    def frozen(self) -> Json:
+        """What must be the same when the comparison is resumed under its key."""
         return self.model_dump(mode="json", exclude={"key", "max_cost_usd", "max_seconds"})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.engine import planning
 from minions_evals_mcp.engine.budget import Budget
+from minions_evals_mcp.engine.comparing import conclude_comparison
 from minions_evals_mcp.engine.conclude import Concluding, conclude
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, set_state, start_job, working_on
@@ -42,11 +43,17 @@ async def run_benchmark(engine: Engine, request: RunRequest, *, progress: Progre
     Raises `BadInputError` before anything runs, `StoppedError` at a cap, `InstrumentError` where nothing could be judged;
     the run can be resumed under its key after each of them.
     """
-    benchmark = await _benchmark(engine, request.subject_id)
-    return await run_cases(engine, request, benchmark.fields.test_case_ids, kind="benchmark", progress=progress)
+    return await (await start_benchmark(engine, request)).finish(progress)
 
 
-async def _benchmark(engine: Engine, ident: str) -> Record[Benchmark]:
+async def start_benchmark(engine: Engine, request: RunRequest) -> Started:
+    """The benchmark's job under the request's key, vetted and written down; nothing has run."""
+    benchmark = await get_benchmark(engine, request.subject_id)
+    return await start_cases(engine, request, benchmark.fields.test_case_ids, kind="benchmark")
+
+
+async def get_benchmark(engine: Engine, ident: str) -> Record[Benchmark]:
+    """The active benchmark under that id; raises `NotFoundError`, or `BadInputError` for a retired one."""
     found = await engine.store.read(lambda db: records.minion(db, ident))
     if found is None or not isinstance(found.fields, Benchmark) or found.deleted_at is not None:
         raise NotFoundError("benchmark", ident, remedy="`minions-evals list benchmark` shows them.")
@@ -66,16 +73,24 @@ class _Run:
     switch: Switch
 
 
-async def run_cases(
-    engine: Engine,
-    request: RunRequest,
-    case_ids: Sequence[str],
-    *,
-    kind: Literal["test-case", "benchmark"],
-    progress: Progress = silent,
-) -> Job:
-    """The job that runs those cases, as far as it got."""
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A job that is written down; `finish` carries it on to its end, or to what it waits for."""
+
+    job: Job
+    finish: Callable[[Progress], Awaitable[Job]]
+
+
+async def start_cases(
+    engine: Engine, request: RunRequest, case_ids: Sequence[str], *, kind: Literal["test-case", "benchmark"]
+) -> Started:
+    """The job that runs those cases under the request's key: vetted, nothing has run."""
     run = await _prepared(engine, request, case_ids, kind)
+    return Started(run.job, partial(_finish, run))
+
+
+async def _finish(run: _Run, progress: Progress) -> Job:
+    engine = run.bench.engine
     if run.job.state == "completed":
         return run.job
     async with working_on(engine, run.job):
@@ -211,3 +226,6 @@ def conclude_job(db: Db, *, engine: Engine, job: Job, request: RunRequest) -> No
     )
     conclude(db, about)
     jobs.set_state(db, job.id, "completed", at=at)
+    if request.comparison_id is not None:
+        tie = engine.skills.compare_prompt_versions.parameters.tie_threshold
+        conclude_comparison(db, request.comparison_id, tie_threshold=tie, at=at)

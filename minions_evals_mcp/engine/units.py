@@ -140,6 +140,8 @@ def recorded_id(db: Db, request: RunRequest, case: TestCase, trial: int) -> str 
 
 
 def _missing(request: RunRequest, case: TestCase, trial: int) -> str:
+    if request.rejudge_run_id is not None:
+        return f"the run {request.rejudge_run_id} has no output of this case for trial {trial}"
     version = request.prompt_version_ref or case.prompt_version_ref
     of = f" of {version}" if version else f" by {case.agent_id}" if case.agent_id else ""
     more = f" for trial {trial}" if trial > 1 else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -13,6 +14,7 @@ from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.store.connection import Db
 
+JobKind = Literal["test-case", "benchmark", "comparison", "ab-test"]
 JobState = Literal["running", "awaiting-judgments", "stopped", "completed", "failed", "cancelled"]
 
 
@@ -22,7 +24,7 @@ class Job:
 
     id: str
     key: str
-    kind: Literal["test-case", "benchmark"]
+    kind: JobKind
     subject_id: str
     spec: Json
     state: JobState
@@ -101,6 +103,11 @@ def set_state(db: Db, ident: str, state: JobState, *, reason: str = "", at: date
     )
 
 
+def set_total(db: Db, ident: str, total: int) -> None:
+    """How many units the job has, where that is known only once its parts are written down."""
+    db.execute("UPDATE job SET total = ? WHERE id = ?", (total, ident))
+
+
 def add_spent(db: Db, ident: str, spent: dict[str, float]) -> None:
     """Adds what this start of the job has spent since it last said so."""
     row = db.execute("SELECT spent FROM job WHERE id = ?", (ident,)).fetchone()
@@ -129,6 +136,27 @@ def observed(db: Db, test_run_id: str) -> Observed | None:
     job_id = test_run_id.rpartition(":")[0]
     row = db.execute("SELECT output FROM unit WHERE job_id = ? AND test_run_id = ?", (job_id, test_run_id)).fetchone()
     return None if row is None or row[0] is None else Observed.model_validate_json(row[0])
+
+
+@dataclass(frozen=True, slots=True)
+class StoredOutput:
+    """An output that was judged: what was seen of it where it was made, else the recorded agent-run that it is of."""
+
+    observed: Observed | None
+    agent_run_id: str | None
+
+
+def outputs_of(db: Db, job_id: str, case_ids: Sequence[str]) -> dict[tuple[str, int], StoredOutput]:
+    """The judged outputs of a job for those cases, by case and trial."""
+    rows = db.execute(
+        "SELECT u.case_id, u.trial, u.output, r.agent_run_id FROM unit u JOIN test_run r ON r.id = u.test_run_id"
+        " WHERE u.job_id = ? AND u.case_id IN (SELECT value FROM json_each(?))",
+        (job_id, json.dumps(list(case_ids))),
+    )
+    return {
+        (case_id, trial): StoredOutput(None if output is None else Observed.model_validate_json(output), agent_run_id)
+        for case_id, trial, output, agent_run_id in rows
+    }
 
 
 def unit_of_packet(db: Db, job_id: str, packet: str) -> UnitRow | None:

@@ -32,6 +32,15 @@ def migrate(db: Db, path: Path) -> None:
     newest = migrations()[-1][0]
     if version == newest:
         return
+    db.execute("PRAGMA foreign_keys = OFF")  # else a table that is made anew takes what refers to it along
+    try:
+        _apply(db, path, newest)
+    finally:
+        db.execute("PRAGMA foreign_keys = ON")
+
+
+def _apply(db: Db, path: Path, newest: int) -> None:
+    """Runs what is missing, all or nothing; references are checked before the end."""
     db.execute("BEGIN IMMEDIATE")
     try:
         version = vet_version(db, path)  # another process may have migrated while this one waited

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PLACES = ("skills/{file}/SKILL.md", "minions_evals_mcp/engine/{module}.py", "tests/engine/test_{module}.py")
-SKILLS = ("run-test-case", "run-benchmark", "detect-trend", "classify-failure")
+SKILLS = ("run-test-case", "run-benchmark", "detect-trend", "compare-prompt-versions", "classify-failure")
 """Skills that have landed in all their places; the table grows and never shrinks."""
 
 VIOLATIONS = (

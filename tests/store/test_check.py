@@ -145,7 +145,7 @@ def made(kind: str) -> list[str]:
     """The names of everything of that kind that the migrations make."""
     firsts = [statement for _, script in migrations() for statement in statements(script)]
     bare = ["\n".join(line for line in one.splitlines() if not line.startswith("--")).strip() for one in firsts]
-    return [one.split()[2] for one in bare if one.startswith(f"CREATE {kind} ")]
+    return list(dict.fromkeys(one.split()[2] for one in bare if one.startswith(f"CREATE {kind} ")))
 
 
 @pytest.mark.parametrize("kind", ["TRIGGER", "INDEX"])

@@ -1,0 +1,236 @@
+"""Comparing prompt versions, approving them, judging stored outputs anew."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Annotated
+
+from cyclopts import Parameter
+from pydantic import ValidationError
+
+from minions_evals_mcp.cli.running import (
+    BROKEN,
+    GATE,
+    RUN_DEFAULTS,
+    Fraction,
+    Judge,
+    RunOptions,
+    progress_line,
+    show_summary,
+    unscored,
+)
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Approval
+from minions_evals_mcp.engine.answers import summarize
+from minions_evals_mcp.engine.approve_prompt_version import ApprovalAsked, approve_prompt_version
+from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions, compare_runs
+from minions_evals_mcp.engine.comparison_summary import summarize_comparison
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.rejudge import rejudge_request
+from minions_evals_mcp.engine.request import ComparisonRequest
+from minions_evals_mcp.engine.run_benchmark import run_benchmark
+from minions_evals_mcp.errors import BadInputError
+
+
+def compare(
+    id: str,  # noqa: A002  the argument's name
+    other: str | None = None,
+    /,
+    *,
+    from_: Annotated[str | None, Parameter(name="--from")] = None,
+    to: str | None = None,
+    tie_threshold: Fraction | None = None,
+    limit: Limit = 10,
+    fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
+    options: RunOptions = RUN_DEFAULTS,
+    common: Common = DEFAULTS,
+) -> int:
+    """Say which of two prompt versions is better on a benchmark, and how sure that is.
+
+    Runs the benchmark under both versions on the same cases, or compares two runs that are stored.
+    Exit 1 with --fail-on-regression if the verdict is "regressed", 3 if outputs could not be judged.
+    Example: minions-evals compare support/quality --from support/prompt@1 --to support/prompt@2
+
+    Parameters
+    ----------
+    id
+        The benchmark (with --from and --to), or the first of two benchmark-runs.
+    other
+        The second benchmark-run.
+    from_
+        The prompt version that is current.
+    to
+        The prompt version that would take its place.
+    tie_threshold
+        A smaller difference of the scores is a tie (default: the skill's, 0.01).
+    limit
+        At most so many cases that got worse, and better.
+    fail_on_regression
+        Exit 1 if the new version is worse beyond chance.
+    """
+    return run(partial(_compare, (id, other), (from_, to), tie_threshold, limit, fail_on_regression, options, common))
+
+
+async def _compare(  # noqa: PLR0917  the command's arguments
+    idents: tuple[str, str | None],
+    versions: tuple[str | None, str | None],
+    tie_threshold: float | None,
+    limit: int,
+    fail_on_regression: bool,
+    options: RunOptions,
+    common: Common,
+) -> int:
+    first, second = idents
+    async with session(common, judge_model=options.judge_model, concurrency=options.concurrency) as engine:
+        if second is not None:
+            if versions != (None, None):
+                raise BadInputError("two runs are compared as they are.", remedy="Leave --from and --to out.")
+            ident = (await compare_runs(engine, first, second, tie_threshold=tie_threshold)).id
+        else:
+            found = await _run_both(engine, first, versions, tie_threshold, options, common)
+            if found is None:
+                return _waiting(common)
+            ident = found
+        summary = await summarize_comparison(engine, ident, limit=limit)
+    if common.json:
+        say(summary.model_dump(mode="json"))
+    else:
+        from minions_evals_mcp.report.comparisons import show_comparison  # noqa: PLC0415  rich is imported where a person looks
+
+        show_comparison(summary)
+    return GATE if fail_on_regression and summary.verdict == "regressed" else 0
+
+
+async def _run_both(
+    engine: Engine, benchmark_id: str, versions: tuple[str | None, str | None], tie_threshold: float | None,
+    options: RunOptions, common: Common,
+) -> str | None:  # fmt: skip
+    """The comparison's id once both versions are run; None while outputs wait to be judged."""
+    before, after = versions
+    if before is None or after is None:
+        raise BadInputError(
+            f"{'--from' if before is None else '--to'} is missing.",
+            remedy="Name both prompt versions, or two benchmark-runs: minions-evals compare RUN RUN.",
+        )
+    asked = options.request(benchmark_id)
+    try:
+        request = ComparisonRequest(
+            benchmark_id=benchmark_id, version_a=before, version_b=after, judge=asked.judge, target=asked.target,
+            trials=asked.trials, fresh=asked.fresh, triggered_by=asked.triggered_by, tie_threshold=tie_threshold,
+            key=asked.key, max_cost_usd=asked.max_cost_usd, max_seconds=asked.max_seconds,
+        )  # fmt: skip
+    except ValidationError as error:
+        raise BadInputError(
+            f"{error.errors(include_url=False)[0]['msg']}.", remedy="--help shows what an option takes."
+        ) from None
+    with progress_line(common) as progress:
+        found = await compare_prompt_versions(engine, request, progress=progress)
+    return found.id if found else None
+
+
+def _waiting(common: Common) -> int:
+    """Outputs wait for the caller or a person: the comparison is recorded with the last judgment."""
+    if common.json:
+        say({"state": "awaiting-judgments"})
+    else:
+        sys.stdout.write("outputs wait to be judged: `minions-evals runs` shows the packets, `submit` takes them\n")
+    return 0
+
+
+def rejudge(
+    id: str,  # noqa: A002  the argument's name
+    /,
+    *,
+    judge: Judge = "auto",
+    judge_model: str | None = None,
+    key: str | None = None,
+    common: Common = DEFAULTS,
+) -> int:
+    """Judge a benchmark-run's stored outputs anew, under another judge or the rubric as it is now; no target is called.
+
+    The new run is appended; it is no point of a trend and no regression.
+    Example: minions-evals rejudge RUN --judge llm --judge-model anthropic:claude-sonnet-5-5
+
+    Parameters
+    ----------
+    id
+        The benchmark-run.
+    judge
+        auto: each criterion's own; heuristic: rules; llm; human; caller: packets are handed out.
+    judge_model
+        Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
+    key
+        Names the run: the same key resumes it and judges nothing twice.
+    """
+    return run(partial(_rejudge, id, judge, judge_model, key, common))
+
+
+async def _rejudge(ident: str, judge: Judge, judge_model: str | None, key: str | None, common: Common) -> int:
+    async with session(common, judge_model=judge_model) as engine:
+        request = await rejudge_request(engine, ident, judge=judge, key=key, triggered_by="command-line")
+        with progress_line(common) as progress:
+            job = await run_benchmark(engine, request, progress=progress)
+        summary = await summarize(engine, job.id)
+    show_summary(summary, common)
+    return BROKEN if unscored(summary) else 0
+
+
+def approve(
+    version: str,
+    /,
+    *,
+    by: str,
+    comparison: str | None = None,
+    refuse: Annotated[bool, Parameter(negative="")] = False,
+    reason: str | None = None,
+    override_reason: str | None = None,
+    common: Common = DEFAULTS,
+) -> int:
+    """Approve a prompt version that a comparison shows to be better than the current one, or refuse it.
+
+    Without that evidence it is refused, whoever asks, and says what is missing.
+    Example: minions-evals approve support/prompt@2 --by maria
+
+    Parameters
+    ----------
+    version
+        The prompt version.
+    by
+        Who decides: a person.
+    comparison
+        The comparison that it rests on; else the newest that has the version against the current one.
+    refuse
+        Write down that the version is refused.
+    reason
+        Why, in your words.
+    override_reason
+        Approve on an inconclusive comparison that the version wins, and say why.
+    """
+    return run(partial(_approve, version, by, comparison, refuse, (reason, override_reason), common))
+
+
+async def _approve(
+    version: str, by: str, comparison: str | None, refuse: bool, reasons: tuple[str | None, str | None], common: Common
+) -> int:
+    try:
+        asked = ApprovalAsked(
+            prompt_version_ref=version,
+            comparison_id=comparison,
+            decision="refused" if refuse else "approved",
+            reason=reasons[0],
+            decided_by=by,
+            decided_by_type="human",
+            override_reason=reasons[1],
+        )
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise BadInputError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.", remedy="--help shows it.") from None
+    async with session(common) as engine:
+        found: Record[Approval] = await approve_prompt_version(engine, asked)
+    if common.json:
+        say(found.wire())
+    else:
+        sys.stdout.write(f"{version} {found.fields.decision} by {by}: {found.fields.reason}\n")
+    return 0

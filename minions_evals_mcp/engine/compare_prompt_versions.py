@@ -1,0 +1,145 @@
+"""The skill "compare prompt versions": the benchmark once under each version, on the same cases, then the comparison."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import anyio
+
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import PromptComparison
+from minions_evals_mcp.engine.comparing import benchmark_run_in, record_comparison
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.pipeline import Progress
+from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
+from minions_evals_mcp.engine.run_benchmark import Started, get_benchmark, silent, start_benchmark
+from minions_evals_mcp.errors import ConflictError, EvalsError, InstrumentError
+from minions_evals_mcp.store import jobs, pairs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job, JobState
+
+
+async def compare_prompt_versions(
+    engine: Engine, request: ComparisonRequest, *, progress: Progress = silent
+) -> Record[PromptComparison] | None:
+    """The comparison under the request's key; None where outputs wait to be judged by the caller or a person.
+
+    Raises as `run_benchmark` does; it can be resumed under its key after each of them.
+    """
+    job = await (await start_comparison(engine, request)).finish(progress)
+    return await engine.store.read(lambda db: pairs.comparison(db, job.id))
+
+
+async def start_comparison(engine: Engine, request: ComparisonRequest) -> Started:
+    """The comparison's job under the request's key, with both sides vetted and written down; nothing has run."""
+    await get_benchmark(engine, request.benchmark_id)
+    job = await _written_down(engine, request)
+    sides = [await start_benchmark(engine, _side(request, job, which)) for which in ("A", "B")]
+    await _sum_up(engine, job, sides)
+    return Started(job, partial(_finish, engine, job, request))
+
+
+async def _written_down(engine: Engine, request: ComparisonRequest) -> Job:
+    now = engine.clock()
+    ident = engine.new_id()
+    spec = {"request": request.frozen()}
+    new = Job(ident, request.key or ident, "comparison", request.benchmark_id, {**spec}, "running", "", {}, 0, now, now)
+    kept = await engine.store.write(lambda db: jobs.start(db, new))
+    if kept.spec != new.spec:
+        raise ConflictError(
+            f"the key {kept.key!r} belongs to the run {kept.id}, which was asked for otherwise.",
+            remedy="Resume it as it was asked for, or use another key.",
+        )
+    return kept
+
+
+def _side(request: ComparisonRequest, job: Job, which: str) -> RunRequest:
+    """One version's run of the benchmark."""
+    return RunRequest(
+        subject_id=request.benchmark_id,
+        prompt_version_ref=request.version_a if which == "A" else request.version_b,
+        judge=request.judge,
+        target=request.target,
+        trials=request.trials,
+        fresh=request.fresh,
+        triggered_by=request.triggered_by,
+        comparison_id=job.id,
+        purpose="comparison",
+        key=f"{job.id}:{which}",
+        max_cost_usd=request.max_cost_usd,
+        max_seconds=request.max_seconds,
+    )
+
+
+async def _sum_up(engine: Engine, job: Job, sides: list[Started]) -> None:
+    total = sum(side.job.total for side in sides)
+    if job.total != total:
+        await engine.store.write(lambda db: jobs.set_total(db, job.id, total))
+
+
+async def _finish(engine: Engine, job: Job, request: ComparisonRequest, progress: Progress) -> Job:
+    """Runs what is open of both sides; the second side's conclusion records the comparison in its own transaction."""
+    await _mark(engine, job, "running", "")
+    try:
+        for which in ("A", "B"):
+            side = _side(request, job, which)
+            earlier = await _spent(engine, job, side)
+            capped = side.model_copy(update={"max_cost_usd": _left(request.max_cost_usd, earlier)})
+            await (await start_benchmark(engine, capped)).finish(progress)
+    except BaseException as error:
+        why = str(error) if isinstance(error, EvalsError) else "interrupted"
+        with anyio.CancelScope(shield=True):
+            await _mark(engine, job, "stopped", why)
+        raise
+    now = await get_job(engine, job.id)
+    if now.state == "failed":
+        raise InstrumentError(f"the comparison {job.id} could not be made: {now.reason}")
+    await _mark(engine, job, "awaiting-judgments", "outputs wait to be judged")
+    return await get_job(engine, job.id)
+
+
+async def _mark(engine: Engine, job: Job, state: JobState, reason: str) -> None:
+    """Where the comparison stands, unless it is recorded already: judgments may be handed in meanwhile."""
+    at = engine.clock()
+
+    def mark(db: Db) -> None:
+        if pairs.comparison(db, job.id) is None:
+            jobs.set_state(db, job.id, state, reason=reason, at=at)
+
+    await engine.store.write(mark)
+
+
+async def _spent(engine: Engine, job: Job, side: RunRequest) -> float:
+    """What the other side has cost so far."""
+    other = f"{job.id}:{'A' if (side.key or '').endswith('B') else 'B'}"
+    found = await engine.store.read(lambda db: jobs.job_by_key(db, other))
+    return found.spent.get("costUsd", 0.0) if found else 0.0
+
+
+def _left(cap: float | None, spent: float) -> float | None:
+    """What is left of the cap; never nothing at all, for a run under an exhausted cap says so itself."""
+    return None if cap is None else max(cap - spent, 1e-9)
+
+
+async def compare_runs(
+    engine: Engine, run_a: str, run_b: str, *, tie_threshold: float | None = None
+) -> Record[PromptComparison]:
+    """The comparison of two benchmark-runs that are stored; the same two compared twice are one comparison.
+
+    Raises `NotFoundError`, `BadInputError`, or `ConflictError` with what they were measured with differently.
+    """
+    tie = engine.skills.compare_prompt_versions.parameters.tie_threshold if tie_threshold is None else tie_threshold
+    ident = f"comparison:{digest([run_a, run_b, tie])}"
+    kept = await engine.store.read(lambda db: pairs.comparison(db, ident))
+    if kept is not None:
+        return kept
+    at = engine.clock()
+
+    def record(db: Db) -> Record[PromptComparison]:
+        return pairs.comparison(db, ident) or record_comparison(
+            db, ident, benchmark_run_in(db, run_a), benchmark_run_in(db, run_b), tie_threshold=tie, at=at
+        )
+
+    return await engine.store.write(record)

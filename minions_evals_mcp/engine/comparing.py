@@ -1,0 +1,227 @@
+"""From two benchmark-runs to their comparison: who scored higher (the seed's rule), and whether that is more than noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
+from minions_evals_mcp.engine.asking import message, queue
+from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, NotFoundError
+from minions_evals_mcp.stats.comparison import CasePair, Difference, compare, holm
+from minions_evals_mcp.store import jobs, pairs, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.pairs import MEASURED, CaseScores, CriterionScores
+from minions_evals_mcp.store.rows import insert
+
+RECOMMENDATION = {"improved": "ship", "regressed": "hold", "equivalent": "either", "inconclusive": "run more"}
+NAMED = 10
+MARGIN = 0.05
+"""A difference whose whole interval lies within this counts as none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Two runs on the cases that both have; `a` and `b` hold all cases of either run."""
+
+    a: Mapping[str, CaseScores]
+    b: Mapping[str, CaseScores]
+    shared: tuple[str, ...]
+
+    def pairs(self) -> list[CasePair]:
+        """The shared cases as the statistics see them."""
+        return [
+            CasePair(
+                case_id,
+                tuple(self.a[case_id].fractions),
+                tuple(self.b[case_id].fractions),
+                tuple(self.a[case_id].passed),
+                tuple(self.b[case_id].passed),
+                self.a[case_id].possible,
+            )
+            for case_id in self.shared
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionDifference:
+    """One criterion in both runs; `p_value` is adjusted for the number of criteria (Holm)."""
+
+    criterion_id: str
+    title: str
+    difference: Difference
+    p_value: float
+
+
+def pairing(db: Db, run_a: str, run_b: str) -> Pairing:
+    """The two runs, case by case.
+
+    Raises `ConflictError` with the list of differences where the cases that both have were not measured alike,
+    `BadInputError` where they have none in common.
+    """
+    a, b = pairs.case_scores(db, run_a), pairs.case_scores(db, run_b)
+    shared = tuple(case_id for case_id in a if case_id in b)
+    if not shared:
+        raise BadInputError(
+            f"{run_a} and {run_b} have no case in common.", remedy="Compare two runs of the same benchmark."
+        )
+    unlike = [told for case_id in shared if (told := _unlike(case_id, a[case_id], b[case_id]))]
+    if unlike:
+        more = f" and {len(unlike) - NAMED} more" if len(unlike) > NAMED else ""
+        raise ConflictError(
+            f"{run_a} and {run_b} were not measured alike: {', '.join(unlike[:NAMED])}{more}.",
+            remedy="Run both versions again, or judge the stored outputs anew: minions-evals rejudge RUN.",
+        )
+    return Pairing(a, b, shared)
+
+
+def _unlike(case_id: str, a: CaseScores, b: CaseScores) -> str:
+    """What a case was measured with differently in the two runs; empty where it was measured alike."""
+    names = [name for name, one, other in zip(MEASURED, a.digests, b.digests, strict=True) if one != other]
+    if not names and a.possible != b.possible:
+        names = ["maxScore"]
+    return f"{case_id} ({', '.join(names)})" if names else ""
+
+
+def criterion_differences(db: Db, run_a: str, run_b: str, shared: Sequence[str]) -> list[CriterionDifference]:
+    """Each criterion that both runs have, compared on the shared cases; largest fall first."""
+    a, b = pairs.criterion_scores(db, run_a), pairs.criterion_scores(db, run_b)
+    compared = [(ident, a[ident], compare(_criterion_pairs(a[ident], b[ident], shared))) for ident in a if ident in b]
+    adjusted = holm([difference.p_value for _, _, difference in compared])
+    found = [
+        CriterionDifference(ident, scores.title, difference, p_value)
+        for (ident, scores, difference), p_value in zip(compared, adjusted, strict=True)
+    ]
+    return sorted(found, key=lambda one: (one.difference.delta, one.criterion_id))
+
+
+def _criterion_pairs(a: CriterionScores, b: CriterionScores, shared: Sequence[str]) -> list[CasePair]:
+    return [
+        CasePair(case_id, one, other, _full(one), _full(other))
+        for case_id in shared
+        if case_id in a.fractions and case_id in b.fractions
+        for one, other in ((tuple(a.fractions[case_id]), tuple(b.fractions[case_id])),)
+    ]
+
+
+def _full(fractions: tuple[float, ...]) -> tuple[bool, ...]:
+    """A criterion is passed where it reaches all of its range."""
+    return tuple(fraction >= 1 - 1e-9 for fraction in fractions)
+
+
+def record_comparison(
+    db: Db, ident: str, run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun], *, tie_threshold: float, at: datetime
+) -> Record[PromptComparison]:
+    """Writes the comparison and tells the orchestrator "comparison-complete": one transaction, the caller's.
+
+    Raises as `pairing` does, and `BadInputError` where a run is of no prompt version or both are of the same.
+    """
+    found = pairing(db, run_a.id, run_b.id)
+    version_a, version_b = _versions(run_a, run_b)
+    difference = compare(found.pairs(), margin=MARGIN)
+    score_a, score_b = run_a.fields.overall_score, run_b.fields.overall_score
+    delta = score_b - score_a
+    winner = "tie" if abs(delta) < tie_threshold else version_b if delta > 0 else version_a
+    fields = PromptComparison(
+        benchmark_id=run_a.fields.benchmark_id,
+        prompt_version_a=version_a,
+        prompt_version_b=version_b,
+        benchmark_run_id_a=run_a.id,
+        benchmark_run_id_b=run_b.id,
+        score_a=score_a,
+        score_b=score_b,
+        winner=winner,
+        sample_size=len(found.shared),
+        compared_at=at,
+        notes=_notes(found, difference),
+        tie_threshold=tie_threshold,
+        score_delta=delta,
+        delta_ci=difference.interval,
+        p_value=difference.p_value,
+        verdict=difference.verdict,
+    )
+    title = f"{version_b} against {version_a}: {difference.verdict}"
+    record = Record(ident, fields, title, at, at)
+    insert(db, record)
+    detail: Json = {"benchmarkId": fields.benchmark_id, "winner": winner, "verdict": difference.verdict}
+    append(db, Event("prompt-comparison-recorded", "prompt-comparison", ident, detail), at=at)
+    _tell(db, record, difference, at)
+    return record
+
+
+def conclude_comparison(db: Db, comparison_id: str, *, tie_threshold: float, at: datetime) -> None:
+    """Records the comparison of a job whose two sides are both concluded, and completes it; else does nothing.
+
+    What cannot be compared fails the comparison's job, never the run that was just concluded.
+    """
+    job = jobs.job(db, comparison_id)
+    sides = [jobs.job_by_key(db, f"{comparison_id}:{which}") for which in ("A", "B")]
+    found = [runs.benchmark_run(db, side.id) for side in sides if side is not None]
+    if job is None or job.state == "completed" or len(found) < 2 or None in found:
+        return
+    run_a, run_b = (run for run in found if run is not None)
+    asked = job.spec["request"]
+    assert isinstance(asked, dict)
+    tie = asked.get("tieThreshold")
+    try:
+        record_comparison(
+            db, job.id, run_a, run_b, tie_threshold=tie if isinstance(tie, float) else tie_threshold, at=at
+        )
+    except EvalsError as error:
+        jobs.set_state(db, job.id, "failed", reason=str(error), at=at)
+    else:
+        jobs.set_state(db, job.id, "completed", at=at)
+
+
+def _versions(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> tuple[str, str]:
+    """The versions that two runs of one benchmark are of."""
+    a, b = run_a.fields, run_b.fields
+    if a.benchmark_id != b.benchmark_id:
+        raise BadInputError(
+            f"{run_a.id} is of the benchmark {a.benchmark_id}, {run_b.id} of {b.benchmark_id}.",
+            remedy="Compare two runs of the same benchmark.",
+        )
+    for run, version in ((run_a, a.prompt_version_ref), (run_b, b.prompt_version_ref)):
+        if version is None:
+            raise BadInputError(
+                f"the run {run.id} is of no prompt version.", remedy="Run the benchmark with --prompt-version."
+            )
+    assert a.prompt_version_ref is not None
+    assert b.prompt_version_ref is not None
+    if a.prompt_version_ref == b.prompt_version_ref:
+        raise BadInputError(
+            f"{run_a.id} and {run_b.id} are both of {a.prompt_version_ref}.", remedy="Name runs of two versions."
+        )
+    return a.prompt_version_ref, b.prompt_version_ref
+
+
+def _notes(found: Pairing, difference: Difference) -> str:
+    """What a reader must know beside the figures."""
+    apart = len(found.a) + len(found.b) - 2 * len(found.shared)
+    only = f"{apart} cases were measured in one run only" if apart else ""
+    return "; ".join(part for part in (difference.method, only, difference.caution, difference.settle) if part)
+
+
+def _tell(db: Db, record: Record[PromptComparison], difference: Difference, at: datetime) -> None:
+    fields = record.fields
+    payload: Json = {
+        "comparisonId": record.id, "benchmarkId": fields.benchmark_id, "promptVersionA": fields.prompt_version_a,
+        "promptVersionB": fields.prompt_version_b, "scoreA": fields.score_a, "scoreB": fields.score_b,
+        "winner": fields.winner, "verdict": fields.verdict, "deltaCi": list(difference.interval),
+        "pValue": fields.p_value, "sampleSize": fields.sample_size,
+        "recommendation": RECOMMENDATION[fields.verdict], "settle": difference.settle,
+    }  # fmt: skip
+    told = message("comparison-complete", payload, at=at)
+    queue(db, f"{record.id}:complete", told, key=f"comparison-complete:{record.id}", at=at)
+
+
+def benchmark_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:
+    """The benchmark-run under that id, for a comparison that needs it."""
+    found = runs.benchmark_run(db, ident)
+    if found is None:
+        raise NotFoundError("benchmark-run", ident, remedy="`minions-evals runs` lists them.")
+    return found

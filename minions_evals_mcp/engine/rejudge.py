@@ -1,0 +1,27 @@
+"""Stored outputs judged anew, under another judge or another version of the rubric: appended, no target is called."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.engine.comparing import benchmark_run_in
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
+
+
+async def rejudge_request(
+    engine: Engine, run_id: str, *, judge: JudgeChoice = "auto", key: str | None = None, triggered_by: str
+) -> RunRequest:
+    """What to run to judge that benchmark-run's outputs anew; raises `NotFoundError` where there is no such run.
+
+    It is no point of a trend and no regression: the outputs were counted when they were made.
+    """
+    run = await engine.store.read(lambda db: benchmark_run_in(db, run_id))
+    return RunRequest(
+        subject_id=run.fields.benchmark_id,
+        rejudge_run_id=run_id,
+        prompt_version_ref=run.fields.prompt_version_ref,
+        judge=judge,
+        trials=run.fields.trials,
+        triggered_by=triggered_by,
+        purpose="comparison",
+        key=key,
+    )

@@ -1,0 +1,70 @@
+"""A comparison as a person reads it in a terminal: the decision first, then how sure it is, then what moved."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from minions_evals_mcp.engine.comparison_summary import ChangedCase, ComparisonSummary
+from minions_evals_mcp.report.plain import printable, shortened
+from minions_evals_mcp.report.tables import console
+
+STYLE = {"improved": "bold green", "regressed": "bold red", "equivalent": "bold", "inconclusive": "bold yellow"}
+TITLE, CRITERIA = 40, 5
+
+
+def show_comparison(summary: ComparisonSummary) -> None:
+    """The comparison on stdout."""
+    out = console()
+    out.print(Text(f"{summary.verdict.upper()}  {printable(summary.in_words, 400)}", style=STYLE[summary.verdict]))
+    for line in _figures(summary):
+        out.print(Text(line))
+    for title, cases in (("worse", summary.worse), ("better", summary.better)):
+        if cases:
+            out.print(Text(f"{title}:", style="bold"))
+            for case in cases:
+                out.print(_case(case))
+    if summary.more_changed:
+        out.print(Text(f"  and {summary.more_changed} more changed", style="dim"))
+    for line in _closing(summary):
+        out.print(Text(line, style="dim"), soft_wrap=True)
+
+
+def _figures(summary: ComparisonSummary) -> list[str]:
+    passes = summary.passes
+    a, b = summary.version_a, summary.version_b
+    low, high = (100 * end for end in passes.interval)
+    lines = [
+        f"  {a}: score {summary.score_a:.3f}, {passes.a} of {passes.units} passed",
+        f"  {b}: score {summary.score_b:.3f}, {passes.b} of {passes.units} passed",
+        f"  winner by score: {summary.winner}",
+        f"  passes: {passes.gained} gained, {passes.lost} lost, {100 * passes.delta:+.0f} points"
+        f" (95 %: {low:+.0f} to {high:+.0f}, p = {passes.p_value:.2g})",
+    ]
+    moved = [one for one in summary.criteria if one.delta]
+    for one in moved[:CRITERIA]:
+        low, high = one.interval
+        lines.append(
+            f"  {shortened(one.title, TITLE)}: {one.delta:+.2f} (95 %: {low:+.2f} to {high:+.2f}, p = {one.p_value:.2g})"
+        )
+    if left := len(summary.criteria) - min(len(moved), CRITERIA):
+        lines.append(f"  {left} other criteria" + (" did not move" if len(moved) <= CRITERIA else ""))
+    return lines
+
+
+def _case(case: ChangedCase) -> Text:
+    mark = {"gained": "passes now", "lost": "fails now", "": ""}[case.flipped]
+    text = Text(f"  {shortened(printable(case.title), TITLE):<{TITLE}}  {case.score_a:.2f} → {case.score_b:.2f}  ")
+    text.append(mark, style="green" if case.flipped == "gained" else "red")
+    return text
+
+
+def _closing(summary: ComparisonSummary) -> list[str]:
+    lines: list[str] = []
+    if summary.caution:
+        lines.append(f"Caution: {summary.caution}.")
+    if summary.settle:
+        lines.append(f"What would settle it: {summary.settle}.")
+    if summary.verdict == "improved" and summary.current_version == summary.version_a:
+        lines.append(f"To approve it: minions-evals approve {summary.version_b} --by YOU")
+    lines.append(f"{summary.method}; comparison {summary.comparison_id}; runs {summary.run_a}, {summary.run_b}")
+    return lines

@@ -1,0 +1,118 @@
+"""What was measured of the same cases in two versions, and the differences that it makes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, variance
+
+DECIMALS = 12
+"""Differences count to so many decimals: what differs further down is rounding, and is no change."""
+_DUST = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class CasePair:
+    """One case measured in both versions: the score fraction (0 to 1) and the pass of each trial.
+
+    `weight` is what the case counts in the overall score: its highest possible score.
+    """
+
+    case_id: str
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+    passed_a: tuple[bool, ...]
+    passed_b: tuple[bool, ...]
+    weight: float = 1.0
+
+    @property
+    def trials(self) -> int:
+        return min(len(self.a), len(self.b))
+
+    @property
+    def is_pass_or_fail(self) -> bool:
+        """Whether each score is 1 for a pass and 0 for a fail."""
+        return self.a == tuple(map(float, self.passed_a)) and self.b == tuple(map(float, self.passed_b))
+
+    @property
+    def noise(self) -> float | None:
+        """How much the mean difference varies from trial to trial; None where a version was tried once."""
+        if self.trials < 2:
+            return None
+        return variance(self.a) / len(self.a) + variance(self.b) / len(self.b)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseDifferences:
+    """How far B lies above A in each case, and what the case counts (1 on average)."""
+
+    differences: tuple[float, ...]
+    shares: tuple[float, ...]
+
+    @property
+    def cases(self) -> int:
+        return len(self.differences)
+
+    @property
+    def delta(self) -> float:
+        """The difference of the two overall figures."""
+        parts = (share * d for share, d in zip(self.shares, self.differences, strict=True))
+        return round(math.fsum(parts) / self.cases, DECIMALS)
+
+    @property
+    def better(self) -> int:
+        return sum(d > 0 for d in self.differences)
+
+    @property
+    def worse(self) -> int:
+        return sum(d < 0 for d in self.differences)
+
+    @property
+    def changed(self) -> int:
+        return self.better + self.worse
+
+    @property
+    def rests(self) -> tuple[float, ...]:
+        """What each case adds to the difference beyond the common one; they sum to 0, and their variance is its error."""
+        delta = self.delta
+        return tuple(share * (d - delta) for share, d in zip(self.shares, self.differences, strict=True))
+
+    @property
+    def skewness(self) -> float:
+        """The third standardized moment, 0 where the cases do not vary."""
+        second = fmean(rest**2 for rest in self.rests)
+        return fmean(rest**3 for rest in self.rests) / second**1.5 if second > _DUST**2 else 0.0
+
+
+def score_differences(pairs: Sequence[CasePair]) -> CaseDifferences:
+    """Of the cases' mean score fractions, by weight."""
+    weight = fmean(pair.weight for pair in pairs)
+    differences = tuple(round(fmean(pair.b) - fmean(pair.a), DECIMALS) for pair in pairs)
+    return CaseDifferences(differences, tuple(round(pair.weight / weight, DECIMALS) for pair in pairs))
+
+
+def pass_differences(pairs: Sequence[CasePair]) -> CaseDifferences:
+    """Of the cases' shares of passed trials, every case counting once."""
+    differences = tuple(round(fmean(pair.passed_b) - fmean(pair.passed_a), DECIMALS) for pair in pairs)
+    return CaseDifferences(differences, (1.0,) * len(pairs))
+
+
+def checked_pairs(pairs: Sequence[CasePair]) -> list[CasePair]:
+    """The pairs by case id, so that the order given never matters; ValueError for what cannot be compared."""
+    if not pairs:
+        raise ValueError("nothing was measured in both versions")
+    if len({pair.case_id for pair in pairs}) < len(pairs):
+        raise ValueError("a case stands among the pairs twice")
+    for pair in pairs:
+        _check(pair)
+    return sorted(pairs, key=lambda pair: pair.case_id)
+
+
+def _check(pair: CasePair) -> None:
+    if not (len(pair.a) == len(pair.passed_a) > 0 and len(pair.b) == len(pair.passed_b) > 0):
+        raise ValueError(f"case {pair.case_id} needs a score and a pass for each trial, and a trial of each version")
+    if not all(-_DUST <= score <= 1 + _DUST for score in (*pair.a, *pair.b)):  # NaN is in no range
+        raise ValueError(f"case {pair.case_id} has a score that is no fraction from 0 to 1")
+    if not 0 < pair.weight < math.inf:
+        raise ValueError(f"case {pair.case_id} has a weight of {pair.weight}: weights are above 0")

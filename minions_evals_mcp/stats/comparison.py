@@ -1,0 +1,203 @@
+"""Did it get better? Two versions on the same cases, paired by case, with the trials of a case averaged first.
+
+Contracts, section 9. A verdict needs the test and the interval: of two versions that do not differ, "improved" or
+"regressed" is said in at most 5 % of comparisons, whatever the number of cases and trials.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from minions_evals_mcp.stats.case_pairs import (
+    DECIMALS,
+    CaseDifferences,
+    CasePair,
+    checked_pairs,
+    pass_differences,
+    score_differences,
+)
+from minions_evals_mcp.stats.paired import mcnemar_exact
+from minions_evals_mcp.stats.settling import spread_of, what_would_settle
+from minions_evals_mcp.stats.tango import tango_interval
+
+Bounds = tuple[float, float]
+Method = Literal["mcnemar+tango", "sign-flip"]
+ComparisonVerdict = Literal["improved", "regressed", "equivalent", "inconclusive"]
+SKEWED_UP_TO = 20
+STRONG_SKEW = 1.0
+"""From this sample skewness on, in up to 20 cases, the sign-flip interval covers less than it says (facts, Statistics)."""
+_DUST = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class PassChange:
+    """What happened to the passes: `delta` is the pass rate of B minus that of A, as fractions, every case counting once.
+
+    `b` cases gained their pass and `c` lost it; with several trials, their share of passed trials rose and fell.
+    With one trial p is exact McNemar's and the interval Tango's; with several both are those of the sign-flip test.
+    """
+
+    b: int
+    c: int
+    delta: float
+    interval: Bounds
+    p_value: float
+    method: Method
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far the overall score of B lies above that of A (`delta`), how sure that is, and what would settle it.
+
+    `trials`: the smallest number in either arm. `better` and `worse`: cases whose mean score rose and fell. `caution`
+    and `settle` are "" where there is nothing to say.
+    """
+
+    delta: float
+    interval: Bounds
+    p_value: float
+    method: Method
+    verdict: ComparisonVerdict
+    cases: int
+    trials: int
+    better: int
+    worse: int
+    passes: PassChange
+    caution: str
+    settle: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Terms:
+    margin: float
+    level: float
+    seed: int
+
+    @property
+    def error(self) -> float:
+        return round(1 - self.level, DECIMALS)
+
+    @property
+    def fewest_changed(self) -> int:
+        """The fewest changed cases that can decide anything: 6 at 95 %, for 2 / 2^5 = .0625."""
+        return math.ceil(1 - math.log2(self.error))
+
+
+@dataclass(frozen=True, slots=True)
+class _Tested:
+    interval: Bounds
+    p_value: float
+    method: Method
+
+
+def compare(pairs: Sequence[CasePair], *, margin: float = 0.05, level: float = 0.95, seed: int = 0) -> Difference:
+    """The difference of two versions; ValueError for ids, scores, trials or weights that cannot be compared.
+
+    "improved" or "regressed": the test at 1 - `level` and the interval both exclude 0; "equivalent": the interval lies
+    within `margin` of 0. Only passes with one trial and equal weights go by McNemar and Tango, the rest by sign-flip.
+    """
+    terms, pairs = _terms(margin, level, seed), checked_pairs(pairs)
+    passes, scores = pass_differences(pairs), score_differences(pairs)
+    single = all(len(pair.a) == len(pair.b) == 1 for pair in pairs)
+    passes_tested = _by_counts(passes, terms) if single else _by_flips(passes, terms)
+    same = scores.shares == passes.shares and all(pair.is_pass_or_fail for pair in pairs)
+    tested = passes_tested if same else _by_flips(scores, terms)
+    verdict = _verdict(scores, tested, terms)
+    return Difference(
+        delta=scores.delta,
+        interval=tested.interval,
+        p_value=tested.p_value,
+        method=tested.method,
+        verdict=verdict,
+        cases=scores.cases,
+        trials=min(pair.trials for pair in pairs),
+        better=scores.better,
+        worse=scores.worse,
+        passes=_pass_change(passes, passes_tested),
+        caution=_caution(scores, tested, verdict, terms),
+        settle=_settle(pairs, scores, tested, terms) if verdict == "inconclusive" else "",
+    )
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """The p-values adjusted for being looked at together, in the order given (Holm 1979, Scand. J. Statist. 6:65)."""
+    if not all(0 <= p <= 1 for p in p_values):
+        raise ValueError("a p-value lies between 0 and 1")
+    adjusted = [0.0] * len(p_values)
+    largest = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = largest
+    return tuple(adjusted)
+
+
+def _terms(margin: float, level: float, seed: int) -> _Terms:
+    if not 0 < level < 1:
+        raise ValueError(f"a confidence level lies between 0 and 1, not {level}")
+    if not 0 < margin <= 1:
+        raise ValueError(f"a margin of equivalence lies between 0 and 1, not {margin}")
+    return _Terms(margin, level, seed)
+
+
+def _by_counts(passes: CaseDifferences, terms: _Terms) -> _Tested:
+    p_value = mcnemar_exact(passes.better, passes.worse)
+    return _Tested(_of_counts(passes, terms), p_value, "mcnemar+tango")
+
+
+def _of_counts(measured: CaseDifferences, terms: _Terms) -> Bounds:
+    low, high = tango_interval(measured.better, measured.worse, measured.cases, level=terms.level)
+    return round(low, DECIMALS), round(high, DECIMALS)
+
+
+def _by_flips(measured: CaseDifferences, terms: _Terms) -> _Tested:
+    from minions_evals_mcp.stats.sign_flip import sign_flip  # noqa: PLC0415  numpy: 0.3 s that passes do not need
+
+    flipped = sign_flip(measured.differences, measured.shares, level=terms.level, seed=terms.seed)
+    low, high = flipped.interval
+    return _Tested((round(low, DECIMALS), round(high, DECIMALS)), flipped.p_value, "sign-flip")
+
+
+def _verdict(measured: CaseDifferences, tested: _Tested, terms: _Terms) -> ComparisonVerdict:
+    low, high = tested.interval
+    significant = tested.p_value <= terms.error
+    if significant and low > _DUST:
+        return "improved"
+    if significant and high < -_DUST:
+        return "regressed"
+    if max(-low, high) < terms.margin and _varied_enough(measured, terms):
+        return "equivalent"
+    return "inconclusive"
+
+
+def _varied_enough(measured: CaseDifferences, terms: _Terms) -> bool:
+    """Whether enough cases changed to show by how much cases vary, or so many stayed equal that few others can change."""
+    if measured.changed >= terms.fewest_changed:
+        return True
+    low, high = _of_counts(measured, terms)
+    return max(-low, high) < terms.margin
+
+
+def _pass_change(passes: CaseDifferences, tested: _Tested) -> PassChange:
+    return PassChange(passes.better, passes.worse, passes.delta, tested.interval, tested.p_value, tested.method)
+
+
+def _caution(measured: CaseDifferences, tested: _Tested, verdict: ComparisonVerdict, terms: _Terms) -> str:
+    changed, fewest = measured.changed, terms.fewest_changed
+    if changed < fewest and verdict == "inconclusive":
+        return f"{changed} of {measured.cases} cases changed: fewer than {fewest} cannot be decided"
+    if tested.method == "sign-flip" and measured.cases <= SKEWED_UP_TO and abs(measured.skewness) >= STRONG_SKEW:
+        return (
+            f"strongly skewed differences in {measured.cases} cases: "
+            "the interval may cover less than it says (.89 of the time instead of .95)"
+        )
+    return ""
+
+
+def _settle(pairs: Sequence[CasePair], measured: CaseDifferences, tested: _Tested, terms: _Terms) -> str:
+    if len(pairs) == 1:
+        return f"at least {terms.fewest_changed - 1} more cases"
+    spread = spread_of(pairs, measured)
+    return what_would_settle(spread, tested.interval, margin=terms.margin, level=terms.level)

@@ -1,0 +1,119 @@
+"""What would settle a comparison that is open: more cases, or more trials of each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist, fmean
+
+from minions_evals_mcp.stats.case_pairs import CaseDifferences, CasePair
+from minions_evals_mcp.stats.paired import FEWEST_CHANGED
+
+POWER = 0.8
+MOST_CASES = 10_000
+MOST_TRIALS = 20
+"""More than this is no advice."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The difference seen, and how much the cases vary about it: `total` is the variance, `noise` the trials' part of it.
+
+    `noise` is None where no case was tried twice in both versions: then nobody knows what further trials would do.
+    """
+
+    delta: float
+    cases: int
+    changed: int
+    trials: int
+    total: float
+    noise: float | None
+
+
+def spread_of(pairs: Sequence[CasePair], measured: CaseDifferences) -> Spread:
+    """The spread of at least two cases, by weight (the linearized variance, Cochran 1977, Sampling Techniques, 6.4)."""
+    total = math.fsum(rest**2 for rest in measured.rests) / (measured.cases - 1)
+    noises = [
+        share**2 * pair.noise for share, pair in zip(measured.shares, pairs, strict=True) if pair.noise is not None
+    ]
+    return Spread(
+        delta=measured.delta,
+        cases=measured.cases,
+        changed=measured.changed,
+        trials=min(pair.trials for pair in pairs),
+        total=total,
+        noise=fmean(noises) if noises else None,
+    )
+
+
+def cases_to_show(spread: Spread, *, level: float = 0.95) -> float:
+    """How many cases in all show a difference as large as the one seen, at 80 % power.
+
+    Miller 2024, arXiv:2411.00640, equation 9; and so many that the fewest changed cases which can decide are among them.
+    """
+    if not spread.delta:
+        return math.inf
+    rare = FEWEST_CHANGED * spread.cases / spread.changed
+    return max(rare, _reach(level, POWER) ** 2 * spread.total / spread.delta**2)
+
+
+def trials_to_show(spread: Spread, *, level: float = 0.95) -> float:
+    """How many trials of each of the same cases would do (the same equation), infinite where none or nobody knows."""
+    if not spread.noise:
+        return math.inf
+    between = max(0.0, spread.total - spread.noise)
+    allowed = spread.cases * (spread.delta / _reach(level, POWER)) ** 2 - between
+    return spread.trials * spread.noise / allowed if allowed > 0 else math.inf
+
+
+def cases_to_rule_out(spread: Spread, margin: float, *, level: float = 0.95) -> float:
+    """How many cases in all put the interval within the margin, at 80 % power if the difference is the one seen.
+
+    Two one-sided tests (Chow, Shao & Wang 2008, Sample Size Calculations, section 3.1), and as many as Tango's interval
+    needs where nothing changes: z²(1 - margin) / margin.
+    """
+    room = margin - abs(spread.delta)
+    if room <= 0:
+        return math.inf
+    unseen = _reach(level, 0.5) ** 2 * (1 - margin) / margin if spread.changed < FEWEST_CHANGED else 0.0
+    return max(unseen, _reach(level, (1 + POWER) / 2) ** 2 * spread.total / room**2)
+
+
+def what_would_settle(spread: Spread, interval: tuple[float, float], *, margin: float, level: float = 0.95) -> str:
+    """In words, the smaller effort: what shows the difference seen, or shows that none is left beyond the margin."""
+    show = cases_to_show(spread, level=level) - spread.cases
+    rule_out = cases_to_rule_out(spread, margin, level=level) - spread.cases
+    if show <= min(rule_out, MOST_CASES):
+        return _cases(show) + _trials(spread, level)
+    ruled_out = (
+        f"{_cases(rule_out)}, to show that the difference is within {margin:g}" if rule_out <= MOST_CASES else ""
+    )
+    if ruled_out and show <= MOST_CASES:
+        return ruled_out
+    no_number = f"no number of cases like those seen would: the difference is within {max(map(abs, interval)):.2g}"
+    return "; ".join(filter(None, (no_number, ruled_out)))
+
+
+def _reach(level: float, power: float) -> float:
+    """The standard errors that lie between no difference and one that is found that often."""
+    normal = NormalDist()
+    return normal.inv_cdf((1 + level) / 2) + normal.inv_cdf(power)
+
+
+def _cases(further: float) -> str:
+    return f"about {_roughly(further)} more case{'s' * (further > 1)}"
+
+
+def _trials(spread: Spread, level: float) -> str:
+    """Said only where most of what varies is trials, not cases."""
+    further = trials_to_show(spread, level=level) - spread.trials
+    if spread.noise is None or spread.noise < spread.total / 2 or further > MOST_TRIALS:
+        return ""
+    return f", or {max(1, math.ceil(further))} more trial{'s' * (further > 1)} each"
+
+
+def _roughly(further: float) -> int:
+    """At least 1, rounded up to two figures."""
+    unit = 10 ** max(0, math.floor(math.log10(max(1.0, further))) - 1)
+    return max(1, math.ceil(further / unit) * unit)

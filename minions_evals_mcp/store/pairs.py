@@ -1,0 +1,104 @@
+"""What a comparison of two benchmark-runs is made of: each case's scores, passes and digests, and the scores of each criterion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Approval, PromptComparison
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.rows import TABLES, record_of, select
+
+MEASURED = ("testCase", "rubric", "judge", "scorer", "embedder")
+"""The digests that must agree for two scores to be compared."""
+
+
+@dataclass(slots=True, eq=False)
+class CaseScores:
+    """One case of a run: the share of its points that each trial reached, whether it passed, and what measured it."""
+
+    possible: float
+    fractions: list[float] = field(default_factory=list[float])
+    passed: list[bool] = field(default_factory=list[bool])
+    digests: tuple[str | None, ...] = ()
+    self_judged: bool = False
+
+
+def case_scores(db: Db, run_id: str) -> dict[str, CaseScores]:
+    """The cases of a benchmark-run by id, in the order in which they were recorded; trials in theirs."""
+    extracted = ", ".join(f"json_extract(rest, '$.digests.{name}')" for name in MEASURED)
+    rows = db.execute(
+        f"SELECT test_case_id, total_score, max_possible_score, passed,"
+        f" coalesce(json_extract(rest, '$.selfJudged'), 0) OR (judge_type = 'llm' AND json_extract(rest, '$.producedBy') IS NULL),"
+        f" {extracted} FROM test_run WHERE benchmark_run_id = ? ORDER BY trial, seq",
+        (run_id,),
+    )
+    found: dict[str, CaseScores] = {}
+    for case_id, score, possible, passed, self_judged, *digests in rows:
+        case = found.setdefault(case_id, CaseScores(possible, digests=tuple(digests)))
+        case.fractions.append(min(1.0, max(0.0, score / possible)))
+        case.passed.append(bool(passed))
+        case.self_judged = case.self_judged or bool(self_judged)
+    return found
+
+
+@dataclass(slots=True, eq=False)
+class CriterionScores:
+    """One criterion of a run: by case, the share of its range that each trial reached."""
+
+    title: str
+    fractions: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
+
+
+def criterion_scores(db: Db, run_id: str) -> dict[str, CriterionScores]:
+    """The criteria of a benchmark-run by id; the implicit criteria of single cases are left out."""
+    rows = db.execute(
+        "SELECT j.criterion_id, coalesce((SELECT json_extract(fields, '$.name') FROM minion WHERE id = j.criterion_id), j.criterion_id),"
+        " r.test_case_id, (j.score - j.min_score) / (j.max_score - j.min_score)"
+        " FROM eval_judgment j JOIN test_run r ON r.id = j.test_run_id"
+        " WHERE r.benchmark_run_id = ? AND j.criterion_id NOT LIKE 'implicit:%' ORDER BY j.criterion_id, r.trial, r.seq",
+        (run_id,),
+    )
+    found: dict[str, CriterionScores] = {}
+    for criterion_id, title, case_id, fraction in rows:
+        found.setdefault(criterion_id, CriterionScores(title)).fractions.setdefault(case_id, []).append(fraction)
+    return found
+
+
+def comparison(db: Db, ident: str) -> Record[PromptComparison] | None:
+    """The prompt-comparison under that id."""
+    table = TABLES["prompt-comparison"]
+    row = db.execute(select(table, "id = ?"), (ident,)).fetchone()
+    return None if row is None else record_of(table, row)  # pyright: ignore[reportReturnType]  the table's kind
+
+
+def comparisons_of(db: Db, version: str, *, limit: int = 20) -> list[Record[PromptComparison]]:
+    """The newest comparisons in which that prompt version is the candidate (B), newest first."""
+    table = TABLES["prompt-comparison"]
+    rows = db.execute(select(table, "prompt_version_b = ? ORDER BY seq DESC LIMIT ?"), (version, limit))
+    return [record_of(table, row) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
+
+
+def approved_of(db: Db, versions: Sequence[str]) -> Record[Approval] | None:
+    """The newest approval of one of those prompt versions."""
+    table = TABLES["approval"]
+    marks = ",".join("?" * len(versions))
+    row = db.execute(
+        select(table, f"decision = 'approved' AND prompt_version_ref IN ({marks}) ORDER BY seq DESC LIMIT 1"),
+        tuple(versions),
+    ).fetchone()
+    return None if row is None else record_of(table, row)  # pyright: ignore[reportReturnType]  the table's kind
+
+
+def chain(db: Db, version: str) -> list[str]:
+    """All versions of the prompt that this is a version of, oldest first; itself where it stands alone."""
+    rows = db.execute(
+        "WITH RECURSIVE older (id, n) AS (SELECT ?1, 0 UNION SELECT r.target_id, n + 1 FROM older JOIN relation r"
+        "  ON r.source_id = older.id WHERE n < 10000),"
+        " newer (id, n) AS (SELECT ?1, 0 UNION SELECT r.source_id, n + 1 FROM newer JOIN relation r ON r.target_id = newer.id"
+        "  WHERE n < 10000)"
+        " SELECT id, max(n) FROM (SELECT id, n FROM newer UNION ALL SELECT id, -n FROM older) GROUP BY id ORDER BY 2, 1",
+        (version,),
+    )
+    return [row[0] for row in rows]

@@ -1,0 +1,78 @@
+"""Comparing, approving and judging anew, as a person does it."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import JsonValue
+
+from tests.cli.suites import answer, benchmark, case
+from tests.cli.terminal import Json, Terminal
+
+
+@pytest.fixture
+def rising(at: Terminal) -> Terminal:
+    """Ten cases of which two pass under v1 and all under v2; v2 follows v1."""
+    names = [f"c{number}" for number in range(10)]
+    runs = [
+        answer(
+            f"{name}/v{version}", name, "green" if version == 2 or number < 2 else "red", promptVersionRef=f"v{version}"
+        )
+        for number, name in enumerate(names)
+        for version in (1, 2)
+    ]
+    versions: list[Json] = [
+        {"id": f"v{n}", "type": "prompt-version", "fields": {"content": f"Say it {n}.", "versionNumber": n, "promptId": "p"}}
+        for n in (1, 2)
+    ]  # fmt: skip
+    records: list[JsonValue] = [*versions, *map(case, names), *runs, benchmark("b", *names)]
+    follows: Json = {"sourceId": "v2", "targetId": "v1", "type": "follows"}
+    assert at.run("import", at.file("s.json", {"minions": records, "relations": [follows]})).code == 0
+    return at
+
+
+def test_the_answer_begins_with_what_to_do_and_how_sure_that_is(rising: Terminal) -> None:
+    said = rising.run("compare", "b", "--from", "v1", "--to", "v2")
+    assert said.code == 0, said.err
+    assert said.out.startswith("IMPROVED  Ship v2: it scores 0.800 higher than v1")
+    assert "8 gained, 0 lost" in said.out
+    assert "minions-evals approve v2 --by YOU" in said.out
+
+
+def test_a_better_version_is_approved_and_a_worse_one_is_a_failed_gate(rising: Terminal) -> None:
+    refused = rising.run("approve", "v2", "--by", "maria")
+    assert refused.code == 2
+    assert "Run: minions-evals compare BENCHMARK --from v1 --to v2" in refused.err
+    assert rising.run("compare", "b", "--from", "v1", "--to", "v2", "--fail-on-regression").code == 0
+    approved = rising.run("approve", "v2", "--by", "maria")
+    assert (approved.code, approved.out) == (0, approved.out)
+    assert approved.out.startswith("v2 approved by maria: improved: +0.800")
+    assert rising.run("compare", "b", "--from", "v2", "--to", "v1", "--fail-on-regression").code == 1
+
+
+def test_stored_runs_are_compared_and_judged_anew(rising: Terminal) -> None:
+    runs: list[str] = []
+    for version in ("v1", "v2"):
+        told = rising.run("run-benchmark", "b", "--prompt-version", version, "--json").one()
+        runs.append(str(told["runId"]))
+    summary = rising.run("compare", *runs, "--json").one()
+    assert (summary["verdict"], summary["recommendation"], summary["sampleSize"]) == ("improved", "ship", 10)
+    again = rising.run("rejudge", runs[0], "--json").one()
+    assert (again["state"], again["subjectId"]) == ("completed", "b")
+    assert rising.run("compare", str(again["runId"]), runs[1], "--json").one()["verdict"] == "improved"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("b", "--to", "v2"), "--from is missing"),
+        (("b", "--from", "v1"), "--to is missing"),
+        (("b", "--from", "v1", "--to", "v1"), "name two versions"),
+        (("x", "--from", "v1", "--to", "v2"), "no benchmark with the id 'x'"),
+        (("r1", "r2"), "no benchmark-run with the id 'r1'"),
+        (("r1", "r2", "--from", "v1"), "two runs are compared as they are"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_by_name(rising: Terminal, arguments: tuple[str, ...], said: str) -> None:
+    ended = rising.run("compare", *arguments)
+    assert ended.code == 2
+    assert said in ended.err

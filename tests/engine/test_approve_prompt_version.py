@@ -1,0 +1,230 @@
+"""Approval: nothing but a comparison that the version wins for sure lets it through (HR2)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+from pydantic_core import to_json
+
+from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.domain.results import Approval
+from minions_evals_mcp.engine.approve_prompt_version import ApprovalAsked, approve_prompt_version, current_version
+from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.request import ComparisonRequest
+from minions_evals_mcp.engine.submit import submit_judgments
+from minions_evals_mcp.errors import NotFoundError, RuleError
+from minions_evals_mcp.judges.packets import Submission
+from minions_evals_mcp.store import jobs
+from tests.workshop import (
+    all_of,
+    answer,
+    benchmark,
+    case,
+    config_in,
+    first,
+    fleet,
+    minion,
+    opened,
+    outbox,
+    rubric,
+    save,
+)
+
+
+async def chain(engine: Engine, *passes: list[bool]) -> None:
+    """`b` with versions v1, v2, … in a chain, each with its recorded answers."""
+    await fleet(engine, len(passes[0]))
+    versions = [
+        minion(f"v{n}", "prompt-version", content=f"Say it {n}.", versionNumber=n) for n in range(1, len(passes) + 1)
+    ]
+    follows = [Relation(f"v{n}", f"v{n - 1}", "follows") for n in range(2, len(passes) + 1)]
+    await save(engine, versions, relations=follows)
+    for number, passed in enumerate(passes, 1):
+        await save(
+            engine,
+            [
+                answer(f"v{number}/{n}", f"c{n}", "good" if good else "bad", promptVersionRef=f"v{number}")
+                for n, good in enumerate(passed)
+            ],
+        )
+
+
+async def compared(engine: Engine, a: str, b: str, **request: JsonValue) -> str:
+    """The comparison's id."""
+    asked = {"benchmark_id": "b", "version_a": a, "version_b": b, **request}
+    made = await compare_prompt_versions(engine, ComparisonRequest.model_validate(asked))
+    assert made is not None
+    return made.id
+
+
+async def decide(engine: Engine, version: str, **asked: JsonValue) -> Approval:
+    """A person's decision on the version, as far as nothing else is said."""
+    usual = {"prompt_version_ref": version, "decided_by": "maria", "decided_by_type": "human"}
+    return (await approve_prompt_version(engine, ApprovalAsked.model_validate({**usual, **asked}))).fields
+
+
+async def test_s107_a_version_that_is_shown_to_be_better_is_approved_and_becomes_the_current_one(
+    tmp_path: Path,
+) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chain(engine, first(2, 12), first(11, 12))
+        comparison = await compared(engine, "v1", "v2")
+        made = await decide(engine, "v2")
+        assert (made.decision, made.comparison_id, made.decided_by) == ("approved", comparison, "maria")
+        assert made.reason.startswith("improved: +0.750")
+        assert await engine.store.read(lambda db: current_version(db, "v1")) == "v2"
+        told = [one.record.fields.model_dump(mode="json") for one in await outbox(engine, "agent-message")]
+        assert [one["payload"]["decision"] for one in told if one["type"] == "prompt-version-decided"] == ["approved"]
+
+
+async def test_s107_without_a_comparison_the_refusal_names_the_command_that_makes_one(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chain(engine, first(2, 12), first(11, 12))
+        with pytest.raises(RuleError, match="no comparison shows v2 against the current version v1") as refused:
+            await decide(engine, "v2")
+        assert refused.value.rule == "HR2"
+        assert refused.value.remedy == "Run: minions-evals compare BENCHMARK --from v1 --to v2"
+        assert not await all_of(engine, Approval)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        (first(11, 12), first(2, 12), "not the winner"),
+        (first(6, 12), first(6, 12), "not the winner of .*: that is tie"),
+        (first(6, 12), first(7, 12), "verdict of .* is inconclusive"),
+    ],
+)
+async def test_s107_worse_equal_and_uncertain_versions_are_refused(
+    tmp_path: Path, before: list[bool], after: list[bool], why: str
+) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chain(engine, before, after)
+        await compared(engine, "v1", "v2")
+        with pytest.raises(RuleError, match=why):
+            await decide(engine, "v2")
+        assert not await all_of(engine, Approval)
+
+
+@pytest.mark.parametrize(
+    ("asked", "approved"),
+    [
+        ({"override_reason": "the one more is the one that matters"}, True),
+        ({"override_reason": "the one more is the one that matters", "decided_by_type": "agent"}, False),
+        ({}, False),
+    ],
+)
+async def test_only_a_person_lets_an_inconclusive_winner_pass_and_only_with_a_reason(
+    tmp_path: Path, asked: dict[str, JsonValue], approved: bool
+) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chain(engine, first(6, 12), first(7, 12))
+        await compared(engine, "v1", "v2")
+        if approved:
+            assert (await decide(engine, "v2", **asked)).override_reason == asked["override_reason"]
+        else:
+            with pytest.raises(RuleError, match="inconclusive, not improved"):
+                await decide(engine, "v2", **asked)
+
+
+async def test_a_comparison_with_another_version_than_the_current_one_is_no_evidence(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chain(engine, first(1, 12), first(7, 12), first(12, 12))
+        await compared(engine, "v1", "v2")
+        await decide(engine, "v2", override_reason=None)
+        old = await compared(engine, "v1", "v3")
+        with pytest.raises(RuleError, match="the current version is v2"):
+            await decide(engine, "v3", comparison_id=old)
+        with pytest.raises(RuleError, match="no comparison shows v3 against the current version v2"):
+            await decide(engine, "v3")
+        with pytest.raises(RuleError, match="current version of its prompt already"):
+            await decide(engine, "v2")
+        with pytest.raises(RuleError, match="there is no comparison nowhere"):
+            await decide(engine, "v3", comparison_id="nowhere")
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        case("c3", expectedOutputs={"output": "GOOD"}),
+        case("c3", expectedOutputs={"output": "good"}, threshold=0.5),
+        case("c3", expectedOutputs={"output": "good"}, maxScore=2),
+    ],
+    ids=["expected output", "threshold", "maximum"],
+)
+async def test_s107_a_case_edited_since_voids_the_evidence(tmp_path: Path, edit: object) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chain(engine, first(2, 12), first(11, 12))
+        await compared(engine, "v1", "v2")
+        await save(engine, edit)  # pyright: ignore[reportArgumentType]  a record, made by `case`
+        with pytest.raises(RuleError, match=r"edited since .*: c3"):
+            await decide(engine, "v2")
+
+
+async def test_an_edited_rubric_voids_the_evidence(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        guide: dict[str, JsonValue] = {"judgeType": "heuristic", "scoringGuide": "[{type: contains, value: good}]"}
+        await save(
+            engine,
+            rubric("r", 0.5, right=guide),
+            [case(f"c{n}", rubricId="r") for n in range(8)],
+            benchmark("b", *[f"c{n}" for n in range(8)]),
+            [minion(f"v{n}", "prompt-version", content=f"{n}", versionNumber=n) for n in (1, 2)],
+            [answer(f"1/{n}", f"c{n}", "bad", promptVersionRef="v1") for n in range(8)],
+            [answer(f"2/{n}", f"c{n}", "good", promptVersionRef="v2") for n in range(8)],
+            relations=[Relation("v2", "v1", "follows")],
+        )
+        await compared(engine, "v1", "v2")
+        await save(engine, rubric("r", 0.4, right=guide))
+        with pytest.raises(RuleError, match=r"edited since .*: c0, c1"):
+            await decide(engine, "v2")
+
+
+async def judge_all(engine: Engine, comparison: str, judged_by: str) -> None:
+    """Hands in what the comparison's runs wait for: 1 for the outputs of v2, 0 for the others."""
+    for which, score in (("A", 0.0), ("B", 1.0)):
+        side = await get_job(engine, f"{comparison}:{which}")
+        rows = await engine.store.read(
+            lambda db, ident=side.id: jobs.units_with(db, ident, ("awaiting-judgments",), limit=99)
+        )
+        said = {"criterionId": "r/right", "score": score, "rationale": "read it"}
+        packets = [{"digest": row.packet, "judgments": [said]} for row in rows]
+        told = to_json({"runId": side.id, "judgedBy": judged_by, "packets": packets})
+        await submit_judgments(engine, Submission.model_validate_json(told))
+
+
+@pytest.mark.parametrize(("judged_by", "approved"), [("agent", False), ("another", True)])
+async def test_outputs_judged_by_the_agent_that_produced_them_are_no_evidence(
+    tmp_path: Path, judged_by: str, approved: bool
+) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await save(
+            engine,
+            rubric("r", 0.5, right={"description": "Is it right?"}),
+            [case(f"c{n}", rubricId="r") for n in range(8)],
+            benchmark("b", *[f"c{n}" for n in range(8)]),
+            [minion(f"v{n}", "prompt-version", content=f"{n}", versionNumber=n) for n in (1, 2)],
+            [answer(f"{v}/{n}", f"c{n}", f"answer {v}", promptVersionRef=f"v{v}") for n in range(8) for v in (1, 2)],
+            relations=[Relation("v2", "v1", "follows")],
+        )
+        request = ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v2", judge="caller", key="k")
+        assert await compare_prompt_versions(engine, request) is None
+        await judge_all(engine, (await get_job(engine, "k")).id, judged_by)
+        if approved:
+            assert (await decide(engine, "v2")).decision == "approved"
+        else:
+            with pytest.raises(RuleError, match=r"8 cases of .* were judged by whoever produced them"):
+                await decide(engine, "v2")
+
+
+async def test_a_refusal_is_written_down_without_any_evidence(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chain(engine, first(2, 12), first(11, 12))
+        made = await decide(engine, "v2", decision="refused", reason="not now")
+        assert (made.decision, made.reason, made.comparison_id) == ("refused", "not now", None)
+        with pytest.raises(NotFoundError, match="prompt-version"):
+            await decide(engine, "none")

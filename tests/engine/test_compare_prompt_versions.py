@@ -1,0 +1,300 @@
+"""Two prompt versions on the same cases: the seed's winner, the verdict beside it, and what is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue, ValidationError
+
+from minions_evals_mcp.domain.results import BenchmarkRun, EvalTrend, PromptComparison
+from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions, compare_runs, start_comparison
+from minions_evals_mcp.engine.comparison_summary import summarize_comparison
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.pipeline import Progress
+from minions_evals_mcp.engine.request import ComparisonRequest
+from minions_evals_mcp.engine.run_benchmark import silent
+from minions_evals_mcp.engine.starting import resume
+from minions_evals_mcp.engine.submit import submit_judgments
+from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError
+from minions_evals_mcp.judges.packets import Submission
+from tests.workshop import (
+    all_of,
+    answer,
+    benchmark,
+    case,
+    config_in,
+    first,
+    fleet,
+    found,
+    measured,
+    minion,
+    opened,
+    outbox,
+    rubric,
+    save,
+    says,
+)
+
+
+async def answered(engine: Engine, version: str, passes: list[bool]) -> None:
+    """Recorded answers of that version to the cases of `b`."""
+    await save(
+        engine,
+        [
+            answer(f"{version}/c{number}", f"c{number}", "good" if passed else "bad", promptVersionRef=version)
+            for number, passed in enumerate(passes)
+        ],
+    )
+
+
+async def compared(engine: Engine, *, progress: Progress = silent, **request: JsonValue) -> PromptComparison:
+    """The comparison of v1 and v2 on `b`."""
+    usual: dict[str, JsonValue] = {"benchmark_id": "b", "version_a": "v1", "version_b": "v2"}
+    made = await compare_prompt_versions(
+        engine, ComparisonRequest.model_validate({**usual, **request}), progress=progress
+    )
+    assert made is not None
+    return made.fields
+
+
+async def test_s095_s096_s097_the_benchmark_runs_once_for_each_version_and_both_scores_are_kept(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 12)
+        await answered(engine, "v1", first(2, 12))
+        await answered(engine, "v2", first(11, 12))
+        made = await compared(engine)
+        runs = [
+            await found(engine, ident, BenchmarkRun) for ident in (made.benchmark_run_id_a, made.benchmark_run_id_b)
+        ]
+        assert [run.fields.prompt_version_ref for run in runs] == ["v1", "v2"]
+        assert [run.fields.overall_score for run in runs] == [made.score_a, made.score_b] == [2 / 12, 11 / 12]
+        assert {run.fields.purpose for run in runs} == {"comparison"}
+        assert len(await all_of(engine, BenchmarkRun)) == 2
+        assert not await all_of(engine, EvalTrend)  # comparisons are no points of a trend
+
+
+async def test_s098_the_winner_has_the_higher_score_and_the_verdict_stands_beside_it(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 12)
+        await answered(engine, "v1", first(2, 12))
+        await answered(engine, "v2", first(11, 12))
+        made = await compared(engine)
+        assert (made.winner, made.verdict, made.sample_size) == ("v2", "improved", 12)
+        assert made.score_delta == pytest.approx(0.75)
+        assert made.p_value == pytest.approx(2 / 2**9)
+        low, high = made.delta_ci or (0, 0)
+        assert 0 < low < 0.75 < high < 1
+
+
+async def test_s099_the_orchestrator_is_told_comparison_complete_with_a_recommendation(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 12)
+        await answered(engine, "v1", first(2, 12))
+        await answered(engine, "v2", first(11, 12))
+        await compared(engine, key="k")
+        await compared(engine, key="k")
+        told = [one.record.fields.model_dump(mode="json") for one in await outbox(engine, "agent-message")]
+        complete = [one for one in told if one["type"] == "comparison-complete"]
+        assert len(complete) == 1
+        assert complete[0]["toAgentId"] == "orchestrator"
+        assert complete[0]["payload"]["recommendation"] == "ship"
+
+
+@pytest.mark.parametrize(
+    ("passing", "winner", "verdict", "recommendation"),
+    [
+        (2, "v1", "inconclusive", "run more"),
+        (3, "tie", "inconclusive", "run more"),
+        (4, "v2", "inconclusive", "run more"),
+    ],
+)
+async def test_a_winner_by_score_that_can_be_chance_is_inconclusive_and_says_what_would_settle_it(
+    tmp_path: Path, passing: int, winner: str, verdict: str, recommendation: str
+) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 6)
+        await answered(engine, "v1", first(3, 6))
+        await answered(engine, "v2", first(passing, 6))
+        made = await compare_prompt_versions(
+            engine, ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v2")
+        )
+        assert made is not None
+        summary = await summarize_comparison(engine, made.id)
+        assert (summary.winner, summary.verdict, summary.recommendation) == (winner, verdict, recommendation)
+        assert summary.settle or summary.caution
+
+
+@pytest.mark.parametrize(("tie_threshold", "winner"), [(None, "v2"), (0.25, "v2"), (0.26, "tie")])
+async def test_the_tie_threshold_is_strict_and_the_skills_own_by_default(
+    tmp_path: Path, tie_threshold: float | None, winner: str
+) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 4)
+        await answered(engine, "v1", first(2, 4))
+        await answered(engine, "v2", first(3, 4))
+        assert (await compared(engine, tie_threshold=tie_threshold)).winner == winner
+
+
+async def test_trials_are_nested_in_their_case(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 8)
+        for trial in range(3):
+            await save(
+                engine,
+                [
+                    answer(f"{version}/{trial}/c{n}", f"c{n}", "good" if good else "bad", promptVersionRef=version)
+                    for version, good in (("v1", False), ("v2", True))
+                    for n in range(8)
+                ],
+            )
+        made = await compared(engine, trials=3)
+        assert (made.sample_size, made.verdict) == (8, "improved")
+        assert made.p_value == pytest.approx(2 / 2**8)  # eight cases, not twenty-four
+
+
+async def test_the_summary_names_the_cases_and_criteria_that_moved(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await save(
+            engine,
+            rubric("r", 1, kind=says("please"), right=says("good", weight=0.5)),
+            [case(f"c{n}", rubricId="r") for n in range(10)],
+            benchmark("b", *[f"c{n}" for n in range(10)]),
+            [answer(f"1/{n}", f"c{n}", "good", promptVersionRef="v1") for n in range(10)],
+            [answer(f"2/{n}", f"c{n}", "good, please", promptVersionRef="v2") for n in range(10)],
+        )
+        made = await compare_prompt_versions(
+            engine, ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v2")
+        )
+        assert made is not None
+        summary = await summarize_comparison(engine, made.id, limit=3)
+        assert {one.title: one.delta for one in summary.criteria} == {"right": 0.0, "kind": 1.0}
+        assert summary.in_words.startswith("Ship v2: it scores 0.667 higher than v1")
+        assert [one.flipped for one in summary.better] == ["gained"] * 3
+        assert (summary.more_changed, summary.worse) == (7, [])
+        assert (summary.passes.a, summary.passes.b, summary.passes.gained) == (0, 10, 10)
+
+
+async def test_a_comparison_that_was_interrupted_goes_on_under_its_key(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path, concurrency=1)) as engine:
+        await fleet(engine, 6)
+        await answered(engine, "v1", first(3, 6))
+        await answered(engine, "v2", first(3, 6))
+        done = 0
+
+        async def interrupt(outcome: str) -> None:
+            nonlocal done
+            done += 1
+            if done == 8:
+                raise RuntimeError("pulled")
+
+        with pytest.raises(RuntimeError, match="pulled"):
+            await compared(engine, key="k", progress=interrupt)
+        job = await get_job(engine, "k")
+        assert (job.state, job.kind, job.total) == ("stopped", "comparison", 12)
+        done = 100
+        ended = await (await resume(engine, job)).finish(interrupt)
+        assert (ended.id, ended.state) == (job.id, "completed")
+        assert done < 112  # what was judged before is not judged again
+        assert (await found(engine, job.id, PromptComparison)).fields.winner == "tie"
+
+
+async def test_outputs_that_wait_for_judgments_hold_the_comparison_until_the_last_is_handed_in(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await save(
+            engine,
+            rubric("r", 1, kind={"description": "Is it kind?"}),
+            case("c0", rubricId="r"),
+            benchmark("b", "c0"),
+            answer("1", "c0", "good", promptVersionRef="v1"),
+            answer("2", "c0", "better", promptVersionRef="v2"),
+        )
+        request = ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v2", judge="caller", key="k")
+        assert await compare_prompt_versions(engine, request) is None
+        assert (await get_job(engine, "k")).state == "awaiting-judgments"
+        job = await get_job(engine, "k")
+        for which, score in (("A", 0.0), ("B", 1.0)):
+            side = await get_job(engine, f"{job.id}:{which}")
+            waiting = await engine.store.read(
+                lambda db, ident=side.id: db.execute("SELECT packet FROM unit WHERE job_id = ?", (ident,)).fetchone()[0]
+            )
+            said: dict[str, JsonValue] = {"criterionId": "r/kind", "score": score, "rationale": "read it"}
+            await submit_judgments(
+                engine,
+                Submission.model_validate_json(
+                    Submission.model_validate(
+                        {"runId": side.id, "judgedBy": "me", "packets": [{"digest": waiting, "judgments": [said]}]}
+                    ).model_dump_json()
+                ),
+            )
+        assert (await get_job(engine, "k")).state == "completed"
+        assert (await found(engine, job.id, PromptComparison)).fields.winner == "v2"
+
+
+async def test_two_stored_runs_are_compared_once_and_without_running_anything(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 10)
+        await measured(engine, "v1", first(1, 10))
+        await measured(engine, "v2", first(10, 10))
+        before, after = [run.id for run in await all_of(engine, BenchmarkRun)]
+        made = await compare_runs(engine, before, after)
+        assert (made.fields.winner, made.fields.verdict) == ("v2", "improved")
+        assert (await compare_runs(engine, before, after)).id == made.id
+        assert len(await all_of(engine, BenchmarkRun)) == 2
+
+
+async def test_runs_that_were_not_measured_alike_are_refused_with_the_differences(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 3)
+        await measured(engine, "v1", first(1, 3))
+        await save(engine, case("c1", expectedOutputs={"output": "g"}))
+        await measured(engine, "v2", first(3, 3))
+        before, after = [run.id for run in await all_of(engine, BenchmarkRun)]
+        with pytest.raises(ConflictError, match=r"not measured alike: c1 \(testCase\)") as refused:
+            await compare_runs(engine, before, after)
+        assert "rejudge" in refused.value.remedy
+
+
+async def test_what_cannot_be_compared_is_refused_by_name(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 2)
+        await measured(engine, "v1", first(1, 2))
+        (run,) = await all_of(engine, BenchmarkRun)
+        with pytest.raises(NotFoundError, match="no benchmark-run with the id 'none'"):
+            await compare_runs(engine, run.id, "none")
+        with pytest.raises(BadInputError, match="both of v1"):
+            await compare_runs(engine, run.id, run.id)
+        with pytest.raises(NotFoundError, match="no benchmark"):
+            await start_comparison(engine, ComparisonRequest(benchmark_id="x", version_a="v1", version_b="v2"))
+        with pytest.raises(ValidationError, match="name two versions"):
+            ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v1")
+
+
+async def test_a_key_that_was_asked_for_otherwise_is_refused(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 2)
+        await answered(engine, "v1", first(1, 2))
+        await answered(engine, "v2", first(2, 2))
+        await compared(engine, key="k")
+        with pytest.raises(ConflictError, match="asked for otherwise"):
+            await compared(engine, key="k", trials=2)
+
+
+async def test_a_case_that_only_one_version_answered_is_left_out_and_said(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 3)
+        await answered(engine, "v1", first(1, 3))
+        await answered(engine, "v2", first(2, 2))
+        made = await compared(engine)
+        assert made.sample_size == 2
+        assert "1 cases were measured in one run only" in made.notes
+
+
+async def test_a_version_needs_no_record_to_be_compared_where_its_outputs_are_recorded(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 2)
+        await save(engine, minion("v1", "prompt-version", content="Say it.", versionNumber=1))
+        await answered(engine, "v1", first(1, 2))
+        await answered(engine, "v2", first(1, 2))
+        assert (await compared(engine)).winner == "tie"
