@@ -23,8 +23,13 @@ COMMANDS = {
     "run-test-case": ("running:run_test_case", "Judge one output of one test case."),
     "run-benchmark": ("running:run_benchmark", "Judge a benchmark's cases, catch regressions, keep everything."),
     "compare": ("comparing:compare", "Say which of two prompt versions is better, and how sure that is."),
+    "versions": ("versions:versions", "Show the versions of a prompt, or what changed between two."),
     "approve": ("comparing:approve", "Approve a prompt version that a comparison shows to be better."),
+    "trend": ("trends:trend", "Tell where a benchmark is heading, and why."),
+    "calibrate": ("calibrating:calibrate", "Find the noise floor of a benchmark, for gates to use."),
     "rejudge": ("comparing:rejudge", "Judge a run's stored outputs anew; no target is called."),
+    "ab-test": ("ab_tests:ab_test", "Run branches of a test case side by side, and say which wins."),
+    "branches": ("ab_tests:branches", "Show a test case's branches and what their executions add up to."),
     "classify": ("running:classify", "Say why a run failed."),
     "submit": ("running:submit", "Hand in judgments for packets that wait."),
     "runs": ("running:runs", "Show runs: how far they are, what they wait for."),
@@ -32,6 +37,8 @@ COMMANDS = {
     "score": ("scoring:score", "Check recorded outputs, a JSON row in and a verdict out, streaming."),
     "scorecard": ("scorecards:scorecard", "Give a table or a benchmark-run one score, and compare two."),
     "pick": ("picking:pick", "Select the best of several recorded outputs by their scores, streaming."),
+    "report": ("reports:report", "Write a run, benchmark or comparison as HTML, Markdown, JUnit, JSON or CSV."),
+    "diff": ("reports:diff", "Show case by case what changed between two benchmark-runs."),
     "doctor": ("doctor:doctor", "Tell what is configured, what works and what to do next."),
 }
 DB_COMMANDS = {
@@ -76,9 +83,9 @@ def main() -> None:
         code = build(arguments)(arguments, result_action="return_value", exit_on_error=False, print_error=False)
         sys.stdout.flush()
     except CycloptsError as error:
-        sys.exit(_told(_usage(error, arguments), as_json="--json" in arguments))
+        sys.exit(tell_error(_usage(error, arguments), as_json="--json" in arguments))
     except EvalsError as error:
-        sys.exit(_told(error, as_json="--json" in arguments))
+        sys.exit(tell_error(error, as_json="--json" in arguments))
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted: what was judged is kept; resume with the same --key.\n")
         sys.exit(INTERRUPTED)
@@ -94,7 +101,7 @@ def _usage(error: CycloptsError, arguments: list[str]) -> BadInputError:
     return BadInputError(str(error), remedy=f"{' '.join(('minions-evals', *words))} --help shows the form.")
 
 
-def _told(error: EvalsError, *, as_json: bool) -> int:
+def tell_error(error: EvalsError, *, as_json: bool) -> int:
     """The error's exit code, once it is told."""
     if as_json:
         said = {"error": {"code": error.code, "message": error.message, "remedy": error.remedy}}

@@ -70,7 +70,9 @@ class RunOptions:
     max_seconds: Annotated[float | None, Parameter(help="Start no further call after so many seconds.")] = None
     embedder: Annotated[
         str | None,
-        Parameter(help="Measures likeness: wordllama, semantic, openai:MODEL (MINIONS_EVALS_EMBEDDER, else wordllama)."),
+        Parameter(
+            help="Measures likeness: wordllama, semantic, openai:MODEL (MINIONS_EVALS_EMBEDDER, else wordllama)."
+        ),
     ] = None
     triggered_by: Annotated[str, Parameter(help="Who asks: an agent's, a person's or a schedule's id.")] = (
         "command-line"
@@ -100,9 +102,7 @@ class RunOptions:
 
     def session(self, common: Common) -> AbstractAsyncContextManager[Engine]:
         """An open engine that is set up by these options."""
-        return session(
-            common, judge_model=self.judge_model, concurrency=self.concurrency, embedder=self.embedder
-        )
+        return session(common, judge_model=self.judge_model, concurrency=self.concurrency, embedder=self.embedder)
 
 
 def _option(field: str) -> str:
@@ -169,7 +169,8 @@ def run_benchmark(
     min_score
         Exit 1 if the overall score (0 to 1) is below this.
     fail_on_regression
-        Exit 1 if the pass rate fell by more than the skill's limit (10 points) since the run before.
+        Exit 1 if the pass rate fell by more than the skill's limit (10 points) since the run before; not where the score
+        fell by less than the noise floor that `calibrate` found.
     """
     return run(partial(_run_benchmark, id, min_score, fail_on_regression, options, common))
 
@@ -195,7 +196,8 @@ def gate(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
         return 0
     score = found["overallScore"]
     assert isinstance(score, float)
-    if (min_score is not None and score < min_score) or (fail_on_regression and summary.regression is not None):
+    fell = summary.regression is not None and summary.regression.get("withinNoiseFloor") is not True
+    if (min_score is not None and score < min_score) or (fail_on_regression and fell):
         return GATE
     return 0
 

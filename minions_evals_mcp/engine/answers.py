@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
 from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.engine.calibrate import calibration_of
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.detect_trend import trend_id
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.judging import implicit, outside_criteria
 from minions_evals_mcp.engine.measures import Measure, measures
+from minions_evals_mcp.engine.planning import series
 from minions_evals_mcp.engine.submit import request_of
 from minions_evals_mcp.judges.packets import packet
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store import events, jobs, pairs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobKind, JobState
 
@@ -75,6 +79,7 @@ class RunSummary(Value):
     unscored: list[UnscoredLine] = []
     regression: Json | None = None
     trend: Json | None = None
+    comparison: Json | None = None
     packets: list[JsonValue] = []
     more_packets: int = 0
     started_at: str
@@ -87,7 +92,7 @@ async def summarize(engine: Engine, run_id: str, *, limit: int = 20) -> RunSumma
 
 
 def _summary(db: Db, job: Job, limit: int) -> RunSummary:
-    counts = jobs.unit_counts(db, job.id)
+    counts = _counts(db, job)
     found = runs.benchmark_run(db, job.id) if job.kind == "benchmark" else None
     failing = runs.failing_of(db, job.id, limit=limit)
     failures = runs.failures_of(db, [run.id for run in failing])
@@ -119,10 +124,22 @@ def _summary(db: Db, job: Job, limit: int) -> RunSummary:
         ],
         regression=_regression(db, found),
         trend=_trend(db, found),
+        comparison=_comparison(db, job),
         packets=packets,
         more_packets=max(0, waiting - len(packets)),
         started_at=iso(job.created_at),
     )
+
+
+def _counts(db: Db, job: Job) -> dict[Outcome, int]:
+    """How many units ended how; of a comparison, those of both sides."""
+    if job.kind != "comparison":
+        return jobs.unit_counts(db, job.id)
+    total: Counter[Outcome] = Counter()
+    for which in ("A", "B"):
+        side = jobs.job_by_key(db, f"{job.id}:{which}")
+        total.update(jobs.unit_counts(db, side.id) if side else {})
+    return dict(total)
 
 
 def _benchmark_json(run: Record[BenchmarkRun] | None) -> Json | None:
@@ -187,7 +204,23 @@ def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     return {
         "summary": fields.description, "evidence": run.fields.evidence, "failureType": fields.failure_type,
         "evalFailureId": failure.id, "newlyFailing": [one.removeprefix("newly failing: ") for one in fields.signals],
+        **_against_noise(db, run),
     }  # fmt: skip
+
+
+def _against_noise(db: Db, run: Record[BenchmarkRun]) -> Json:
+    """How far the score fell, beside the benchmark's noise floor where it was calibrated as it is measured now."""
+    told = events.outbox(db, ident=f"{run.id}:message", limit=1)
+    payload: Json = told[0].record.fields.model_dump(mode="json")["payload"] if told else {}
+    previous = runs.benchmark_run(db, str(payload.get("previousRunId")))
+    if previous is None:
+        return {}
+    fell = previous.fields.overall_score - run.fields.overall_score
+    found: Json = {"previousRunId": previous.id, "scoreFell": fell}
+    calibrated = calibration_of(db, run.fields.benchmark_id, measured_as=series(run.fields.digests))
+    if calibrated is not None:
+        found |= {"noiseFloor": calibrated.noise_floor, "withinNoiseFloor": fell <= calibrated.noise_floor}
+    return found
 
 
 def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
@@ -199,6 +232,16 @@ def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
         "direction": fields.direction, "provisional": fields.provisional, "volatile": fields.volatile, "slope": fields.slope,
         "pValue": fields.p_value, "consecutiveDegrading": fields.consecutive_degrading,
     }  # fmt: skip
+
+
+def _comparison(db: Db, job: Job) -> Json | None:
+    """What a comparison's job came to so far: its two runs, and the record once both are concluded."""
+    if job.kind != "comparison":
+        return None
+    sides = [jobs.job_by_key(db, f"{job.id}:{which}") for which in ("A", "B")]
+    found = pairs.comparison(db, job.id)
+    record = None if found is None else found.wire()["fields"]
+    return {"runIds": [side.id for side in sides if side is not None], "record": record}
 
 
 def _packets(db: Db, job: Job, limit: int) -> list[JsonValue]:

@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.measures import measures
 from minions_evals_mcp.errors import EvalsError, NotFoundError, RuleError
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.store import pairs, records
+from minions_evals_mcp.store import pairs, records, versions
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.rows import insert
@@ -103,7 +103,7 @@ def _evidence(db: Db, asked: ApprovalAsked) -> Record[PromptComparison]:
 
 def current_version(db: Db, version: str) -> str:
     """The last approved version of the chain that `version` belongs to, else its first."""
-    chain = pairs.chain(db, version)
+    chain = versions.chain(db, version)
     approved = pairs.approved_of(db, chain)
     return approved.fields.prompt_version_ref if approved else chain[0]
 

@@ -112,6 +112,10 @@ def regression_panel(regression: Json) -> Panel:
     """The regression in words, whether it is more than noise, and the cases behind it."""
     text = Text(printable(str(regression["summary"]).partition(" The run before: ")[0], 500))
     text.append(f"\n{EVIDENCE[str(regression['evidence'])]}", style="dim")
+    if "noiseFloor" in regression:
+        within = "within" if regression["withinNoiseFloor"] else "more than"
+        fell, floor = _float(regression["scoreFell"]), _float(regression["noiseFloor"])
+        text.append(f"\nthe score fell by {fell:.3f}, {within} the noise floor of {floor:.3f}", style="dim")
     failing = regression["newlyFailing"]
     if isinstance(failing, list) and failing:
         text.append("\nnewly failing: " + ", ".join(printable(str(one)) for one in failing[:8]))

@@ -26,6 +26,25 @@ def theil_sen(scores: Sequence[float]) -> float:
     return median((new - old) / (later - earlier) for (earlier, old), (later, new) in numbered)
 
 
+def slope_interval(scores: Sequence[float], *, level: float = 0.95) -> tuple[float, float] | None:
+    """Between which of the pairwise slopes the true one lies, at least `level` of the time; None where n is too small.
+
+    The slopes are cut off by rank where Kendall's S would reject them (Sen 1968, section 6; exact, no ties): five scores
+    give all of their range (.983), four give nothing at 95 %.
+    """
+    slopes = sorted(
+        (new - old) / (later - earlier) for (earlier, old), (later, new) in combinations(enumerate(scores), 2)
+    )
+    tail = (1 - level) / 2
+    rejected = next(
+        (s for s in range(len(slopes) % 2, len(slopes) + 1, 2) if order_chance(range(len(scores)), s) <= tail), None
+    )
+    if rejected is None:
+        return None
+    cut = (len(slopes) - rejected) // 2
+    return slopes[cut], slopes[len(slopes) - 1 - cut]
+
+
 def order_chance(scores: Sequence[float], s: int) -> float:
     """The share of all orders of these scores whose S is at least `s` (0 or more), ties and all."""
     groups = tuple(sorted(Counter(scores).values()))

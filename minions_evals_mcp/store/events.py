@@ -32,6 +32,14 @@ def append(db: Db, event: Event, *, at: datetime) -> None:
     )
 
 
+def newest(db: Db, kind: str, subject_id: str) -> Json | None:
+    """What the newest event of that type about the subject says."""
+    row = db.execute(
+        "SELECT detail FROM event WHERE subject_id = ? AND type = ? ORDER BY seq DESC LIMIT 1", (subject_id, kind)
+    ).fetchone()
+    return None if row is None else json.loads(row[0])
+
+
 def tell(db: Db, record: Record[Fields], *, key: str, addressee: str) -> bool:
     """Queues a record for a neighbour under that key; false where the key is queued already."""
     if db.execute("SELECT 1 FROM outbox WHERE key = ?", (key,)).fetchone() is not None:

@@ -89,16 +89,3 @@ def approved_of(db: Db, versions: Sequence[str]) -> Record[Approval] | None:
         tuple(versions),
     ).fetchone()
     return None if row is None else record_of(table, row)  # pyright: ignore[reportReturnType]  the table's kind
-
-
-def chain(db: Db, version: str) -> list[str]:
-    """All versions of the prompt that this is a version of, oldest first; itself where it stands alone."""
-    rows = db.execute(
-        "WITH RECURSIVE older (id, n) AS (SELECT ?1, 0 UNION SELECT r.target_id, n + 1 FROM older JOIN relation r"
-        "  ON r.source_id = older.id WHERE n < 10000),"
-        " newer (id, n) AS (SELECT ?1, 0 UNION SELECT r.source_id, n + 1 FROM newer JOIN relation r ON r.target_id = newer.id"
-        "  WHERE n < 10000)"
-        " SELECT id, max(n) FROM (SELECT id, n FROM newer UNION ALL SELECT id, -n FROM older) GROUP BY id ORDER BY 2, 1",
-        (version,),
-    )
-    return [row[0] for row in rows]

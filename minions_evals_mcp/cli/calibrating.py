@@ -1,0 +1,91 @@
+"""Finding a benchmark's noise floor."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Annotated
+
+from cyclopts import Parameter, validators
+
+from minions_evals_mcp.cli.running import Judge, progress_line
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.engine.calibrate import Calibration, CalibrationRequest
+from minions_evals_mcp.engine.calibrate import calibrate as carry_out
+from minions_evals_mcp.report.plain import printable
+
+Repeats = Annotated[int, Parameter(validator=validators.Number(gte=2, lte=50))]
+NAMED = 10
+
+
+def calibrate(
+    id: str,  # noqa: A002  the argument's name
+    /,
+    *,
+    repeats: Repeats = 3,
+    prompt_version: str | None = None,
+    judge: Judge = "auto",
+    judge_model: str | None = None,
+    target: str | None = None,
+    key: str | None = None,
+    max_cost_usd: float | None = None,
+    common: Common = DEFAULTS,
+) -> int:
+    """Find a benchmark's noise floor: run the same version and judge the same outputs several times.
+
+    The floor is kept; --fail-on-regression of run-benchmark uses it from then on.
+    Example: minions-evals calibrate support/quality --prompt-version support/prompt@1 --repeats 5
+
+    Parameters
+    ----------
+    id
+        The benchmark.
+    repeats
+        How often each case is run, and its first output judged.
+    prompt_version
+        The prompt version whose outputs are taken or made.
+    judge
+        auto: each criterion's own; heuristic: rules; llm.
+    judge_model
+        Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
+    target
+        Makes outputs where too few are recorded.
+    key
+        Names the calibration: the same key resumes it and pays for nothing twice.
+    max_cost_usd
+        No run of it may spend more than this.
+    """
+    request = CalibrationRequest(
+        benchmark_id=id,
+        prompt_version_ref=prompt_version,
+        judge=judge,
+        target=target,
+        repeats=repeats,
+        key=key,
+        max_cost_usd=max_cost_usd,
+    )
+    return run(partial(_calibrate, request, judge_model, common))
+
+
+async def _calibrate(request: CalibrationRequest, judge_model: str | None, common: Common) -> int:
+    async with session(common, judge_model=judge_model) as engine:
+        with progress_line(common) as progress:
+            found = await carry_out(engine, request, progress=progress)
+    if common.json:
+        say(found.model_dump(mode="json"))
+    else:
+        sys.stdout.write("\n".join(_told(found)) + "\n")
+    return 0
+
+
+def _told(found: Calibration) -> list[str]:
+    labels = ", ".join(f"{number} {label}" for label, number in found.labels.items())
+    flaky = ", ".join(f"{printable(one.test_case_id)} ({one.passed} of {one.runs})" for one in found.flaky[:NAMED])
+    lines = [
+        f"{found.benchmark_id}: two runs of one version differ by less than {found.noise_floor:.3f} in 95 %",
+        f"  variance of a case's score: {found.judge:.4f} by the judge, {found.agent:.4f} by the agent,"
+        f" {found.cases:.4f} between cases",
+        f"  cases: {labels}",
+    ]
+    more = f" and {len(found.flaky) - NAMED} more" if len(found.flaky) > NAMED else ""
+    return [*lines, *([f"  flaky: {flaky}{more}"] if flaky else [])]

@@ -1,0 +1,74 @@
+"""Where a benchmark is heading."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.engine.trend_summary import TrendPoint, TrendSummary, summarize_trend
+from minions_evals_mcp.report.plain import printable
+
+BARS = "▁▂▃▄▅▆▇█"
+
+
+def trend(id: str, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+    """Tell where a benchmark is heading, why, and when its level changed.
+
+    Example: minions-evals trend support/quality
+
+    Parameters
+    ----------
+    id
+        The benchmark.
+    limit
+        At most so many of its newest runs.
+    """
+    return run(partial(_trend, id, limit, common))
+
+
+async def _trend(ident: str, limit: int, common: Common) -> int:
+    async with session(common) as engine:
+        found = await summarize_trend(engine, ident, limit=limit)
+    if common.json:
+        say(found.model_dump(mode="json"))
+    else:
+        sys.stdout.write("\n".join(_told(found)) + "\n")
+    return 0
+
+
+def _told(found: TrendSummary) -> list[str]:
+    firm = " (provisional: fewer than five runs)" if found.provisional else ""
+    lines = [
+        f"{found.benchmark_id}: {found.direction}{firm}  {_line(found.points)}",
+        f"  {printable(found.reason, 200)}",
+    ]
+    if found.slope is not None:
+        low, high = found.slope_interval or (None, None)
+        between = "" if low is None or high is None else f" (95 %: {low:+.3f} to {high:+.3f})"
+        lines.append(
+            f"  slope {found.slope:+.3f} a run{between} over the last {min(found.window, found.series_length)}"
+        )
+    if found.consecutive_degrading:
+        lines.append(f"  degrading {found.consecutive_degrading} runs in a row")
+    if found.earlier_series:
+        lines.append(f"  {found.earlier_series} earlier series: rubric, judge, scorer or cases were changed since")
+    return [*lines, *(_row(point) for point in found.points)]
+
+
+def _line(points: list[TrendPoint]) -> str:
+    """The scores as a line of bars from 0 to 1."""
+    return "".join(BARS[min(len(BARS) - 1, int(point.score * len(BARS)))] for point in points)
+
+
+def _row(point: TrendPoint) -> str:
+    marks = [
+        name
+        for name, holds in (
+            ("new series", point.new_series),
+            ("new level", point.change_point),
+            ("REGRESSION", point.is_regression),
+        )
+        if holds
+    ]
+    return f"  {point.at[:16].replace('T', ' ')}  {point.score:.3f}  {point.direction:<9}  {point.run_id}  {', '.join(marks)}".rstrip()

@@ -1,0 +1,49 @@
+"""The versions of a prompt, and what changed between two of them."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.engine.prompt_versions import VersionLine, line_diff, version_chain
+from minions_evals_mcp.report.plain import printable
+
+
+def versions(id: str, other: str | None = None, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+    """Show the versions of a prompt and which is current; with two versions, what changed from the first to the second.
+
+    Example: minions-evals versions support/prompt@1 support/prompt@2
+
+    Parameters
+    ----------
+    id
+        A prompt, or one of its versions.
+    other
+        Another version: the lines that changed are shown.
+    """
+    return run(partial(_versions, id, other, common))
+
+
+async def _versions(ident: str, other: str | None, common: Common) -> int:
+    async with session(common) as engine:
+        if other is not None:
+            lines = await line_diff(engine, ident, other)
+        else:
+            chain = await version_chain(engine, ident)
+            lines = [_line(one) for one in chain]
+            if common.json:
+                say({"versions": [one.model_dump(mode="json") for one in chain]})
+                return 0
+    if common.json:
+        say({"from": ident, "to": other, "diff": list(lines)})
+        return 0
+    for line in lines or ["the two versions say the same"]:
+        sys.stdout.write(printable(line, 500) + "\n")
+    return 0
+
+
+def _line(one: VersionLine) -> str:
+    marks = [name for name, holds in (("current", one.current), ("latest", one.latest)) if holds]
+    said = f"  {one.changelog}" if one.changelog else ""
+    return f"{one.version_number:>3}  {one.id}  {one.title}{said}" + (f"  ({', '.join(marks)})" if marks else "")

@@ -1,0 +1,156 @@
+"""The noise floor of a benchmark: how much its score moves when nothing changed, and whose doing that is."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import Id, Text, Value
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.pipeline import Progress
+from minions_evals_mcp.engine.planning import digests_of, series
+from minions_evals_mcp.engine.rejudge import rejudge_request
+from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
+from minions_evals_mcp.engine.run_benchmark import run_benchmark, silent
+from minions_evals_mcp.errors import BadInputError, InstrumentError
+from minions_evals_mcp.stats.noise import Label, noise, stability
+from minions_evals_mcp.store import events, pairs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event
+
+CALIBRATED = "benchmark-calibrated"
+_JSON: TypeAdapter[Json] = TypeAdapter(Json)
+
+
+class CalibrationRequest(Value):
+    """A benchmark to be run `repeats` times under one prompt version, its first outputs judged as often."""
+
+    benchmark_id: Id
+    prompt_version_ref: Id | None = None
+    judge: JudgeChoice = "auto"
+    target: str | None = None
+    repeats: Annotated[int, Field(ge=2, le=50)] = 3
+    triggered_by: Text = "command-line"
+    key: Text | None = None
+    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
+
+
+class StableCase(Value):
+    """What the repeated runs of one case say of it."""
+
+    test_case_id: str
+    label: Label
+    passed: int
+    runs: int
+
+
+class Calibration(Value):
+    """The variance of a case's score fraction by source, and the floor below which a difference of two runs is noise.
+
+    `judge`: the same output judged again; `agent`: the same version run again, the judge's part taken off; `cases`: how
+    far the cases differ. `noiseFloor`: two runs of the same version differ by less than this in 95 % (overall score).
+    """
+
+    benchmark_id: str
+    run_id: str
+    series: str
+    repeats: int
+    judge: float
+    agent: float
+    cases: float
+    noise_floor: float
+    labels: dict[Label, int]
+    flaky: list[StableCase] = []
+
+
+async def calibrate(engine: Engine, request: CalibrationRequest, *, progress: Progress = silent) -> Calibration:
+    """Runs, judges anew and keeps what that says, for gates to use; resumes under its key.
+
+    Raises as `run_benchmark` does; `BadInputError` where no case has two outputs to compare.
+    """
+    key = request.key or engine.new_id()
+    run = await run_benchmark(engine, _run(request, key), progress=progress)
+    if run.state != "completed":
+        raise BadInputError(
+            f"the run {run.id} is {run.state}: {run.reason}.",
+            remedy="A benchmark is calibrated with judges that answer by themselves: rules or a model.",
+        )
+    again: list[str] = []
+    for number in range(2, request.repeats + 1):
+        asked = await rejudge_request(
+            engine, run.id, judge=request.judge, key=f"{key}:judged-{number}", triggered_by=request.triggered_by
+        )
+        anew = asked.model_copy(update={"trials": 1, "fresh": True, "max_cost_usd": request.max_cost_usd})
+        again.append((await run_benchmark(engine, anew, progress=progress)).id)
+    return await _kept(engine, request, run.id, again)
+
+
+def _run(request: CalibrationRequest, key: str) -> RunRequest:
+    return RunRequest(
+        subject_id=request.benchmark_id,
+        prompt_version_ref=request.prompt_version_ref,
+        judge=request.judge,
+        target=request.target,
+        trials=request.repeats,
+        triggered_by=request.triggered_by,
+        purpose="comparison",
+        key=f"{key}:runs",
+        max_cost_usd=request.max_cost_usd,
+    )
+
+
+async def _kept(engine: Engine, request: CalibrationRequest, run_id: str, again: list[str]) -> Calibration:
+    ran = await engine.store.read(lambda db: pairs.case_scores(db, run_id))
+    judged = [await engine.store.read(lambda db, ident=ident: pairs.case_scores(db, ident)) for ident in again]
+    repeated = {case_id: case for case_id, case in ran.items() if len(case.fractions) > 1}
+    if not repeated:
+        raise BadInputError(
+            f"no case of {request.benchmark_id} has more than one output.",
+            remedy="Record several agent-runs of the version for each case, or name a --target that makes them.",
+        )
+    outputs = [
+        [case.fractions[0], *(one[case_id].fractions[0] for one in judged if case_id in one)]
+        for case_id, case in ran.items()
+    ]
+    try:
+        split = noise(outputs, [case.fractions for case in ran.values()])
+    except ValueError as error:
+        raise InstrumentError(f"the noise of {request.benchmark_id} cannot be told: {error}.") from None
+    told = [
+        StableCase(test_case_id=ident, label=stability(case.passed), passed=sum(case.passed), runs=len(case.passed))
+        for ident, case in repeated.items()
+    ]
+    labels: dict[Label, int] = {"stable-pass": 0, "stable-fail": 0, "flaky": 0}
+    for one in told:
+        labels[one.label] += 1
+    measured = digests_of(await get_job(engine, run_id))
+    found = Calibration(
+        benchmark_id=request.benchmark_id,
+        run_id=run_id,
+        series=series(measured),
+        repeats=request.repeats,
+        judge=split.judge,
+        agent=split.agent,
+        cases=split.cases,
+        noise_floor=split.floor,
+        labels=labels,
+        flaky=[one for one in told if one.label == "flaky"],
+    )
+    detail = _JSON.validate_json(found.model_dump_json())
+    at = engine.clock()
+    event = Event(CALIBRATED, "benchmark", request.benchmark_id, detail)
+    await engine.store.write(lambda db: events.append(db, event, at=at))
+    return found
+
+
+def calibration_of(db: Db, benchmark_id: str, *, measured_as: str) -> Calibration | None:
+    """The newest calibration of the benchmark, if it was measured as that series of runs is."""
+    kept = events.newest(db, CALIBRATED, benchmark_id)
+    try:
+        found = None if kept is None else Calibration.model_validate(kept, strict=False)
+    except ValidationError:  # written by another version
+        return None
+    return found if found is not None and found.series == measured_as else None
