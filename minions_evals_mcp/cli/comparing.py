@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
@@ -43,6 +44,7 @@ def compare(
     to: str | None = None,
     tie_threshold: Fraction | None = None,
     limit: Limit = 10,
+    sequential: Annotated[bool, Parameter(negative="")] = False,
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
@@ -67,16 +69,28 @@ def compare(
         A smaller difference of the scores is a tie (default: the skill's, 0.01).
     limit
         At most so many cases that got worse, and better.
+    sequential
+        Look after every case and stop once the passes decide: saves cases where the difference is clear.
     fail_on_regression
         Exit 1 if the new version is worse beyond chance.
     """
-    return run(partial(_compare, (id, other), (from_, to), tie_threshold, limit, fail_on_regression, options, common))
+    how = _How(from_, to, tie_threshold, sequential)
+    return run(partial(_compare, (id, other), how, limit, fail_on_regression, options, common))
 
 
-async def _compare(  # noqa: PLR0917  the command's arguments
+@dataclass(frozen=True, slots=True)
+class _How:
+    """Which versions are compared, and how."""
+
+    before: str | None
+    after: str | None
+    tie_threshold: float | None
+    sequential: bool
+
+
+async def _compare(
     idents: tuple[str, str | None],
-    versions: tuple[str | None, str | None],
-    tie_threshold: float | None,
+    how: _How,
     limit: int,
     fail_on_regression: bool,
     options: RunOptions,
@@ -85,11 +99,13 @@ async def _compare(  # noqa: PLR0917  the command's arguments
     first, second = idents
     async with session(common, judge_model=options.judge_model, concurrency=options.concurrency) as engine:
         if second is not None:
-            if versions != (None, None):
-                raise BadInputError("two runs are compared as they are.", remedy="Leave --from and --to out.")
-            ident = (await compare_runs(engine, first, second, tie_threshold=tie_threshold)).id
+            if how.before or how.after or how.sequential:
+                raise BadInputError(
+                    "two runs are compared as they are.", remedy="Leave --from, --to and --sequential out."
+                )
+            ident = (await compare_runs(engine, first, second, tie_threshold=how.tie_threshold)).id
         else:
-            found = await _run_both(engine, first, versions, tie_threshold, options, common)
+            found = await _run_both(engine, first, how, options, common)
             if found is None:
                 return _waiting(common)
             ident = found
@@ -103,12 +119,9 @@ async def _compare(  # noqa: PLR0917  the command's arguments
     return GATE if fail_on_regression and summary.verdict == "regressed" else 0
 
 
-async def _run_both(
-    engine: Engine, benchmark_id: str, versions: tuple[str | None, str | None], tie_threshold: float | None,
-    options: RunOptions, common: Common,
-) -> str | None:  # fmt: skip
+async def _run_both(engine: Engine, benchmark_id: str, how: _How, options: RunOptions, common: Common) -> str | None:
     """The comparison's id once both versions are run; None while outputs wait to be judged."""
-    before, after = versions
+    before, after = how.before, how.after
     if before is None or after is None:
         raise BadInputError(
             f"{'--from' if before is None else '--to'} is missing.",
@@ -118,8 +131,8 @@ async def _run_both(
     try:
         request = ComparisonRequest(
             benchmark_id=benchmark_id, version_a=before, version_b=after, judge=asked.judge, target=asked.target,
-            trials=asked.trials, fresh=asked.fresh, triggered_by=asked.triggered_by, tie_threshold=tie_threshold,
-            key=asked.key, max_cost_usd=asked.max_cost_usd, max_seconds=asked.max_seconds,
+            trials=asked.trials, fresh=asked.fresh, triggered_by=asked.triggered_by, tie_threshold=how.tie_threshold,
+            sequential=how.sequential, key=asked.key, max_cost_usd=asked.max_cost_usd, max_seconds=asked.max_seconds,
         )  # fmt: skip
     except ValidationError as error:
         raise BadInputError(

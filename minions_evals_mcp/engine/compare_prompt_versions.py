@@ -6,15 +6,16 @@ from functools import partial
 
 import anyio
 
-from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import PromptComparison
-from minions_evals_mcp.engine.comparing import benchmark_run_in, record_comparison
+from minions_evals_mcp.engine.comparing import Rule, benchmark_run_in, record_comparison
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.pipeline import Progress
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
-from minions_evals_mcp.engine.run_benchmark import Started, get_benchmark, silent, start_benchmark
+from minions_evals_mcp.engine.run_benchmark import Started, StartedCases, get_benchmark, silent, start_benchmark
+from minions_evals_mcp.engine.sequential import run_until_settled
 from minions_evals_mcp.errors import ConflictError, EvalsError, InstrumentError
 from minions_evals_mcp.store import jobs, pairs
 from minions_evals_mcp.store.connection import Db
@@ -66,6 +67,7 @@ def _side(request: ComparisonRequest, job: Job, which: str) -> RunRequest:
         fresh=request.fresh,
         triggered_by=request.triggered_by,
         comparison_id=job.id,
+        order_seed=int(text_digest(job.id)[:8], 16) if request.sequential else None,
         purpose="comparison",
         key=f"{job.id}:{which}",
         max_cost_usd=request.max_cost_usd,
@@ -73,7 +75,7 @@ def _side(request: ComparisonRequest, job: Job, which: str) -> RunRequest:
     )
 
 
-async def _sum_up(engine: Engine, job: Job, sides: list[Started]) -> None:
+async def _sum_up(engine: Engine, job: Job, sides: list[StartedCases]) -> None:
     total = sum(side.job.total for side in sides)
     if job.total != total:
         await engine.store.write(lambda db: jobs.set_total(db, job.id, total))
@@ -83,11 +85,7 @@ async def _finish(engine: Engine, job: Job, request: ComparisonRequest, progress
     """Runs what is open of both sides; the second side's conclusion records the comparison in its own transaction."""
     await _mark(engine, job, "running", "")
     try:
-        for which in ("A", "B"):
-            side = _side(request, job, which)
-            earlier = await _spent(engine, job, side)
-            capped = side.model_copy(update={"max_cost_usd": _left(request.max_cost_usd, earlier)})
-            await (await start_benchmark(engine, capped)).finish(progress)
+        await (_run_in_step if request.sequential else _run_in_turn)(engine, job, request, progress)
     except BaseException as error:
         why = str(error) if isinstance(error, EvalsError) else "interrupted"
         with anyio.CancelScope(shield=True):
@@ -98,6 +96,24 @@ async def _finish(engine: Engine, job: Job, request: ComparisonRequest, progress
         raise InstrumentError(f"the comparison {job.id} could not be made: {now.reason}")
     await _mark(engine, job, "awaiting-judgments", "outputs wait to be judged")
     return await get_job(engine, job.id)
+
+
+async def _run_in_turn(engine: Engine, job: Job, request: ComparisonRequest, progress: Progress) -> None:
+    for which in ("A", "B"):
+        side = _side(request, job, which)
+        earlier = await _spent(engine, job, side)
+        capped = side.model_copy(update={"max_cost_usd": _left(request.max_cost_usd, earlier)})
+        await (await start_benchmark(engine, capped)).finish(progress)
+
+
+async def _run_in_step(engine: Engine, job: Job, request: ComparisonRequest, progress: Progress) -> None:
+    """Both sides side by side, each under half of the cap."""
+    half = None if request.max_cost_usd is None else request.max_cost_usd / 2
+    sides = [_side(request, job, which).model_copy(update={"max_cost_usd": half}) for which in ("A", "B")]
+    started = [await start_benchmark(engine, side) for side in sides]
+    if all(side.job.state == "completed" for side in started):
+        return
+    await run_until_settled(engine, started, progress)
 
 
 async def _mark(engine: Engine, job: Job, state: JobState, reason: str) -> None:
@@ -139,7 +155,7 @@ async def compare_runs(
 
     def record(db: Db) -> Record[PromptComparison]:
         return pairs.comparison(db, ident) or record_comparison(
-            db, ident, benchmark_run_in(db, run_a), benchmark_run_in(db, run_b), tie_threshold=tie, at=at
+            db, ident, benchmark_run_in(db, run_a), benchmark_run_in(db, run_b), by=Rule(tie), at=at
         )
 
     return await engine.store.write(record)

@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
 from minions_evals_mcp.engine.asking import message, queue
+from minions_evals_mcp.engine.looks import Settled, concluded
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, NotFoundError
 from minions_evals_mcp.stats.comparison import CasePair, Difference, compare, holm
 from minions_evals_mcp.store import jobs, pairs, runs
@@ -45,6 +46,14 @@ class Pairing:
             )
             for case_id in self.shared
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Below what difference two scores are a tie, and what looking after every case came to, where that was done."""
+
+    tie_threshold: float
+    looks: Settled | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +123,19 @@ def _full(fractions: tuple[float, ...]) -> tuple[bool, ...]:
 
 
 def record_comparison(
-    db: Db, ident: str, run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun], *, tie_threshold: float, at: datetime
-) -> Record[PromptComparison]:
+    db: Db, ident: str, run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun], *, by: Rule, at: datetime
+) -> Record[PromptComparison]:  # fmt: skip
     """Writes the comparison and tells the orchestrator "comparison-complete": one transaction, the caller's.
 
     Raises as `pairing` does, and `BadInputError` where a run is of no prompt version or both are of the same.
     """
+    looks = by.looks
     found = pairing(db, run_a.id, run_b.id)
     version_a, version_b = _versions(run_a, run_b)
     difference = compare(found.pairs(), margin=MARGIN)
     score_a, score_b = run_a.fields.overall_score, run_b.fields.overall_score
     delta = score_b - score_a
-    winner = "tie" if abs(delta) < tie_threshold else version_b if delta > 0 else version_a
+    winner = "tie" if abs(delta) < by.tie_threshold else version_b if delta > 0 else version_a
     fields = PromptComparison(
         benchmark_id=run_a.fields.benchmark_id,
         prompt_version_a=version_a,
@@ -137,19 +147,19 @@ def record_comparison(
         winner=winner,
         sample_size=len(found.shared),
         compared_at=at,
-        notes=_notes(found, difference),
-        tie_threshold=tie_threshold,
+        notes=_notes(found, difference) if looks is None else looks.in_words(),
+        tie_threshold=by.tie_threshold,
         score_delta=delta,
-        delta_ci=difference.interval,
-        p_value=difference.p_value,
-        verdict=difference.verdict,
+        delta_ci=difference.interval if looks is None or looks.look.p_value is not None else None,
+        p_value=difference.p_value if looks is None else looks.look.p_value,
+        verdict=difference.verdict if looks is None else looks.verdict,
     )
-    title = f"{version_b} against {version_a}: {difference.verdict}"
+    title = f"{version_b} against {version_a}: {fields.verdict}"
     record = Record(ident, fields, title, at, at)
     insert(db, record)
-    detail: Json = {"benchmarkId": fields.benchmark_id, "winner": winner, "verdict": difference.verdict}
+    detail: Json = {"benchmarkId": fields.benchmark_id, "winner": winner, "verdict": fields.verdict}
     append(db, Event("prompt-comparison-recorded", "prompt-comparison", ident, detail), at=at)
-    _tell(db, record, difference, at)
+    _tell(db, record, at)
     return record
 
 
@@ -167,10 +177,10 @@ def conclude_comparison(db: Db, comparison_id: str, *, tie_threshold: float, at:
     asked = job.spec["request"]
     assert isinstance(asked, dict)
     tie = asked.get("tieThreshold")
+    tie = tie if isinstance(tie, float) else tie_threshold
     try:
-        record_comparison(
-            db, job.id, run_a, run_b, tie_threshold=tie if isinstance(tie, float) else tie_threshold, at=at
-        )
+        looks = concluded(db, run_a.id, run_b.id, planned=job.total // 2) if asked.get("sequential") else None
+        record_comparison(db, job.id, run_a, run_b, by=Rule(tie, looks), at=at)
     except EvalsError as error:
         jobs.set_state(db, job.id, "failed", reason=str(error), at=at)
     else:
@@ -206,14 +216,15 @@ def _notes(found: Pairing, difference: Difference) -> str:
     return "; ".join(part for part in (difference.method, only, difference.caution, difference.settle) if part)
 
 
-def _tell(db: Db, record: Record[PromptComparison], difference: Difference, at: datetime) -> None:
+def _tell(db: Db, record: Record[PromptComparison], at: datetime) -> None:
     fields = record.fields
     payload: Json = {
         "comparisonId": record.id, "benchmarkId": fields.benchmark_id, "promptVersionA": fields.prompt_version_a,
         "promptVersionB": fields.prompt_version_b, "scoreA": fields.score_a, "scoreB": fields.score_b,
-        "winner": fields.winner, "verdict": fields.verdict, "deltaCi": list(difference.interval),
+        "winner": fields.winner, "verdict": fields.verdict,
+        "deltaCi": None if fields.delta_ci is None else list(fields.delta_ci),
         "pValue": fields.p_value, "sampleSize": fields.sample_size,
-        "recommendation": RECOMMENDATION[fields.verdict], "settle": difference.settle,
+        "recommendation": RECOMMENDATION[fields.verdict], "notes": fields.notes,
     }  # fmt: skip
     told = message("comparison-complete", payload, at=at)
     queue(db, f"{record.id}:complete", told, key=f"comparison-complete:{record.id}", at=at)

@@ -76,8 +76,8 @@ class ComparisonSummary(Value):
     verdict: str
     recommendation: str
     in_words: str
-    interval: Interval
-    p_value: float
+    interval: Interval | None
+    p_value: float | None
     method: str
     sample_size: int
     trials: int
@@ -123,9 +123,9 @@ def _summary(db: Db, ident: str, limit: int) -> ComparisonSummary:
         verdict=fields.verdict,
         recommendation=RECOMMENDATION[fields.verdict],
         in_words=in_words(record, found),
-        interval=found.interval,
-        p_value=found.p_value,
-        method=found.method,
+        interval=fields.delta_ci,
+        p_value=fields.p_value,
+        method="sequential" if fields.notes.startswith("sequential") else found.method,
         sample_size=fields.sample_size,
         trials=found.trials,
         passes=_passes(paired, found),
@@ -134,7 +134,7 @@ def _summary(db: Db, ident: str, limit: int) -> ComparisonSummary:
         better=better,
         more_changed=more,
         caution=found.caution,
-        settle=found.settle,
+        settle="" if fields.notes.startswith("sequential") else found.settle,
         current_version=current_version(db, fields.prompt_version_b),
         notes=fields.notes,
         compared_at=iso(fields.compared_at),
@@ -147,6 +147,8 @@ def in_words(record: Record[PromptComparison], found: Difference) -> str:
     low, high = found.interval
     moved = f"{abs(found.delta):.3f} {'higher' if found.delta > 0 else 'lower'} than {fields.prompt_version_a}"
     sure = f"(95 %: {low:+.3f} to {high:+.3f}, p = {found.p_value:.2g}; {found.cases} cases)"
+    if fields.notes.startswith("sequential"):
+        sure = f"({fields.notes})"
     match fields.verdict:
         case "improved":
             return f"Ship {fields.prompt_version_b}: it scores {moved}, more than chance would {sure}."

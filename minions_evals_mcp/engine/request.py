@@ -18,6 +18,7 @@ class RunRequest(Value):
 
     `rejudge_run_id`: the outputs of that benchmark-run are judged anew; no target is called.
     `comparison_id`: the run is one side of that comparison, which is recorded with the second side's end.
+    `order_seed`: the cases run in that random order.
     """
 
     subject_id: Id
@@ -30,6 +31,7 @@ class RunRequest(Value):
     fresh: bool = False
     triggered_by: Text = "command-line"
     comparison_id: Id | None = None
+    order_seed: int | None = None
     purpose: Literal["scheduled", "manual", "comparison"] = "manual"
     key: Text | None = None
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
@@ -45,6 +47,7 @@ class ComparisonRequest(Value):
 
     The fields down to `tie_threshold` are frozen with the comparison's key. Outputs come from recorded agent-runs of
     each version, else from the target.
+    `sequential`: looks after every case, in random order, and stops once the passes decide; it errs as rarely as one look.
     """
 
     benchmark_id: Id
@@ -55,15 +58,18 @@ class ComparisonRequest(Value):
     trials: Annotated[int, Field(ge=1, le=1000)] = 1
     fresh: bool = False
     triggered_by: Text = "command-line"
+    sequential: bool = False
     tie_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
     key: Text | None = None
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
     max_seconds: Annotated[float, Field(gt=0)] | None = None
 
     @model_validator(mode="after")
-    def _versions_differ(self) -> Self:
+    def _can_be_compared(self) -> Self:
         if self.version_a == self.version_b:
             raise ValueError("versionB: it is versionA; name two versions")
+        if self.sequential and self.trials > 1:
+            raise ValueError("sequential: it looks at passes of one trial; leave trials out")
         return self
 
     def frozen(self) -> Json:

@@ -22,6 +22,7 @@ from minions_evals_mcp.engine.pipeline import Health, Progress, Switch, run_unit
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.units import Bench
 from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, StoppedError
+from minions_evals_mcp.stats.sequential import case_order
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
@@ -46,10 +47,12 @@ async def run_benchmark(engine: Engine, request: RunRequest, *, progress: Progre
     return await (await start_benchmark(engine, request)).finish(progress)
 
 
-async def start_benchmark(engine: Engine, request: RunRequest) -> Started:
+async def start_benchmark(engine: Engine, request: RunRequest) -> StartedCases:
     """The benchmark's job under the request's key, vetted and written down; nothing has run."""
     benchmark = await get_benchmark(engine, request.subject_id)
-    return await start_cases(engine, request, benchmark.fields.test_case_ids, kind="benchmark")
+    case_ids = benchmark.fields.test_case_ids
+    ordered = case_ids if request.order_seed is None else case_order(case_ids, request.order_seed)
+    return await start_cases(engine, request, ordered, kind="benchmark")
 
 
 async def get_benchmark(engine: Engine, ident: str) -> Record[Benchmark]:
@@ -81,12 +84,20 @@ class Started:
     finish: Callable[[Progress], Awaitable[Job]]
 
 
+@dataclass(frozen=True, slots=True)
+class StartedCases(Started):
+    """The job of some cases, which need not run to its end: `advance` carries on the first, `settle` ends it and says why."""
+
+    advance: Callable[[int, Progress], Awaitable[None]]
+    settle: Callable[[str], Awaitable[Job]]
+
+
 async def start_cases(
     engine: Engine, request: RunRequest, case_ids: Sequence[str], *, kind: Literal["test-case", "benchmark"]
-) -> Started:
+) -> StartedCases:
     """The job that runs those cases under the request's key: vetted, nothing has run."""
     run = await _prepared(engine, request, case_ids, kind)
-    return Started(run.job, partial(_finish, run))
+    return StartedCases(run.job, partial(_finish, run), partial(_advance, run), partial(_settle, run))
 
 
 async def _finish(run: _Run, progress: Progress) -> Job:
@@ -98,6 +109,18 @@ async def _finish(run: _Run, progress: Progress) -> Job:
         if job.state == "completed":
             return job
         await _carry_on(run, progress)
+        return await _ended(run)
+
+
+async def _advance(run: _Run, cases: int, progress: Progress) -> None:
+    async with working_on(run.bench.engine, run.job):
+        await _carry_on(run, progress, cases=cases)
+
+
+async def _settle(run: _Run, reason: str) -> Job:
+    engine = run.bench.engine
+    async with working_on(engine, run.job):
+        await engine.store.write(partial(jobs.skip_open, job_id=run.job.id, case_ids=run.plan.case_ids, reason=reason))
         return await _ended(run)
 
 
@@ -122,8 +145,8 @@ async def _prepared(
     return _Run(job, plan, bench, budget, switch)
 
 
-async def _carry_on(run: _Run, progress: Progress) -> None:
-    """Runs what is open, and once more what the instrument failed at; a stop leaves the job resumable."""
+async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) -> None:
+    """Runs what is open (of the first `cases`), and once more what the instrument failed at; a stop leaves the job resumable."""
     engine = run.bench.engine
     await set_state(engine, run.job, "running")
     run.budget.earlier_usd = run.job.spent.get("costUsd", 0.0)
@@ -134,7 +157,7 @@ async def _carry_on(run: _Run, progress: Progress) -> None:
     try:
         for _ in range(PASSES):
             health = Health(run.switch, judged)
-            units = planning.open_units(run.bench, run.job.id, run.plan.case_ids, run.plan.rubrics)
+            units = planning.open_units(run.bench, run.job.id, run.plan.case_ids[:cases], run.plan.rubrics)
             await run_units(run.bench, units, health=health, workers=engine.config.concurrency, progress=progress)
             judged = health.judged
             if run.switch.is_off or not (health.counts["judge-error"] or health.counts["target-error"]):

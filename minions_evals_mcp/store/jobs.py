@@ -203,6 +203,16 @@ def save_unit(  # noqa: PLR0913  a row's columns
         )
 
 
+def skip_open(db: Db, job_id: str, case_ids: Sequence[str], *, reason: str) -> None:
+    """Marks every unit of those cases of which nothing is kept as skipped, and why; of jobs with one trial."""
+    kept = {
+        row[0] for row in db.execute("SELECT position FROM unit WHERE job_id = ? AND outcome IS NOT NULL", (job_id,))
+    }
+    for position, case_id in enumerate(case_ids):
+        if position not in kept:
+            save_unit(db, UnitKey(job_id, position, 1), case_id, outcome="skipped", reason=reason)
+
+
 @dataclass(frozen=True, slots=True)
 class VerdictKey:
     """What a verdict is about: the output with its case, the criterion, and the judge."""

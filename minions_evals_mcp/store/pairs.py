@@ -43,6 +43,16 @@ def case_scores(db: Db, run_id: str) -> dict[str, CaseScores]:
     return found
 
 
+def passes_in_order(db: Db, run_a: str, run_b: str) -> list[tuple[bool, bool]]:
+    """Whether each case passed in A and in B, of the cases scored in both, in the order in which they were run."""
+    rows = db.execute(
+        "SELECT a.passed, b.passed FROM unit u JOIN test_run a ON a.id = u.test_run_id"
+        " JOIN test_run b ON b.benchmark_run_id = ?2 AND b.test_case_id = a.test_case_id WHERE u.job_id = ?1 ORDER BY u.position",
+        (run_a, run_b),
+    )
+    return [(bool(before), bool(after)) for before, after in rows]
+
+
 @dataclass(slots=True, eq=False)
 class CriterionScores:
     """One criterion of a run: by case, the share of its range that each trial reached."""

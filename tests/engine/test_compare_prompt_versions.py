@@ -298,3 +298,58 @@ async def test_a_version_needs_no_record_to_be_compared_where_its_outputs_are_re
         await answered(engine, "v1", first(1, 2))
         await answered(engine, "v2", first(1, 2))
         assert (await compared(engine)).winner == "tie"
+
+
+async def test_looking_after_every_case_stops_once_it_is_settled_and_says_what_it_saved(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path, concurrency=2)) as engine:
+        await fleet(engine, 40)
+        await answered(engine, "v1", [False] * 40)
+        await answered(engine, "v2", [True] * 40)
+        made = await compared(engine, sequential=True)
+        assert (made.verdict, made.winner, made.p_value, made.delta_ci) == ("improved", "v2", None, None)
+        assert made.sample_size < 20
+        assert made.notes.startswith("sequential: settled after 10 of 40 cases")
+        runs = await all_of(engine, BenchmarkRun)
+        assert [run.fields.total_count for run in runs] == [made.sample_size] * 2
+        assert "the comparison was settled after 10 cases" in runs[0].fields.notes
+
+
+async def test_looking_after_every_case_ends_with_all_cases_where_nothing_is_settled(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path, concurrency=3)) as engine:
+        await fleet(engine, 10)
+        await answered(engine, "v1", first(5, 10))
+        await answered(engine, "v2", first(6, 10))
+        made = await compare_prompt_versions(
+            engine, ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v2", sequential=True, key="k")
+        )
+        assert made is not None
+        assert (made.fields.verdict, made.fields.sample_size, made.fields.p_value) == ("inconclusive", 10, 1.0)
+        summary = await summarize_comparison(engine, made.id)
+        assert (summary.method, summary.settle) == ("sequential", "")
+        again = ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v2", sequential=True, key="k")
+        assert await compare_prompt_versions(engine, again) == made
+
+
+async def test_a_sequential_comparison_that_was_interrupted_goes_on_where_it_was(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path, concurrency=1)) as engine:
+        await fleet(engine, 12)
+        await answered(engine, "v1", first(6, 12))
+        await answered(engine, "v2", first(6, 12))
+        done = 0
+
+        async def interrupt(outcome: str) -> None:
+            nonlocal done
+            done += 1
+            if done == 9:
+                raise RuntimeError("pulled")
+
+        with pytest.raises(RuntimeError, match="pulled"):
+            await compared(engine, key="k", sequential=True, progress=interrupt)
+        ended = await (await resume(engine, await get_job(engine, "k"))).finish(interrupt)
+        assert ended.state == "completed"
+        assert done <= 26  # 24 outputs, of which the interrupted one may be told twice
+
+
+def test_several_trials_cannot_be_looked_at_one_by_one() -> None:
+    with pytest.raises(ValidationError, match="passes of one trial"):
+        ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v2", trials=2, sequential=True)

@@ -1,0 +1,57 @@
+"""What looking at a comparison after every case says: when it is settled, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minions_evals_mcp.stats.comparison import ComparisonVerdict
+from minions_evals_mcp.stats.sequential import Look, look
+from minions_evals_mcp.store import pairs
+from minions_evals_mcp.store.connection import Db
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What the looks came to: after how many of the planned cases, and the decision."""
+
+    look: Look
+    seen: int
+    planned: int
+
+    @property
+    def verdict(self) -> ComparisonVerdict:
+        """The decision as a verdict: what is not settled is inconclusive."""
+        return "inconclusive" if self.look.decision == "continue" else self.look.decision
+
+    def in_words(self) -> str:
+        """For the comparison's notes."""
+        if self.look.p_value is not None:
+            return (
+                f"sequential: all {self.planned} cases were needed (exact McNemar at .04, p = {self.look.p_value:.2g})"
+            )
+        return (
+            f"sequential: settled after {self.seen} of {self.planned} cases (evidence {self.look.evidence:.0f} to 1),"
+            f" {self.planned - self.seen} saved; the interval does not allow for stopping early"
+        )
+
+
+def settled(db: Db, run_a: str, run_b: str, *, planned: int) -> Settled | None:
+    """The first look that settles it, over the cases that were scored in both so far; None while none does."""
+    b = c = 0
+    for seen, (before, after) in enumerate(pairs.passes_in_order(db, run_a, run_b), 1):
+        b, c = b + (after and not before), c + (before and not after)
+        found = look(b, c, seen, planned)
+        if found.decision != "continue":
+            return Settled(found, seen, planned)
+    return None
+
+
+def concluded(db: Db, run_a: str, run_b: str, *, planned: int) -> Settled:
+    """What the looks came to once nothing more is run; cases that could not be scored are no longer planned."""
+    found = settled(db, run_a, run_b, planned=planned)
+    if found is not None:
+        return found
+    passes = pairs.passes_in_order(db, run_a, run_b)
+    gained = sum(after and not before for before, after in passes)
+    lost = sum(before and not after for before, after in passes)
+    return Settled(look(gained, lost, len(passes), len(passes)), len(passes), len(passes))
