@@ -5,39 +5,68 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from minions_evals_mcp.engine.answers import summarize
+    from minions_evals_mcp.engine.approve_prompt_version import ApprovalAsked, approve_prompt_version
+    from minions_evals_mcp.engine.calibrate import CalibrationRequest, calibrate
+    from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions, compare_runs
+    from minions_evals_mcp.engine.comparison_summary import summarize_comparison
     from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
     from minions_evals_mcp.engine.evaluators import llm_judge, rule_based
     from minions_evals_mcp.engine.prompt_scoring import compare_versions, run_test, run_test_suite
-    from minions_evals_mcp.engine.request import RunRequest
+    from minions_evals_mcp.engine.rejudge import rejudge_request
+    from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
     from minions_evals_mcp.engine.run_benchmark import run_benchmark
     from minions_evals_mcp.engine.run_test_case import run_test_case
+    from minions_evals_mcp.engine.trend_summary import summarize_trend
 
 __all__ = [
+    "ApprovalAsked",
+    "CalibrationRequest",
+    "ComparisonRequest",
     "Engine",
     "EngineConfig",
     "RunRequest",
+    "approve_prompt_version",
+    "calibrate",
+    "compare_prompt_versions",
+    "compare_runs",
     "compare_versions",
     "llm_judge",
     "open_engine",
+    "rejudge_request",
     "rule_based",
     "run_benchmark",
     "run_test",
     "run_test_case",
     "run_test_suite",
+    "summarize",
+    "summarize_comparison",
+    "summarize_trend",
 ]
 
 _HOMES = {
+    "ApprovalAsked": "engine.approve_prompt_version",
+    "CalibrationRequest": "engine.calibrate",
+    "ComparisonRequest": "engine.request",
     "Engine": "engine.context",
     "EngineConfig": "engine.context",
     "RunRequest": "engine.request",
+    "approve_prompt_version": "engine.approve_prompt_version",
+    "calibrate": "engine.calibrate",
+    "compare_prompt_versions": "engine.compare_prompt_versions",
+    "compare_runs": "engine.compare_prompt_versions",
     "compare_versions": "engine.prompt_scoring",
     "llm_judge": "engine.evaluators",
     "open_engine": "engine.context",
+    "rejudge_request": "engine.rejudge",
     "rule_based": "engine.evaluators",
     "run_benchmark": "engine.run_benchmark",
     "run_test": "engine.prompt_scoring",
     "run_test_case": "engine.run_test_case",
     "run_test_suite": "engine.prompt_scoring",
+    "summarize": "engine.answers",
+    "summarize_comparison": "engine.comparison_summary",
+    "summarize_trend": "engine.trend_summary",
 }
 
 
