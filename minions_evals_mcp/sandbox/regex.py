@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from subprocess import DEVNULL, PIPE
 from types import TracebackType
-from typing import Self, cast
+from typing import Self
 
-import anyio
-from anyio.abc import ByteReceiveStream, ByteSendStream, Process
-from anyio.streams.buffered import BufferedByteReceiveStream
+from pydantic import JsonValue
 
+from minions_evals_mcp.sandbox.worker import START_SECONDS, WorkerDiedError, Workers
 from minions_evals_mcp.scoring.checks import RegexNeed, Unmet
 
 SECONDS = 1.0
 KILL_AFTER_SECONDS = 2.0
-START_SECONDS = 15.0
 _LONGEST_ANSWER = 10_000
-_DEATHS = (
-    OSError,
-    ValueError,
-    anyio.EndOfStream,
-    anyio.IncompleteRead,
-    anyio.DelimiterNotFound,
-    anyio.BrokenResourceError,
-)
+_DIED = Unmet("the search process died")
 
 
 def worker_command() -> tuple[str, ...]:
@@ -38,27 +25,6 @@ def worker_command() -> tuple[str, ...]:
 
     folder = Path(regex.__file__).parent.parent
     return (sys.executable, "-I", str(Path(__file__).with_name("regex_worker.py")), str(folder))
-
-
-@dataclass(frozen=True, slots=True)
-class _Worker:
-    process: Process
-    requests: ByteSendStream
-    answers: BufferedByteReceiveStream
-
-    async def line(self) -> bytes:
-        return await self.answers.receive_until(b"\n", _LONGEST_ANSWER)
-
-    async def ask(self, need: RegexNeed, seconds: float) -> bool | Unmet:
-        request = json.dumps({"pattern": need.pattern, "text": need.text, "seconds": seconds})
-        await self.requests.send(request.encode() + b"\n")
-        match json.loads(await self.line()):
-            case {"hit": bool(hit)}:
-                return hit
-            case {"unmet": str(reason)}:
-                return Unmet(reason)
-            case other:
-                raise ValueError(f"an answer that is none: {other}")
 
 
 class RegexSandbox:
@@ -80,8 +46,7 @@ class RegexSandbox:
         self._kill_after_seconds = kill_after_seconds
         self._start_seconds = start_seconds
         self._command = command
-        self._lock = anyio.Lock()
-        self._worker: _Worker | None = None
+        self._workers: Workers | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -89,50 +54,28 @@ class RegexSandbox:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        await self._stop()
+        if self._workers is not None:
+            await self._workers.__aexit__(kind, error, trace)
 
     async def search(self, needs: Sequence[RegexNeed]) -> dict[RegexNeed, bool | Unmet]:
         """For each need whether its pattern is found in its text, or why that cannot be told."""
-        async with self._lock:
-            return {need: await self._searched(need) for need in dict.fromkeys(needs)}
+        return {need: await self._searched(need) for need in dict.fromkeys(needs)}
 
     async def _searched(self, need: RegexNeed) -> bool | Unmet:
-        settled = False
+        if self._workers is None:
+            command = self._command or worker_command()
+            self._workers = Workers(command, 1, _LONGEST_ANSWER, start_seconds=self._start_seconds)
+        request: JsonValue = {"pattern": need.pattern, "text": need.text, "seconds": self._seconds}
         try:
-            worker = self._worker or await self._started()
-            with anyio.fail_after(self._kill_after_seconds):
-                found = await worker.ask(need, self._seconds)
-            settled = True
+            answer = await self._workers.ask(request, seconds=self._kill_after_seconds)
         except TimeoutError:
-            found = Unmet(f"time limit of {min(self._seconds, self._kill_after_seconds):g} s")
-        except _DEATHS:
-            found = Unmet("the search process died")
-        finally:
-            if (
-                not settled
-            ):  # also when the caller is cancelled: the answer that comes would be taken for the next one's
-                await self._stop()
-        return found
-
-    async def _started(self) -> _Worker:
-        command = self._command or worker_command()
-        process = await anyio.open_process(
-            command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={}, start_new_session=True
-        )
-        requests = cast("ByteSendStream", process.stdin)
-        answers = BufferedByteReceiveStream(cast("ByteReceiveStream", process.stdout))
-        self._worker = _Worker(process, requests, answers)
-        with anyio.move_on_after(self._start_seconds) as starting:
-            await self._worker.line()
-        if starting.cancelled_caught:
-            raise OSError(f"the search process did not start within {self._start_seconds:g} s")
-        return self._worker
-
-    async def _stop(self) -> None:
-        worker, self._worker = self._worker, None
-        if worker is None:
-            return
-        with anyio.CancelScope(shield=True):
-            with suppress(ProcessLookupError):
-                worker.process.kill()
-            await worker.process.aclose()
+            return Unmet(f"time limit of {min(self._seconds, self._kill_after_seconds):g} s")
+        except WorkerDiedError:
+            return _DIED
+        match answer:
+            case {"hit": bool(hit)}:
+                return hit
+            case {"unmet": str(reason)}:
+                return Unmet(reason)
+            case _:
+                return _DIED

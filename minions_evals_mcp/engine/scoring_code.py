@@ -1,0 +1,66 @@
+"""Score card code (seed 3): what a person's Python or JavaScript makes of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from minions_evals_mcp.errors import BadInputError, InstrumentError, InvalidRecordError
+from minions_evals_mcp.sandbox.limits import Limits
+from minions_evals_mcp.sandbox.snippets import Snippets
+from minions_evals_mcp.scoring.checks import Broke, Language
+from minions_evals_mcp.scoring.score_card import Row
+from minions_evals_mcp.scoring.score_matrix import CustomScore, custom_score
+
+LIMITS = Limits(seconds=30.0, memory_bytes=1 << 30, output_bytes=8 << 20)
+LANGUAGES: dict[str, Language] = {".py": "python", ".js": "javascript"}
+_LIMITS = frozenset({"time-limit", "memory-limit", "output-limit", "died"})
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringCode:
+    """Code that scores a table; `trusted` runs it with the real interpreter."""
+
+    name: str
+    language: Language
+    text: str
+    trusted: bool = False
+
+    async def score(self, rows: Sequence[Row]) -> CustomScore:
+        """What the code returns for those rows, which it finds in `data`.
+
+        Raises `BadInputError` where the code is at fault, `InstrumentError` with the limit that it exceeded.
+        """
+        async with Snippets(trusted=self.trusted, limits=LIMITS) as snippets:
+            found = await snippets.run(self.language, self.text, {"data": [dict(row) for row in rows]})
+        if isinstance(found, Broke):
+            stop = InstrumentError if found.kind in _LIMITS else BadInputError
+            raise stop(f"{self.name}: {found.error}.", remedy=_remedy(found))
+        try:
+            return custom_score(found.value)
+        except InvalidRecordError as error:
+            raise error.at(self.name) from None
+
+
+def _remedy(broke: Broke) -> str:
+    match broke.kind:
+        case "unsupported":
+            return "Write it without, or run it with the real interpreter: --trust-code."
+        case "time-limit" | "memory-limit" | "output-limit":
+            return "Do less at once, or score fewer rows."
+        case _:
+            return "The code must return {score, score_matrix?}; data is a list of rows."
+
+
+def read_scoring_code(path: Path, *, trusted: bool) -> ScoringCode:
+    """The code in a `.py` or `.js` file; raises `BadInputError` for any other."""
+    language = LANGUAGES.get(path.suffix.lower())
+    if language is None:
+        raise BadInputError(f"{path} is no scoring code.", remedy="Name a .py or a .js file.")
+    try:
+        return ScoringCode(str(path), language, path.read_text(encoding="utf-8-sig"), trusted)
+    except OSError as error:
+        raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
+    except UnicodeDecodeError:
+        raise BadInputError(f"{path} is no UTF-8 text.") from None

@@ -1,0 +1,76 @@
+"""JavaScript snippets, in confined processes that are killed when they do not end."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.sandbox.limits import Limits, returned, shown
+from minions_evals_mcp.sandbox.worker import WorkerDiedError, Workers, python_command
+from minions_evals_mcp.scoring.checks import Broke, Ran
+
+KILL_GRACE_SECONDS = 1.0
+_LONGEST_ANSWER = 1 << 26
+_MODULE = "minions_evals_mcp.sandbox.javascript_worker"
+
+
+def worker_command() -> tuple[str, ...]:
+    """How the worker is started: told where `quickjs` is installed."""
+    found = find_spec("quickjs")
+    assert found is not None, "it is a dependency"
+    assert found.origin is not None, "it is a package"
+    return python_command(_MODULE, Path(found.origin).parent.parent)
+
+
+class JavaScript:
+    """Owns the processes that run JavaScript."""
+
+    def __init__(self, *, most: int) -> None:
+        self._most = most
+        self._workers: Workers | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._workers is not None:
+            await self._workers.__aexit__(kind, error, trace)
+
+    async def run(self, code: str, variables: Mapping[str, JsonValue], limits: Limits) -> Ran | Broke:
+        """What the snippet gives, each variable being an argument."""
+        if self._workers is None:
+            self._workers = Workers(worker_command(), self._most, _LONGEST_ANSWER)
+        request: JsonValue = {
+            "code": code,
+            "variables": json.dumps(variables),
+            "seconds": limits.seconds,
+            "memory": limits.memory_bytes,
+            "output": limits.output_bytes,
+        }
+        try:
+            answer = await self._workers.ask(request, seconds=limits.seconds + KILL_GRACE_SECONDS)
+        except TimeoutError:
+            return limits.exceeded("time-limit")
+        except WorkerDiedError as error:
+            return Broke("died", f"the JavaScript process: {error}")
+        return _outcome(answer, limits)
+
+
+def _outcome(answer: dict[str, JsonValue], limits: Limits) -> Ran | Broke:
+    match answer:
+        case {"value": str(text)}:
+            return returned(json.loads(text), limits)
+        case {"kind": ("time-limit" | "memory-limit" | "output-limit") as kind}:
+            return limits.exceeded(kind)
+        case {"kind": ("raised" | "syntax" | "unsupported") as kind, "error": str(error), "name": str(name)}:
+            return Broke(kind, shown(error), name)
+        case _:
+            return Broke("died", "the JavaScript process gave an answer that is none")

@@ -1,0 +1,135 @@
+"""The process that runs JavaScript snippets: one JSON request a line in, one JSON answer a line out.
+
+Each snippet has a context of its own. The process confines itself before the first, and is killed when it does not
+answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from typing import Any, TextIO, cast
+
+import quickjs
+
+from minions_evals_mcp.sandbox.confine import confine
+
+PROCESS_MEMORY = 2 << 30
+STACK = 1 << 20
+_HEADER_LINES = 2
+"""What the engine writes before the body of a function that is made of text."""
+_LINE = re.compile(r"<input>:(\d+)")
+_RETURN = re.compile(r"\breturn\b")
+_LONGEST_ERROR, _LONGEST_NAME = 500, 50
+_DRIVER = """(function (forms, given) {
+  const { parse, stringify } = JSON, make = Function, Later = Promise, Failure = Error, text = String;
+  const glue = make.prototype.call.bind(Array.prototype.join);
+  const variables = parse(given), names = Object.keys(variables), values = Object.values(variables);
+  let ran = false;
+  const told = (mark, form, error) => {
+    let what = 'an error', where = '';
+    try { what = text(error); if (!ran && error instanceof Failure) where = text(error.stack); } catch (_) { }
+    return glue([mark, form, stringify(what + '\\n' + where)], '');
+  };
+  let snippet, form = 0;
+  for (; form < forms.length; form++) {
+    try { make(...names, forms[form].read); snippet = make(...names, forms[form].run); break; }
+    catch (error) { if (form === forms.length - 1) return told('?', form, error); }
+  }
+  let value;
+  try {
+    value = snippet(...values);
+    ran = true;
+    if (value instanceof Later) return '&';
+    value = stringify(value);
+  } catch (error) { return told('!', form, error); }
+  return glue(['=', value === undefined ? 'null' : value], '');
+})"""
+"""Takes what it needs of the engine's objects before the snippet can bend them, and returns one flat text."""
+
+Answer = dict[str, object]
+_Thrown = cast("type[Exception]", quickjs.JSException)
+_Overflow = cast("type[Exception]", quickjs.StackOverflow)
+
+
+def answer(request: str) -> Answer:
+    """The answer to {code, variables, seconds, memory, output}: {value} as JSON text, or {kind, error}."""
+    asked = json.loads(request)
+    context = cast("Any", quickjs.Context())
+    context.set_memory_limit(asked["memory"])
+    context.set_time_limit(asked["seconds"])
+    context.set_max_stack_size(STACK)
+    forms = _forms(asked["code"])
+    try:
+        said = cast("str", context.eval(f"{_DRIVER}({json.dumps(forms)}, {json.dumps(asked['variables'])})"))
+    except _Overflow:
+        return _broke("raised", "RangeError: Maximum call stack size exceeded")
+    except _Thrown as error:
+        return _broke(*_sorted("raised", str(error).partition("\n")[0]))
+    return _answer(said, forms, asked["output"])
+
+
+def _forms(code: str) -> list[dict[str, str]]:
+    """What the snippet may be, as function bodies: an expression, a body that returns, statements whose last counts."""
+    expression = f"return ({code.rstrip().rstrip(';')}\n)"
+    body = code if _RETURN.search(code) else f"return eval({json.dumps(code)})"
+    return [{"read": expression, "run": expression}, {"read": code, "run": body}]
+
+
+def _answer(said: str, forms: list[dict[str, str]], most: int) -> Answer:
+    mark, rest = said[:1], said[1:]
+    match mark:
+        case "=" if len(rest) > most:
+            return _broke("output-limit", f"the result has more than {most:,} characters")
+        case "=":
+            return {"value": rest}
+        case "&":
+            return _broke("unsupported", "promises and async functions are not carried out: return the value itself")
+        case _:
+            form = forms[int(rest[0])]
+            within = form["run"].startswith("return eval(") and mark == "!"
+            return _told("syntax" if mark == "?" else "raised", rest[1:], 0 if within else _HEADER_LINES)
+
+
+def _told(kind: str, text: str, header: int) -> Answer:
+    """What the driver says of an error; a snippet may have bent how a text is written as JSON."""
+    try:
+        told: object = json.loads(text)
+    except ValueError:
+        told = None
+    what, _, where = told.partition("\n") if isinstance(told, str) else ("an error", "", "")
+    kind, what = _sorted(kind, what)
+    at = _LINE.search(where)
+    line = int(at[1]) - header if at else 0
+    return _broke(kind, f"line {line}: {what}" if line > 0 and what else what, what.partition(":")[0])
+
+
+def _sorted(kind: str, what: str) -> tuple[str, str]:
+    """The engine's own errors at a limit by the limit's name."""
+    match what:
+        case "InternalError: interrupted":
+            return "time-limit", ""
+        case "InternalError: out of memory" | "null":  # where not even the error finds room, the engine throws null
+            return "memory-limit", ""
+        case _:
+            return kind, what
+
+
+def _broke(kind: str, error: str, name: str = "") -> Answer:
+    return {"kind": kind, "error": error[:_LONGEST_ERROR], "name": name[:_LONGEST_NAME]}
+
+
+def serve(requests: TextIO, answers: TextIO, ready: str) -> None:
+    """Says `ready`, then answers every line until there are no more."""
+    answers.write(ready + "\n")
+    answers.flush()
+    for request in requests:
+        answers.write(json.dumps(answer(request)) + "\n")
+        answers.flush()
+
+
+def main() -> None:
+    """Confines the process and serves."""
+    holds = confine(memory_bytes=PROCESS_MEMORY)
+    serve(sys.stdin, sys.stdout, json.dumps(holds))

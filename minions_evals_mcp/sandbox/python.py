@@ -1,0 +1,215 @@
+"""Python snippets, in an interpreter that has no files, network or environment, in processes of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from shlex import quote
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal, Self
+
+import anyio
+from anyio.to_thread import run_sync
+from pydantic import JsonValue
+
+from minions_evals_mcp.sandbox.limits import Limits, returned, shown
+from minions_evals_mcp.scoring.checks import Broke, Ran
+
+if TYPE_CHECKING:
+    from pydantic_monty import Monty, MontyRuntimeError, MontySession, MontySyntaxError, ResourceLimits
+
+MOST_DEPTH = 500
+MOST_CALLS_OUT = 100
+KILL_GRACE_SECONDS = 1.0
+_PRELUDE = "import json, math, re\n"
+_STATISTICS = """
+class Statistics:
+    def mean(self, data):
+        data = list(data)
+        if not data:
+            raise ValueError("mean requires at least one data point")
+        return sum(data) / len(data)
+    fmean = mean
+    def median(self, data):
+        data = sorted(data)
+        if not data:
+            raise ValueError("no median for empty data")
+        half = len(data) // 2
+        return data[half] if len(data) % 2 else (data[half - 1] + data[half]) / 2
+    def pvariance(self, data):
+        data = list(data)
+        middle = self.mean(data)
+        return sum([(one - middle) ** 2 for one in data]) / len(data)
+    def variance(self, data):
+        data = list(data)
+        if len(data) < 2:
+            raise ValueError("variance requires at least two data points")
+        return self.pvariance(data) * len(data) / (len(data) - 1)
+    def pstdev(self, data):
+        return self.pvariance(data) ** 0.5
+    def stdev(self, data):
+        return self.variance(data) ** 0.5
+statistics = Statistics()
+mean, fmean, median, stdev = statistics.mean, statistics.mean, statistics.median, statistics.stdev
+pstdev, variance, pvariance = statistics.pstdev, statistics.variance, statistics.pvariance
+"""
+"""The part of the module `statistics` that people use; it runs inside, so that no value of a snippet is handled here."""
+_WANTS_STATISTICS = re.compile(r"statistics|mean|median|stdev|variance")
+_IMPORT = re.compile(r"^([ \t]*)import statistics(?: as (\w+))?[ \t]*(?=#|;|$)", re.MULTILINE)
+_NAME = "(?:f?mean|median|p?stdev|p?variance)"
+_IMPORT_FROM = re.compile(
+    rf"^([ \t]*)from statistics import {_NAME}(?:[ \t]*,[ \t]*{_NAME})*[ \t]*(?=#|;|$)", re.MULTILINE
+)
+_PARSER = "The monty syntax parser does not yet support "
+_LAUNCHER = "minions_evals_mcp.sandbox.monty_launcher"
+
+
+@contextmanager
+def _launcher() -> Generator[Path | None]:
+    """A program that starts the interpreter confined and without an environment; None where that cannot be done."""
+    if sys.platform == "win32":
+        yield None
+        return
+    from minions_evals_mcp.sandbox.worker import python_command  # noqa: PLC0415  only where it is used
+
+    monty = Path(sysconfig.get_path("scripts")) / "monty"
+    command = " ".join(map(quote, (*python_command(_LAUNCHER), str(monty))))
+    with tempfile.TemporaryDirectory(prefix="minions-evals-") as folder:
+        script = Path(folder) / "monty"
+        script.write_text(f'#!/bin/sh\nexec /usr/bin/env -i {command} "$@" 2>/dev/null\n')
+        script.chmod(0o700)
+        yield script if monty.is_file() and os.access(script, os.X_OK) else None
+
+
+class Python:
+    """Owns the processes that run Python, started at the first snippet.
+
+    A snippet runs in a thread that waits for its process; one that is cancelled is waited for, at most its time limit.
+    """
+
+    def __init__(self, *, most: int) -> None:
+        self._most = most
+        self._room = anyio.CapacityLimiter(most)
+        self._starting = anyio.Lock()
+        self._owned = ExitStack()
+        self._pool: Monty | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool = None
+        with anyio.CancelScope(shield=True):
+            await run_sync(self._owned.close)
+
+    async def run(
+        self, code: str, variables: Mapping[str, JsonValue], limits: Limits, *, before: str = ""
+    ) -> Ran | Broke:
+        """What the snippet gives, each variable being a name; `before` runs first, in the same place."""
+        async with self._starting:
+            try:
+                pool = self._pool or await run_sync(self._started)
+            except (OSError, RuntimeError) as error:
+                return Broke("died", f"the Python process does not start: {error}")
+        return await run_sync(partial(_run, pool, code, variables, limits, before), limiter=self._room)
+
+    def _started(self) -> Monty:
+        from pydantic_monty import Monty  # noqa: PLC0415  imported at first use: few runs need it
+
+        binary = self._owned.enter_context(_launcher())
+        grace = KILL_GRACE_SECONDS
+        self._pool = self._owned.enter_context(
+            Monty(binary_path=binary, max_processes=self._most, feed_duration_limit_grace=grace)
+        )
+        return self._pool
+
+
+class _Sink:
+    """Takes what a snippet prints, and lets it go; too much of it stops the snippet."""
+
+    def __init__(self, most: int) -> None:
+        self.left = most
+
+    def __call__(self, _stream: Literal["stdout", "stderr"], text: str) -> None:
+        self.left -= len(text)
+        if self.left < 0:
+            raise OverflowError
+
+
+def _run(pool: Monty, code: str, variables: Mapping[str, JsonValue], limits: Limits, before: str) -> Ran | Broke:
+    from pydantic_monty import MontyCrashedError, MontyError, MontyRuntimeError, MontySyntaxError  # noqa: PLC0415  as above
+
+    sink = _Sink(limits.output_bytes)
+    place = ""
+    try:
+        with pool.checkout(limits=_limits(limits, feeds=2 if before else 1)) as session:
+            _prepare(session, code, before)
+            if before:
+                place = "the code before: "
+                session.feed_run(_own_statistics(before), print_callback=sink)
+                place = ""
+            found = session.feed_run(_own_statistics(code), inputs={**variables}, print_callback=sink)
+    except MontyCrashedError as error:
+        return limits.exceeded("time-limit") if error.timed_out else Broke("died", f"the Python process: {error}")
+    except (MontySyntaxError, MontyRuntimeError) as error:
+        return limits.exceeded("output-limit") if sink.left < 0 else _broke(error, limits, place)
+    except (MontyError, ValueError) as error:  # a value that cannot leave the interpreter
+        return Broke("raised", shown(f"{place}{error}"))
+    except RuntimeError as error:
+        return Broke("died", f"the Python process does not start: {error}")
+    return returned(found, limits)
+
+
+def _limits(limits: Limits, *, feeds: int) -> ResourceLimits:
+    return {
+        "max_feed_duration_secs": limits.seconds / feeds,
+        "max_memory": limits.memory_bytes,
+        "max_recursion_depth": MOST_DEPTH,
+        "max_suspensions": MOST_CALLS_OUT,
+        "max_total_sleep_secs": 0.0,
+    }
+
+
+def _prepare(session: MontySession, code: str, before: str) -> None:
+    wanted = _WANTS_STATISTICS.search(code) or _WANTS_STATISTICS.search(before)
+    session.feed_run(_PRELUDE + _STATISTICS if wanted else _PRELUDE)
+
+
+def _own_statistics(code: str) -> str:
+    """The code with imports of `statistics`, which the interpreter has not, pointing at ours; lines stay where they are."""
+    code = _IMPORT.sub(lambda found: f"{found[1]}{found[2]} = statistics" if found[2] else f"{found[1]}pass", code)
+    return _IMPORT_FROM.sub(r"\1pass", code)
+
+
+def _broke(error: MontySyntaxError | MontyRuntimeError, limits: Limits, place: str) -> Broke:
+    raised = error.exception()
+    told = str(raised)
+    match raised:
+        case TimeoutError() if "limit exceeded" in told:
+            return limits.exceeded("time-limit")
+        case MemoryError():
+            return limits.exceeded("memory-limit")
+        case NotImplementedError() if told.startswith(_PARSER):
+            return Broke("unsupported", f"{place}the sandbox's Python has no {told.removeprefix(_PARSER)}")
+        case ModuleNotFoundError() | PermissionError():
+            return Broke("unsupported", shown(f"{place}{told}"))
+        case RuntimeError() if "not supported in this environment" in told or told.startswith("suspension limit"):
+            return Broke("unsupported", shown(f"{place}{told}"))
+        case _:
+            kind = "syntax" if isinstance(raised, SyntaxError) and not place else "raised"
+            name = type(raised).__name__
+            return Broke(kind, shown(f"{place}{_where(error)}{name}: {told}"), name)
+
+
+def _where(error: MontySyntaxError | MontyRuntimeError) -> str:
+    frames = error.traceback()
+    return f"line {frames[-1].line}: " if frames else ""

@@ -1,0 +1,117 @@
+"""Snippets run by the real interpreters, by an operator who trusts them (`--trust-code`): limited, not confined."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from subprocess import DEVNULL, PIPE
+from typing import cast
+
+import anyio
+from anyio.abc import Process
+from pydantic import JsonValue
+
+from minions_evals_mcp.sandbox.limits import Limits, returned, shown
+from minions_evals_mcp.sandbox.worker import python_command
+from minions_evals_mcp.scoring.checks import Broke, Language, Ran
+
+_ANSWER_ROOM = 4096
+_NODE = Path(__file__).with_name("trusted_node.js")
+
+
+class Trusted:
+    """Runs each snippet in a process of its own, killed with all that it started."""
+
+    def __init__(self, *, most: int) -> None:
+        self._room = anyio.CapacityLimiter(most)
+
+    async def run(
+        self, language: Language, code: str, variables: Mapping[str, JsonValue], limits: Limits, *, before: str = ""
+    ) -> Ran | Broke:
+        """What the snippet gives."""
+        command = _command(language, limits)
+        if command is None:
+            return Broke("unsupported", "node is not installed")
+        request = json.dumps({"code": code, "variables": variables, "before": before}).encode()
+        async with self._room:
+            process = await anyio.open_process(
+                command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={"PATH": os.defpath}, start_new_session=True
+            )
+            _limit(process, language, limits)
+            try:
+                with anyio.fail_after(limits.seconds):
+                    said = await _answer(process, request, limits)
+            except TimeoutError:
+                return limits.exceeded("time-limit")
+            finally:
+                await _end(process)
+        return _outcome(said, limits)
+
+
+def _command(language: Language, limits: Limits) -> tuple[str, ...] | None:
+    if language == "python":
+        return python_command("minions_evals_mcp.sandbox.trusted_python")
+    node = shutil.which("node")
+    return None if node is None else (node, f"--max-old-space-size={limits.memory_bytes >> 20}", str(_NODE))
+
+
+def _limit(process: Process, language: Language, limits: Limits) -> None:
+    """Limits what the process takes, before it is told what to do; node reserves address space, and bounds its heap itself."""
+    if sys.platform != "linux":
+        return
+    import resource  # noqa: PLC0415  not there on Windows
+
+    bounds = {resource.RLIMIT_CORE: 0, resource.RLIMIT_CPU: int(limits.seconds) + 1}
+    if language == "python":
+        bounds[resource.RLIMIT_AS] = limits.memory_bytes + (256 << 20)
+    for name, most in bounds.items():
+        with suppress(ProcessLookupError, PermissionError):
+            resource.prlimit(process.pid, name, (most, most))
+
+
+async def _answer(process: Process, request: bytes, limits: Limits) -> bytes:
+    """All that the process says, as far as the limit allows, and one byte more."""
+    assert process.stdin is not None
+    assert process.stdout is not None
+    said = b""
+    with suppress(anyio.BrokenResourceError, anyio.EndOfStream):
+        await process.stdin.send(request)
+        await process.stdin.aclose()
+        while len(said) <= limits.output_bytes + _ANSWER_ROOM:
+            said += await process.stdout.receive()
+    return said
+
+
+async def _end(process: Process) -> None:
+    """Kills the process and its children, and waits until it is gone."""
+    with anyio.CancelScope(shield=True):
+        with suppress(ProcessLookupError):
+            if sys.platform == "win32":
+                process.kill()
+            else:
+                os.killpg(process.pid, signal.SIGKILL)
+        await process.aclose()
+
+
+def _outcome(said: bytes, limits: Limits) -> Ran | Broke:
+    if len(said) > limits.output_bytes + _ANSWER_ROOM:
+        return limits.exceeded("output-limit")
+    try:
+        answer = cast("JsonValue", json.loads(said))
+    except ValueError:
+        return Broke("died", "the interpreter ended without an answer")
+    match answer:
+        case {"value": value}:
+            return returned(value, limits)
+        case {"kind": "memory-limit"}:
+            return limits.exceeded("memory-limit")
+        case {"kind": ("raised" | "syntax") as kind, "error": str(error), "name": str(name)}:
+            return Broke(kind, shown(error), name)
+        case _:
+            return Broke("died", "the interpreter gave an answer that is none")

@@ -1,0 +1,53 @@
+// The process that runs one trusted JavaScript snippet: a JSON request on standard input, a JSON answer on standard output.
+"use strict";
+
+const { readFileSync, writeSync } = require("node:fs");
+
+// What the engine writes before the body of a function that is made of text.
+const HEADER_LINES = 2;
+
+// The snippet as a function: an expression, a body that returns, or statements whose last one counts.
+function snippetOf(code, names) {
+  const expression = `return (${code.trimEnd().replace(/;+$/, "")}\n)`;
+  try {
+    return [new Function(...names, expression), HEADER_LINES];
+  } catch {
+    const body = new Function(...names, code);
+    if (/\breturn\b/.test(code)) return [body, HEADER_LINES];
+    return [new Function(...names, `return eval(${JSON.stringify(code)})`), 0];
+  }
+}
+
+function told(error, header) {
+  const at = error instanceof Error && /<anonymous>:(\d+)/.exec(error.stack);
+  const line = at ? Number(at[1]) - header : 0;
+  return line > 0 ? `line ${line}: ${error}` : String(error);
+}
+
+async function answer({ code, variables }) {
+  let snippet, header;
+  try {
+    [snippet, header] = snippetOf(code, Object.keys(variables));
+  } catch (error) {
+    return { kind: "syntax", error: String(error), name: "SyntaxError" };
+  }
+  try {
+    const value = await snippet(...Object.values(variables));
+    return { value: value === undefined ? null : value };
+  } catch (error) {
+    return { kind: "raised", error: told(error, header), name: String((error && error.name) || "") };
+  }
+}
+
+const asked = JSON.parse(readFileSync(0, "utf8"));
+console.log = console.info = console.warn = console.error = () => {};
+answer(asked).then((said) => {
+  let text;
+  try {
+    text = JSON.stringify(said);
+  } catch (error) {
+    text = JSON.stringify({ kind: "raised", error: `the result is no JSON: ${error}`, name: "TypeError" });
+  }
+  for (let rest = Buffer.from(text); rest.length; ) rest = rest.subarray(writeSync(1, rest));
+  process.exit(0);
+});
