@@ -7,16 +7,25 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.answers import summarize
     from minions_evals_mcp.engine.approve_prompt_version import ApprovalAsked, approve_prompt_version
+    from minions_evals_mcp.engine.baselines import update_expected_output
     from minions_evals_mcp.engine.calibrate import CalibrationRequest, calibrate
     from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions, compare_runs
     from minions_evals_mcp.engine.comparison_summary import summarize_comparison
     from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
-    from minions_evals_mcp.engine.evaluators import llm_judge, rule_based
+    from minions_evals_mcp.engine.evaluators import embedding_similarity, llm_judge, rule_based
     from minions_evals_mcp.engine.prompt_scoring import compare_versions, run_test, run_test_suite
     from minions_evals_mcp.engine.rejudge import rejudge_request
     from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
     from minions_evals_mcp.engine.run_benchmark import run_benchmark
     from minions_evals_mcp.engine.run_test_case import run_test_case
+    from minions_evals_mcp.engine.test_history import test_case, test_case_executions, test_case_stats, test_cases
+    from minions_evals_mcp.engine.testing import (
+        batch_run_tests,
+        create_test_case,
+        delete_test_case,
+        execute_test_case,
+        update_test_case,
+    )
     from minions_evals_mcp.engine.trend_summary import summarize_trend
 
 __all__ = [
@@ -27,10 +36,15 @@ __all__ = [
     "EngineConfig",
     "RunRequest",
     "approve_prompt_version",
+    "batch_run_tests",
     "calibrate",
     "compare_prompt_versions",
     "compare_runs",
     "compare_versions",
+    "create_test_case",
+    "delete_test_case",
+    "embedding_similarity",
+    "execute_test_case",
     "llm_judge",
     "open_engine",
     "rejudge_request",
@@ -42,6 +56,12 @@ __all__ = [
     "summarize",
     "summarize_comparison",
     "summarize_trend",
+    "test_case",
+    "test_case_executions",
+    "test_case_stats",
+    "test_cases",
+    "update_expected_output",
+    "update_test_case",
 ]
 
 _HOMES = {
@@ -52,10 +72,15 @@ _HOMES = {
     "EngineConfig": "engine.context",
     "RunRequest": "engine.request",
     "approve_prompt_version": "engine.approve_prompt_version",
+    "batch_run_tests": "engine.testing",
     "calibrate": "engine.calibrate",
     "compare_prompt_versions": "engine.compare_prompt_versions",
     "compare_runs": "engine.compare_prompt_versions",
     "compare_versions": "engine.prompt_scoring",
+    "create_test_case": "engine.testing",
+    "delete_test_case": "engine.testing",
+    "embedding_similarity": "engine.evaluators",
+    "execute_test_case": "engine.testing",
     "llm_judge": "engine.evaluators",
     "open_engine": "engine.context",
     "rejudge_request": "engine.rejudge",
@@ -67,6 +92,12 @@ _HOMES = {
     "summarize": "engine.answers",
     "summarize_comparison": "engine.comparison_summary",
     "summarize_trend": "engine.trend_summary",
+    "test_case": "engine.test_history",
+    "test_case_executions": "engine.test_history",
+    "test_case_stats": "engine.test_history",
+    "test_cases": "engine.test_history",
+    "update_expected_output": "engine.baselines",
+    "update_test_case": "engine.testing",
 }
 
 

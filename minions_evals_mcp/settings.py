@@ -11,7 +11,7 @@ from pathlib import Path
 from minions_evals_mcp.errors import BadInputError
 
 PREFIX = "MINIONS_EVALS_"
-KNOWN = ("DB", "JUDGE_MODEL", "JUDGE_CALLS", "SKILLS", "CONCURRENCY", "CALL_TIMEOUT")
+KNOWN = ("DB", "JUDGE_MODEL", "JUDGE_CALLS", "SKILLS", "CONCURRENCY", "CALL_TIMEOUT", "EMBEDDER")
 JUDGE_CALLS = ("per-criterion", "per-run")
 
 
@@ -31,6 +31,7 @@ class Settings:
     openai_base_url: str | None = None
     gemini_api_key: str | None = field(default=None, repr=False)
     gemini_base_url: str | None = None
+    embedder: str | None = None
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -61,6 +62,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         openai_base_url=environment.get("OPENAI_BASE_URL") or None,
         gemini_api_key=environment.get("GEMINI_API_KEY") or None,
         gemini_base_url=environment.get("GEMINI_BASE_URL") or None,
+        embedder=own("EMBEDDER"),
     )
 
 

@@ -27,7 +27,9 @@ Trigger = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9-]*$")]
 
 
 class RunTestCaseParameters(Value):
-    """The skill has none: the rubric says what passes."""
+    """With how many earlier runs of its case a run is compared; the rubric says what passes."""
+
+    history: Annotated[int, Field(ge=1, le=100)]
 
 
 class RunBenchmarkParameters(Value):

@@ -73,7 +73,7 @@ def test_s086_s092_the_shipped_numbers_are_the_seeds() -> None:
     assert skills.detect_trend.parameters.model_dump() == {"window": 5, "variance": 0.05, "consecutive": 3}
     assert skills.compare_prompt_versions.parameters.model_dump() == {"tieThreshold": 0.01}
     assert skills.classify_failure.parameters.model_dump() == {"criticalBelow": 0.25, "majorBelow": 0.6}
-    assert skills.run_test_case.parameters.model_dump() == {}
+    assert skills.run_test_case.parameters.model_dump() == {"history": 5}
 
 
 def test_editing_a_number_in_the_file_changes_the_parameter(folder: Path, edit: Edit) -> None:

@@ -97,7 +97,7 @@ async def _compare(
     common: Common,
 ) -> int:
     first, second = idents
-    async with session(common, judge_model=options.judge_model, concurrency=options.concurrency) as engine:
+    async with options.session(common) as engine:
         if second is not None:
             if how.before or how.after or how.sequential:
                 raise BadInputError(

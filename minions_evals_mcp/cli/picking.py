@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.scoring import answer_rows
+from minions_evals_mcp.cli.scoring import Answering, answer_rows
 from minions_evals_mcp.interop.pick_rows import read_pick_row
 
 
@@ -16,6 +16,7 @@ def pick(
     *,
     fail: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
+    trust_code: Annotated[bool, Parameter(negative="")] = False,
 ) -> int:
     """Select the best of several recorded outputs by their scores: a JSON row in, its selection out; nothing is kept.
 
@@ -34,5 +35,7 @@ def pick(
         Exit 1 if in any row no output is selected.
     json
         The rows are JSON in any case; with this the summary is too.
+    trust_code
+        Run the code of python and javascript assertions with the real interpreters, which can do whatever you can.
     """
-    return answer_rows(file, read_pick_row, good="selected", fail=fail, json=json)
+    return answer_rows(file, Answering(read_pick_row, "selected", trust_code), fail=fail, json=json)

@@ -66,6 +66,12 @@ class RunOptions:
     concurrency: Annotated[
         Positive | None, Parameter(help="So many cases at once (MINIONS_EVALS_CONCURRENCY, else 16).")
     ] = None
+    trust_code: Annotated[
+        bool,
+        Parameter(
+            help="Run the code of assertions with the real interpreters, which can do whatever you can.", negative=""
+        ),
+    ] = False
     max_cost_usd: Annotated[float | None, Parameter(help="Stop before spending more than this.")] = None
     max_seconds: Annotated[float | None, Parameter(help="Start no further call after so many seconds.")] = None
     embedder: Annotated[
@@ -102,7 +108,13 @@ class RunOptions:
 
     def session(self, common: Common) -> AbstractAsyncContextManager[Engine]:
         """An open engine that is set up by these options."""
-        return session(common, judge_model=self.judge_model, concurrency=self.concurrency, embedder=self.embedder)
+        return session(
+            common,
+            judge_model=self.judge_model,
+            concurrency=self.concurrency,
+            embedder=self.embedder,
+            trust_code=self.trust_code,
+        )
 
 
 def _option(field: str) -> str:

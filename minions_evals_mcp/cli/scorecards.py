@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import AsyncIterator, Iterator
-from dataclasses import replace
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.engine.run_table import FALLING, FIGURES, find_benchmark_run, run_rows
+from minions_evals_mcp.engine.scoring_code import ScoringCode, read_scoring_code
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.score_table import read_table
 from minions_evals_mcp.scoring.score_card import Row, ScoreCard, Tallies, custom_card, score_card
@@ -25,6 +29,8 @@ def scorecard(
     /,
     *,
     columns: str = "",
+    code: Path | None = None,
+    trust_code: Annotated[bool, Parameter(negative="")] = False,
     compare: str | None = None,
     limit: Limit = SHOWN,
     common: Common = DEFAULTS,
@@ -42,17 +48,36 @@ def scorecard(
         A benchmark-run's id or key, or a file: .csv, .json (a list of rows, or {score, score_matrix}), else JSON lines.
     columns
         The columns that count, with commas between them.
+    code
+        Scores the table instead: a .py or .js file that finds its rows in `data`, a list of {column: cell}, and returns
+        {score, score_matrix?}. It runs confined: no files, no network.
+    trust_code
+        Run the code with the real interpreter, which can do whatever you can.
     compare
         An earlier run or file: shows both cards and score matrices, and the sign of every change.
     limit
         Show at most so many rows.
     """
-    return run(partial(_scorecard, source, columns, compare, limit, common))
+    chosen = tuple(name.strip() for names in csv.reader([columns]) for name in names)
+    if code is not None and chosen:
+        raise BadInputError("--code scores the whole table; --columns chooses from it.", remedy="Give one of the two.")
+    scoring = None if code is None else read_scoring_code(code, trusted=trust_code)
+    return run(partial(_scorecard, source, compare, Asked(chosen, scoring, limit, common)))
 
 
-async def _scorecard(source: str, columns: str, compare: str | None, limit: int, common: Common) -> int:
-    chosen = [name.strip() for names in csv.reader([columns]) for name in names]
-    card, rows = await _card(source, chosen, limit, common)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How a source is scored and shown."""
+
+    chosen: tuple[str, ...]
+    code: ScoringCode | None
+    limit: int
+    common: Common
+
+
+async def _scorecard(source: str, compare: str | None, asked: Asked) -> int:
+    common = asked.common
+    card, rows = await _card(source, asked)
     if compare is None:
         if common.json:
             say(card.model_dump(mode="json"))
@@ -61,7 +86,7 @@ async def _scorecard(source: str, columns: str, compare: str | None, limit: int,
 
         show_card(source, card, rows)
         return 0
-    before, _ = await _card(compare, chosen, limit, common)
+    before, _ = await _card(compare, asked)
     changes = card_changes(before, card)
     if common.json:
         say(
@@ -77,17 +102,27 @@ async def _scorecard(source: str, columns: str, compare: str | None, limit: int,
     return 0
 
 
-async def _card(source: str, chosen: list[str], limit: int, common: Common) -> tuple[ScoreCard, list[Row]]:
+async def _card(source: str, asked: Asked) -> tuple[ScoreCard, list[Row]]:
     """The source's card and its first rows."""
     if not _is_file(source):
-        return await _run_card(source, chosen, limit, common)
+        async with session(replace(asked.common, read_only=True)) as engine:
+            rows = run_rows(engine, await find_benchmark_run(engine, source))
+            return await _scored(rows, asked, last=FIGURES[-1:], falling=FALLING)
     found = read_table(Path(source))
     if isinstance(found, CustomScore):
-        if chosen:
+        if asked.chosen:
             raise BadInputError(f"{source} holds a score and no columns.", remedy="Leave --columns out.")
         return custom_card(found), []
-    tallies, shown = await _counted(_each(found), limit)
-    return score_card(tallies.columns(), chosen), shown
+    return await _scored(_each(found), asked)
+
+
+async def _scored(
+    rows: AsyncIterator[Row], asked: Asked, *, last: Sequence[str] = (), falling: frozenset[str] = frozenset()
+) -> tuple[ScoreCard, list[Row]]:
+    if asked.code is not None:
+        return custom_card(await asked.code.score([row async for row in rows])), []
+    tallies, shown = await _counted(rows, asked.limit)
+    return score_card(tallies.columns(falling=falling), asked.chosen or last), shown
 
 
 def _is_file(source: str) -> bool:
@@ -97,13 +132,6 @@ def _is_file(source: str) -> bool:
         return path.suffix.lower() in TABLES or path.is_file()
     except (OSError, ValueError):  # no name that a file can have
         return False
-
-
-async def _run_card(ident: str, chosen: list[str], limit: int, common: Common) -> tuple[ScoreCard, list[Row]]:
-    async with session(replace(common, read_only=True)) as engine:
-        run_id = await find_benchmark_run(engine, ident)
-        tallies, shown = await _counted(run_rows(engine, run_id), limit)
-    return score_card(tallies.columns(falling=FALLING), chosen or FIGURES[-1:]), shown
 
 
 async def _each(rows: Iterator[Row]) -> AsyncIterator[Row]:

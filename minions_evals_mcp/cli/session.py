@@ -16,6 +16,7 @@ from platformdirs import user_data_path
 from pydantic import JsonValue
 
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
+from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER
 from minions_evals_mcp.errors import ungrouped
 from minions_evals_mcp.models.registry import ProviderSettings
 from minions_evals_mcp.settings import Settings, read_settings
@@ -57,6 +58,8 @@ def engine_config(
     *,
     judge_model: str | None = None,
     concurrency: int | None = None,
+    embedder: str | None = None,
+    trust_code: bool = False,
 ) -> EngineConfig:
     """How the engine is set up for a command."""
     width = concurrency or settings.concurrency
@@ -79,15 +82,29 @@ def engine_config(
         concurrency=width,
         call_timeout_s=settings.call_timeout_s,
         read_only=common.read_only,
+        embedder=embedder or settings.embedder or DEFAULT_EMBEDDER,
+        trust_code=trust_code,
     )
 
 
 @asynccontextmanager
 async def session(
-    common: Common, *, judge_model: str | None = None, concurrency: int | None = None
+    common: Common,
+    *,
+    judge_model: str | None = None,
+    concurrency: int | None = None,
+    embedder: str | None = None,
+    trust_code: bool = False,
 ) -> AsyncGenerator[Engine]:
     """An open engine for one command."""
-    config = engine_config(common, read_settings(), judge_model=judge_model, concurrency=concurrency)
+    config = engine_config(
+        common,
+        read_settings(),
+        judge_model=judge_model,
+        concurrency=concurrency,
+        embedder=embedder,
+        trust_code=trust_code,
+    )
     async with open_engine(config) as engine:
         yield engine
 

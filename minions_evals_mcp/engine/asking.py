@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Literal
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.neighbours import AgentMessage, ApprovalRequest, ContextRef, Task
+from minions_evals_mcp.domain.neighbours import AgentMessage, ApprovalRequest, ContextRef, MemoryItem, Task
 from minions_evals_mcp.domain.outcomes import Awaiting, UnitKey
 from minions_evals_mcp.domain.records import Record, title_of
 from minions_evals_mcp.engine.measures import ByNothing, Measure
@@ -17,6 +17,7 @@ EVAL_AGENT = "minions-evals"
 PEOPLE = "people"
 ORCHESTRATOR = "orchestrator"
 TASKS = "tasks"
+MEMORY = "memory"
 
 
 def request_approval(db: Db, key: UnitKey, measure: Measure, ended: Awaiting, *, new_id: str, at: datetime) -> None:
@@ -61,8 +62,17 @@ def message(kind: str, payload: Json, *, at: datetime) -> AgentMessage:
     return AgentMessage(from_agent_id=EVAL_AGENT, to_agent_id=ORCHESTRATOR, type=kind, payload=payload, sent_at=at)
 
 
-def queue(db: Db, ident: str, fields: Task | AgentMessage, *, key: str, at: datetime) -> None:
-    """Asks for a task, or tells the orchestrator; once under its key."""
-    addressee = TASKS if isinstance(fields, Task) else ORCHESTRATOR
-    if tell(db, Record(ident, fields, title_of(fields, ident), at, at), key=key, addressee=addressee):
+def queue(db: Db, ident: str, fields: Task | AgentMessage | MemoryItem, *, key: str, at: datetime) -> None:
+    """Asks for a task or a memory-item, or tells an agent; once under its key."""
+    if tell(db, Record(ident, fields, title_of(fields, ident), at, at), key=key, addressee=_addressee(fields)):
         append(db, Event("queued", fields.slug, ident, {"key": key}), at=at)
+
+
+def _addressee(fields: Task | AgentMessage | MemoryItem) -> str:
+    match fields:
+        case Task():
+            return TASKS
+        case AgentMessage():
+            return fields.to_agent_id
+        case MemoryItem():
+            return MEMORY

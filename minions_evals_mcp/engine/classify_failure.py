@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 from typing import Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from minions_evals_mcp.domain.definitions import TestCase
-from minions_evals_mcp.domain.neighbours import AgentRun
+from minions_evals_mcp.domain.definitions import Json, TestCase
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.neighbours import AgentRun, MemoryItem
 from minions_evals_mcp.domain.outcomes import Observed, Verdict
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, FailureType, TestRun
 from minions_evals_mcp.domain.values import Unit, Value
+from minions_evals_mcp.engine.asking import queue
 from minions_evals_mcp.engine.compose import WANTS_JSON, failed_output, failure_record
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.measures import ByAssertions, Measure, measures
@@ -60,7 +63,7 @@ _SAID = TypeAdapter(Said)
 
 
 async def classify_failure(engine: Engine, test_run_id: str, *, ask_model: bool | None = None) -> Record[EvalFailure]:
-    """The failed run's eval-failure, analysed again.
+    """The failed run's eval-failure, analysed again, and its findings asked to be remembered.
 
     A model is asked where the rules are not sure and one is configured; always with `ask_model`, never with `ask_model=False`.
     Raises `NotFoundError` for an unknown run, `BadInputError` for one that passed, `InstrumentError` where the model failed.
@@ -82,8 +85,8 @@ async def classify_failure(engine: Engine, test_run_id: str, *, ask_model: bool 
         update={"resolved_at": failure.fields.resolved_at, "resolution_notes": failure.fields.resolution_notes}
     )
     changed = replace(failure, fields=fields, updated_at=engine.clock())
-    if fields != failure.fields:
-        await engine.store.write(partial(_update, failure=changed, engine=engine))
+    is_new = fields != failure.fields
+    await engine.store.write(partial(_keep, run=run, failure=changed, is_new=is_new, at=changed.updated_at))
     return changed
 
 
@@ -97,22 +100,26 @@ async def classify_failures(engine: Engine, run_id: str, *, ask_model: bool | No
 
 
 def _material(db: Db, *, test_run_id: str) -> tuple[Record[TestRun], Record[EvalFailure], Measure, Work, list[Verdict]]:
+    run, failure = _failed(db, test_run_id)
+    (measure,) = measures(db, (run.fields.test_case_id,), {})
+    verdicts = [_verdict(one) for one in runs.judgments_of(db, test_run_id)]
+    return (
+        run,
+        failure,
+        measure,
+        Work(measure.case.fields.inputs, measure.case.fields.expected_outputs, _seen(db, run, measure.case)),
+        verdicts,
+    )
+
+
+def _failed(db: Db, test_run_id: str) -> tuple[Record[TestRun], Record[EvalFailure]]:
+    """A failed run with its failure."""
     run = records.find(db, test_run_id)
     if run is None or not isinstance(run.fields, TestRun):
         raise NotFoundError("test-run", test_run_id, remedy="`minions-evals list test-run` shows them.")
     if run.fields.passed:
         raise BadInputError(f"the test-run {test_run_id} passed: there is no failure to classify.")
-    failure = runs.failures_of(db, [test_run_id])[test_run_id]
-    (measure,) = measures(db, (run.fields.test_case_id,), {})
-    verdicts = [_verdict(one) for one in runs.judgments_of(db, test_run_id)]
-    typed: Record[TestRun] = run  # pyright: ignore[reportAssignmentType]  checked above
-    return (
-        typed,
-        failure,
-        measure,
-        Work(measure.case.fields.inputs, measure.case.fields.expected_outputs, _seen(db, typed, measure.case)),
-        verdicts,
-    )
+    return run, runs.failures_of(db, [test_run_id])[test_run_id]  # pyright: ignore[reportReturnType]  checked above
 
 
 def _seen(db: Db, record: Record[TestRun], case: Record[TestCase]) -> Observed:
@@ -183,8 +190,49 @@ async def _ask(engine: Engine, record: Record[EvalFailure], analysis: Analysis, 
     return replace(record, fields=record.fields.model_copy(update=update))
 
 
-def _update(db: Db, *, failure: Record[EvalFailure], engine: Engine) -> None:
-    update_failure(db, failure)
+def _keep(db: Db, *, run: Record[TestRun], failure: Record[EvalFailure], is_new: bool, at: datetime) -> None:
     fields = failure.fields
-    detail = {"testRunId": fields.test_run_id, "failureType": fields.failure_type, "classifiedBy": fields.classified_by}
-    append(db, Event("eval-failure-classified", "eval-failure", failure.id, {**detail}), at=engine.clock())
+    if is_new:
+        update_failure(db, failure)
+        told = {"testRunId": run.id, "failureType": fields.failure_type, "classifiedBy": fields.classified_by}
+        append(db, Event("eval-failure-classified", "eval-failure", failure.id, {**told}), at=at)
+    _ask_to_remember(db, run, failure, at)
+
+
+async def store_findings(engine: Engine, test_run_id: str) -> Record[EvalFailure]:
+    """The failed run's eval-failure as it stands, its findings asked to be remembered; nothing is analysed again."""
+    at = engine.clock()
+
+    def ask(db: Db) -> Record[EvalFailure]:
+        run, failure = _failed(db, test_run_id)
+        _ask_to_remember(db, run, failure, at)
+        return failure
+
+    return await engine.store.write(ask)
+
+
+def _ask_to_remember(db: Db, run: Record[TestRun], failure: Record[EvalFailure], at: datetime) -> None:
+    """Asks for a memory-item for the agent concerned, if one is; the same findings are asked to be remembered once."""
+    agent_id = _agent_concerned(db, run.fields)
+    if agent_id is None:
+        return
+    fields = failure.fields
+    value: Json = {
+        "testCaseId": run.fields.test_case_id, "testRunId": run.id, "failureType": fields.failure_type,
+        "severity": fields.severity, "description": fields.description, "rootCause": fields.root_cause,
+        "affectedCriterionIds": list(fields.affected_criterion_ids),
+    }  # fmt: skip
+    finding = MemoryItem(
+        agent_id=agent_id, key=f"eval-failure/{run.fields.test_case_id}", value=value, confidence=fields.confidence,
+        source_ref_type="eval-failure", source_ref_id=failure.id, created_at=at,
+    )  # fmt: skip
+    name = f"finding:{digest([failure.id, value])}"
+    queue(db, name, finding, key=name, at=at)
+
+
+def _agent_concerned(db: Db, run: TestRun) -> str | None:
+    """Who produced the output: the agent of the agent-run, else the one that the case names."""
+    if run.agent_run_id is not None and run.produced_by is not None:
+        return run.produced_by
+    case = records.minion(db, run.test_case_id)
+    return case.fields.agent_id if case is not None and isinstance(case.fields, TestCase) else None

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from minions_evals_mcp.domain.outcomes import Failed, MetricScore, Observed, Passed, UnitKey, Verdict
+from minions_evals_mcp.domain.outcomes import Failed, MetricScore, Passed, UnitKey, Verdict
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import DecidedBy, Digests, EvalFailure, TestRun
 from minions_evals_mcp.domain.vetted import completed, judgment, vetted_verdict
 from minions_evals_mcp.engine.measures import ByAssertions, Measure
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.failures import Analysis, FailedCriterion, FailedOutput, classify
+from minions_evals_mcp.scoring.history import sample, score_fraction, standing
 from minions_evals_mcp.scoring.rubric import RubricInUse, Totals, fraction, run_judge_type, totals
 from minions_evals_mcp.skills import ClassifyFailureParameters
 
@@ -30,6 +31,7 @@ class Judged:
     metrics: tuple[MetricScore, ...] = ()
     passed: bool | None = None
     wants_json: bool = False
+    embedder: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ def compose(
     """The run, its judgments and (where it failed) its failure."""
     verdicts = [vetted_verdict(verdict) for verdict, _ in judged.verdicts]
     summed = _totals(measure, verdicts, judged)
-    run = _run(key, measure, work.observed, _Result(verdicts, summed, judged.judge_digest), frame=frame, at=at)
+    run = _run(key, measure, work, _Result(verdicts, summed, judged), frame=frame, at=at)
     judgments = [
         judgment(run.id, number, verdict, at=when)
         for number, (verdict, (_, when)) in enumerate(zip(verdicts, judged.verdicts, strict=True), 1)
@@ -81,13 +83,11 @@ class _Result:
 
     verdicts: Sequence[Verdict]
     totals: Totals
-    judge_digest: str
+    judged: Judged
 
 
-def _run(
-    key: UnitKey, measure: Measure, seen: Observed, result: _Result, *, frame: Frame, at: datetime
-) -> Record[TestRun]:
-    verdicts, summed = result.verdicts, result.totals
+def _run(key: UnitKey, measure: Measure, work: Work, result: _Result, *, frame: Frame, at: datetime) -> Record[TestRun]:
+    verdicts, summed, seen = result.verdicts, result.totals, work.observed
     rubric = measure.yardstick if isinstance(measure.yardstick, RubricInUse) else None
     passed = summed.passed and not seen.timed_out and seen.agent_error is None
     fields = TestRun(
@@ -110,8 +110,9 @@ def _run(
         digests=Digests(
             test_case=measure.case_digest(),
             rubric=measure.rubric_digest(),
-            judge=result.judge_digest,
+            judge=result.judged.judge_digest,
             scorer=frame.scorer,
+            embedder=result.judged.embedder,
             prompt_version=frame.version_digest,
             target=frame.target_digest if seen.agent_run_id is None else None,
         ),
@@ -125,7 +126,34 @@ def _run(
         cost_usd=seen.cost_usd,
     )
     verdict = "passed" if passed else "failed"
-    return Record(key.run_id, fields, f"{measure.case.title}: {verdict}", at, at)
+    return Record(key.run_id, _against(fields, work), f"{measure.case.title}: {verdict}", at, at)
+
+
+def _against(run: TestRun, work: Work) -> TestRun:
+    """The run with how it compares with what was expected and with the runs before it."""
+    found = work.likeness
+    now = sample(
+        passed=run.passed,
+        fraction=score_fraction(run.total_score, run.max_possible_score),
+        semantic_score=found and found.semantic_score,
+        decided_by=run.pass_rule,
+        digests=run.digests,
+        output=run.actual_output,
+    )
+    stands = standing(now, work.earlier)
+    metrics = {} if found is None else {
+        "exact_match": found.exact_match, "semantic_score": found.semantic_score, "length_diff": found.length_diff,
+        "token_diff": found.token_diff, "output_diff": found.output_diff,
+    }  # fmt: skip
+    return run.model_copy(
+        update={
+            **metrics,
+            "is_regression": bool(stands.regression_types),
+            "regression_type": next(iter(stands.regression_types), None),
+            "regression_types": stands.regression_types,
+            "flipped": stands.flipped,
+        }
+    )
 
 
 def _failure(

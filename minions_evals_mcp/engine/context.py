@@ -11,8 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from minions_evals_mcp.domain.values import utc
+from minions_evals_mcp.embedding.embedder import Embedder
+from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER, open_embedder
 from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings, parse_model
 from minions_evals_mcp.sandbox.regex import RegexSandbox
+from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.skills import Skills, load_skills
 from minions_evals_mcp.store.database import Store, open_store
 
@@ -21,7 +24,11 @@ DEFAULT_MODEL = "anthropic:claude-sonnet-5-5"
 
 @dataclass(frozen=True, slots=True)
 class EngineConfig:
-    """How an engine is set up. `judge_model` is `provider:model`; `call_timeout_s` bounds every call to a model or target."""
+    """How an engine is set up. `judge_model` is `provider:model`; `call_timeout_s` bounds every call to a model or target.
+
+    `embedder` is `wordllama`, `semantic` or `openai:MODEL`. With `trust_code` the snippets of assertions run with the
+    real interpreters, unconfined.
+    """
 
     db: Path
     skills: Path
@@ -31,6 +38,8 @@ class EngineConfig:
     concurrency: int = 16
     call_timeout_s: float = 60.0
     read_only: bool = False
+    embedder: str = DEFAULT_EMBEDDER
+    trust_code: bool = False
 
 
 def wall_clock() -> datetime:
@@ -57,9 +66,17 @@ class Engine:
     skills: Skills
     models: Models
     regexes: RegexSandbox
+    snippets: Snippets
     clock: Callable[[], datetime] = wall_clock
     new_id: Callable[[], str] = uuid4
     new_mark: Callable[[], str] = judge_mark
+    opened_embedder: Embedder | None = None
+
+    def embedder(self) -> Embedder:
+        """What measures likeness in meaning, opened at the first call; raises as `open_embedder` does."""
+        if self.opened_embedder is None:
+            self.opened_embedder = open_embedder(self.config.embedder, self.models)
+        return self.opened_embedder
 
     def judge_model(self) -> ModelRef | None:
         """The model that judges: the one that was named, else the default where Anthropic's key is set."""
@@ -80,5 +97,6 @@ async def open_engine(config: EngineConfig) -> AsyncGenerator[Engine]:
         open_store(config.db, read_only=config.read_only) as store,
         Models(config.providers) as models,
         RegexSandbox() as regexes,
+        Snippets(trusted=config.trust_code) as snippets,
     ):
-        yield Engine(config, store, skills, models, regexes)
+        yield Engine(config, store, skills, models, regexes, snippets)

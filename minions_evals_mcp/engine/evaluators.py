@@ -1,4 +1,4 @@
-"""Evaluators ready to use in prompt scoring (seed 1): a model that rates from 1 to 5, and rules."""
+"""Evaluators ready to use in prompt scoring (seed 1): a model that rates from 1 to 5, likeness in meaning, and rules."""
 
 from __future__ import annotations
 
@@ -6,25 +6,33 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, cast
 
-from pydantic import JsonValue
+from pydantic import FiniteFloat, JsonValue, TypeAdapter
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.outputs import value_text
+from minions_evals_mcp.embedding.local import wordllama_embedder
 from minions_evals_mcp.engine.calling import answered
 from minions_evals_mcp.engine.context import judge_mark
+from minions_evals_mcp.engine.evidence import fetched
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.judges.floor import no_answer
 from minions_evals_mcp.judges.task import Work, shown
 from minions_evals_mcp.sandbox.regex import RegexSandbox
+from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions import check_all, needs, vet
-from minions_evals_mcp.scoring.checks import Evidence, Subject, Unchecked
+from minions_evals_mcp.scoring.checks import Subject, Unchecked
 from minions_evals_mcp.scoring.prompt_scoring import rated_score
+from minions_evals_mcp.scoring.similarity import cosine
 
 Ask = Callable[[str], str | Awaitable[str]]
 """From the judge's prompt to its reply."""
 
+Embed = Callable[[str], Sequence[float] | Awaitable[Sequence[float]]]
+"""From a text to its vector."""
+
+_NUMBERS: TypeAdapter[list[FiniteFloat]] = TypeAdapter(list[FiniteFloat])
 _RATING = r"(?P<rating>\d+(?:\.\d+)?)(?:\s*(?:/|out\s+of)\s*(?P<scale>\d+))?"
 _LABELLED = re.compile(rf"\b(?:rating|score)(?:\s*\(1\s*(?:-|–|to)\s*5\))?[\s*_`:=\"']*{_RATING}", re.IGNORECASE)
 _BARE = re.compile(rf"\s*\**{_RATING}\**\.?\s*")
@@ -72,6 +80,44 @@ def llm_judge(ask: Ask, *, guide: str = "") -> ReadyEvaluator:
         return rated_score(_rating(reply), _max_score(test_case))
 
     return rated
+
+
+def embedding_similarity(embed: Embed | None = None) -> ReadyEvaluator:
+    """An evaluator by likeness in meaning: score = maxScore · cosine of the response and the expected output, 0 to 1.
+
+    `embed` is any function from a text to its vector, sync or async; without one the local embedder is asked. Texts that
+    are equal after trimming score maxScore. Raises `BadInputError` where nothing is expected.
+    """
+    local = wordllama_embedder()
+
+    async def vector(text: str) -> Sequence[float]:
+        return (await local.embed([text]))[0] if embed is None else _vector(await answered(embed, text))
+
+    async def alike(*, response: str, test_case: Json) -> float:
+        expected = test_case.get("expectedOutput")
+        if expected is None:
+            raise BadInputError(
+                f"test case {test_case.get('id')}: nothing is expected.", remedy="Give it an expectedOutput."
+            )
+        wanted = value_text(expected)
+        if response.strip() == wanted.strip():
+            return _max_score(test_case)
+        one, other = await vector(response), await vector(wanted)
+        if embed is not None and len(one) != len(other):
+            raise InstrumentError(
+                f"the embedder returned {len(one)} numbers for one text and {len(other)} for another."
+            )
+        return _max_score(test_case) * cosine(one, other)
+
+    return alike
+
+
+def _vector(found: object) -> Sequence[float]:
+    """A user's vector; raises `InstrumentError` for what is none."""
+    try:
+        return _NUMBERS.validate_python(list(cast("Sequence[float]", found)))
+    except (TypeError, ValueError):
+        raise InstrumentError("the embedder must return a list of finite numbers.") from None
 
 
 def _work(response: str, test_case: Json) -> Work:
@@ -167,10 +213,8 @@ async def _held(checks: Sequence[Assertion], response: str) -> list[bool]:
     """Whether each check holds; raises `InstrumentError` where that cannot be told."""
     subject = Subject(response)
     wanted = needs(checks, subject)
-    evidence = Evidence()
-    if wanted:
-        async with RegexSandbox() as regexes:
-            evidence = Evidence(await regexes.search(wanted))
+    async with RegexSandbox() as regexes, Snippets() as snippets:
+        evidence = await fetched(wanted, regexes=regexes, snippets=snippets, embedder=wordllama_embedder)
     found = check_all(checks, subject, evidence=evidence)
     if isinstance(found, Unchecked):
         raise InstrumentError(f"{found.type}: {found.reason}")

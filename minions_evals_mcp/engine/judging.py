@@ -5,28 +5,36 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
 import anyio
 
-from minions_evals_mcp.domain.definitions import JudgeType, RubricCriterion
+from minions_evals_mcp.domain.definitions import Json, JudgeType, RubricCriterion
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outcomes import Awaiting, JudgeErrored, MetricScore, NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.engine.budget import HaltedError
 from minions_evals_mcp.engine.compose import WANTS_JSON, Judged
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.measures import ByAssertions, ByExpectation, ByNothing, BySimilarity, Measure
+from minions_evals_mcp.engine.evidence import fetched
+from minions_evals_mcp.engine.grading import Grader, all_by_grader, by_grader, guide_grades
+from minions_evals_mcp.engine.likeness import expects_text
+from minions_evals_mcp.engine.measures import ByAssertions, ByExpectation, ByNothing, BySimilarity, Measure, Yardstick
 from minions_evals_mcp.engine.request import JudgeChoice, JudgeKind
 from minions_evals_mcp.errors import UnsupportedError
-from minions_evals_mcp.judges.heuristic import by_rule, explained, guide_needs, is_rule, judge_by_rule
+from minions_evals_mcp.judges.grading import grader_digest
+from minions_evals_mcp.judges.heuristic import by_rule, explained, guide_embeds, guide_needs, is_rule, judge_by_rule
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.packets import packet, packet_digest
 from minions_evals_mcp.judges.task import Criterion, Said, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION, check_all, needs
-from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, RegexNeed, Unchecked
+from minions_evals_mcp.scoring.assertions.graded import asks_grade
+from minions_evals_mcp.scoring.assertions.similar import asks_similarity
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, GradeNeed, Need, Unchecked
 from minions_evals_mcp.scoring.expected import expected_needs, meets
+from minions_evals_mcp.scoring.history import SIMILAR_ENOUGH
+from minions_evals_mcp.scoring.metrics import named_scores
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
@@ -82,11 +90,12 @@ class Judging:
         has_model = self.llm is not None
         return {ident: kind_of(self.choice, criterion, has_model=has_model) for ident, criterion in rubric.criteria}
 
-    def identity(self, kind: JudgeKind) -> str:
-        """The digest of a kind of judge."""
+    def identity(self, kind: JudgeKind, *, embeds: bool = False) -> str:
+        """The digest of a kind of judge; rules that measure likeness judge by their embedder, too."""
         match kind:
             case "heuristic":
-                return digest({"judge": "heuristic", "scorer": SCORER_VERSION})
+                about: Json = {"judge": "heuristic", "scorer": SCORER_VERSION}
+                return digest({**about, "embedder": self.engine.embedder().name} if embeds else about)
             case "llm":
                 assert self.llm is not None
                 return self.llm.digest()
@@ -95,21 +104,55 @@ class Judging:
 
     def digest(self, measure: Measure) -> str:
         """The digest of all who judge the case."""
+        found = self._digest(measure)
+        return digest([found, grader_digest(self.llm)]) if self.llm and self._grades(measure) else found
+
+    def _digest(self, measure: Measure) -> str:
         if isinstance(measure.yardstick, RubricInUse):
             rubric = measure.yardstick
             if rubric.digest not in self.digests:
-                kinds = self.kinds(rubric)
-                self.digests[rubric.digest] = digest([[ident, self.identity(kind)] for ident, kind in kinds.items()])
+                kinds, embeds = self.kinds(rubric), self._embeds(rubric)
+                self.digests[rubric.digest] = digest(
+                    [[ident, self.identity(kind, embeds=embeds[ident])] for ident, kind in kinds.items()]
+                )
             return self.digests[rubric.digest]
-        return self.identity("human" if isinstance(measure.yardstick, ByNothing) else "heuristic")
+        kind = "human" if isinstance(measure.yardstick, ByNothing) else "heuristic"
+        return self.identity(kind, embeds=_embeds(measure.yardstick))
+
+    def embedder(self, measure: Measure) -> str | None:
+        """The embedder that the case's runs are measured with; None where nothing about them is."""
+        rubric = measure.yardstick
+        by_guide = isinstance(rubric, RubricInUse) and any(self._embeds(rubric).values())
+        needed = by_guide or _embeds(measure.yardstick) or expects_text(measure.case.fields)
+        return self.engine.embedder().name if needed else None
+
+    def _embeds(self, rubric: RubricInUse) -> dict[str, bool]:
+        """Which criteria are judged by rules that measure likeness."""
+        kinds = self.kinds(rubric)
+        return {ident: kinds[ident] == "heuristic" and guide_embeds(fields) for ident, fields in rubric.criteria}
+
+    def _grades(self, measure: Measure) -> bool:
+        """Whether rules of the case rest on a model's grades."""
+        match measure.yardstick:
+            case ByAssertions():
+                return asks_grade(measure.yardstick.assertions)
+            case RubricInUse():
+                kinds = self.kinds(measure.yardstick)
+                criteria = measure.yardstick.criteria
+                return any(kinds[ident] == "heuristic" and guide_grades(fields) for ident, fields in criteria)
+            case ByExpectation() | ByNothing() | BySimilarity():
+                return False
 
     def vet(self, measure: Measure) -> None:
         """Raises `UnsupportedError` where the chosen judge cannot judge the case; called before anything runs."""
-        if isinstance(measure.yardstick, BySimilarity):
+        self._vet_criteria(measure)
+        if self.llm is None and self._grades(measure):
             raise UnsupportedError(
-                f"test-case {measure.case.id}: passRule similarity_0_8 is not carried out yet.",
-                remedy="Use passRule max_score, assertions or a rubric.",
+                f"test-case {measure.case.id}: an assertion that a model grades needs one, under --judge auto or llm.",
+                remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model.",
             )
+
+    def _vet_criteria(self, measure: Measure) -> None:
         if not isinstance(measure.yardstick, RubricInUse):
             return
         kinds = self.kinds(measure.yardstick)
@@ -126,8 +169,9 @@ class Judging:
                 )
 
     def asks_model(self, measure: Measure) -> bool:
-        """Whether a model judges any criterion of the case."""
-        return isinstance(measure.yardstick, RubricInUse) and "llm" in self.kinds(measure.yardstick).values()
+        """Whether a model judges any criterion of the case, or grades for its rules."""
+        by_model = isinstance(measure.yardstick, RubricInUse) and "llm" in self.kinds(measure.yardstick).values()
+        return by_model or self._grades(measure)
 
     async def decide(self, key: UnitKey, measure: Measure, work: Work) -> Decision:
         """What all judges of the case say of the output."""
@@ -137,10 +181,12 @@ class Judging:
             case RubricInUse():
                 return await self._by_rubric(key, measure, measure.yardstick, work)
             case ByAssertions():
-                return await self._by_assertions(measure, measure.yardstick, work)
+                return await self._by_assertions(key, measure, measure.yardstick, work)
             case ByExpectation():
                 return await self._by_expectation(measure, measure.yardstick, work)
-            case ByNothing() | BySimilarity():
+            case BySimilarity():
+                return self._by_similarity(measure, work)
+            case ByNothing():
                 return self._ask_outside(key, measure, (implicit(measure),), work, "human")
 
     def _lost(self, measure: Measure, work: Work) -> Judged:
@@ -155,7 +201,7 @@ class Judging:
             (by_rule(criterion, criterion.fields.min_score, f"no output: {why}"), at)
             for criterion in self._criteria(measure)
         )
-        return Judged(verdicts, self.digest(measure), passed=False)
+        return Judged(verdicts, self.digest(measure), passed=False, embedder=self.embedder(measure))
 
     def _criteria(self, measure: Measure) -> tuple[Criterion, ...]:
         rubric = measure.yardstick
@@ -165,16 +211,35 @@ class Judging:
             self.criteria[rubric.digest] = tuple(Criterion(ident, fields) for ident, fields in rubric.criteria)
         return self.criteria[rubric.digest]
 
-    async def _evidence(self, wanted: Sequence[RegexNeed]) -> Evidence:
-        return Evidence(await self.engine.regexes.search(wanted)) if wanted else Evidence()
+    async def _evidence(self, wanted: Sequence[Need]) -> Evidence:
+        engine = self.engine
+        return await fetched(
+            wanted, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder
+        )
 
-    async def _by_assertions(self, measure: Measure, yardstick: ByAssertions, work: Work) -> Decision:
+    async def _with_grades(
+        self, key: UnitKey, wanted: Sequence[Need], work: Work, evidence: Evidence
+    ) -> Evidence | JudgeErrored:
+        """The evidence with the grades that are needed besides."""
+        asked = [need for need in wanted if isinstance(need, GradeNeed)]
+        if not asked or self.llm is None:
+            return evidence
+        found = await Grader(self.engine, self.llm, self.fresh, self.keep).grades(key, asked, work)
+        return found if isinstance(found, JudgeErrored) else replace(evidence, grades=found)
+
+    async def _by_assertions(
+        self, key: UnitKey, measure: Measure, yardstick: ByAssertions, work: Work
+    ) -> Decision:
         subject = work.subject()
-        evidence = await self._evidence(needs(yardstick.assertions, subject))
+        wanted = needs(yardstick.assertions, subject)
+        evidence = await self._with_grades(key, wanted, work, await self._evidence(wanted))
+        if isinstance(evidence, JudgeErrored):
+            return evidence
         found = check_all(yardstick.assertions, subject, threshold=yardstick.threshold, evidence=evidence)
         if not isinstance(found, Aggregate):
             return JudgeErrored(f"{found.type}: {found.reason}")
-        return self._implied(measure, found.score, explained(found.results), found.results, passed=found.passed)
+        judged = self._implied(measure, found.score, explained(found.results), found.results, passed=found.passed)
+        return all_by_grader(judged, self.llm) if self.llm and evidence.grades else judged
 
     async def _by_expectation(self, measure: Measure, yardstick: ByExpectation, work: Work) -> Decision:
         subject = work.subject()
@@ -183,6 +248,15 @@ class Judging:
         if isinstance(found, Unchecked):
             return JudgeErrored(f"{found.type}: {found.reason}")
         return self._implied(measure, found.score, found.reason, (found,), passed=found.passed)
+
+    def _by_similarity(self, measure: Measure, work: Work) -> Decision:
+        found = work.likeness
+        assert found is not None, "the case expects a text"
+        if found.semantic_score is None:
+            return JudgeErrored(f"similarity: {found.unmeasured}")
+        said = "equal" if found.exact_match else f"similarity {found.semantic_score:.3f}, {SIMILAR_ENOUGH:g} passes"
+        reason = "; caution: ".join((said, *found.warnings))
+        return self._implied(measure, found.semantic_score, reason, (), passed=found.passed)
 
     def _implied(
         self, measure: Measure, score: float, reason: str, results: Sequence[Checked], *, passed: bool
@@ -197,6 +271,7 @@ class Judging:
             _metrics(results),
             passed=passed,
             wants_json=_wants_json(results),
+            embedder=self.embedder(measure),
         )
 
     async def _by_rubric(self, key: UnitKey, measure: Measure, rubric: RubricInUse, work: Work) -> Decision:
@@ -205,8 +280,13 @@ class Judging:
         said: dict[str, tuple[Said, datetime]] = {}
         results: list[Checked] = []
         for criterion in (one for one in criteria if kinds[one.id] == "heuristic"):
-            evidence = await self._evidence(guide_needs(criterion, work))
+            wanted = guide_needs(criterion, work)
+            evidence = await self._with_grades(key, wanted, work, await self._evidence(wanted))
+            if isinstance(evidence, JudgeErrored):
+                return evidence
             verdict, checks = judge_by_rule(criterion, work, evidence)
+            if self.llm and evidence.grades and isinstance(verdict, Verdict):
+                verdict = by_grader(verdict, self.llm)
             said[criterion.id] = (verdict, self.engine.clock())
             results.extend(checks)
         others = [one for one in criteria if kinds[one.id] != "heuristic"]
@@ -219,7 +299,13 @@ class Judging:
             asks = "human" if "human" in kinds.values() else "llm"
             return self._ask_outside(key, measure, self.asked_outside(rubric), work, asks)
         verdicts = tuple(_certain(said[one.id]) for one in criteria)
-        return Judged(verdicts, self.digest(measure), _metrics(results), wants_json=_wants_json(results))
+        return Judged(
+            verdicts,
+            self.digest(measure),
+            _metrics(results),
+            wants_json=_wants_json(results),
+            embedder=self.embedder(measure),
+        )
 
     def asked_outside(self, rubric: RubricInUse) -> tuple[Criterion, ...]:
         """The criteria that the caller or a person judges, in order."""
@@ -314,6 +400,17 @@ def _save_verdict(
     jobs.save_verdict(db, key, about, answer, at=at)
 
 
+def _embeds(yardstick: Yardstick) -> bool:
+    """Whether a verdict by that yardstick rests on an embedder; a rubric's criteria are asked one by one."""
+    match yardstick:
+        case BySimilarity():
+            return True
+        case ByAssertions():
+            return asks_similarity(yardstick.assertions)
+        case RubricInUse() | ByExpectation() | ByNothing():
+            return False
+
+
 def _certain(answer: tuple[Said, datetime]) -> tuple[Verdict, datetime]:
     said, at = answer
     assert isinstance(said, Verdict)
@@ -321,7 +418,9 @@ def _certain(answer: tuple[Said, datetime]) -> tuple[Verdict, datetime]:
 
 
 def _metrics(results: Sequence[Checked]) -> tuple[MetricScore, ...]:
-    return tuple(MetricScore(one.metric, min(1.0, max(0.0, one.score)), one.weight) for one in results if one.metric)
+    return tuple(
+        MetricScore(one.name, min(1.0, max(0.0, one.score)), one.weight) for one in named_scores(results)
+    )
 
 
 def _wants_json(results: Sequence[Checked]) -> bool:

@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.context import DEFAULT_MODEL, Engine
 from minions_evals_mcp.engine.judging import Judging
 from minions_evals_mcp.engine.measures import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.units import Bench, Unit, recorded_id
+from minions_evals_mcp.engine.units import Bench, Unit, earlier_runs, recorded_id
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.models.registry import ModelRef, parse_model
@@ -124,6 +124,7 @@ async def plan(engine: Engine, case_ids: Sequence[str], judging: Judging, target
     cases: list[str] = []
     rubric_digests: set[str | None] = set()
     judge_digests: set[str | None] = set()
+    embedders: set[str | None] = set()
     asks_model = False
     for at in range(0, len(case_ids), PAGE):
         page = await engine.store.read(lambda db, part=case_ids[at : at + PAGE]: measures(db, part, rubrics))
@@ -137,6 +138,7 @@ async def plan(engine: Engine, case_ids: Sequence[str], judging: Judging, target
             cases.append(measure.case_digest())
             rubric_digests.add(measure.rubric_digest())
             judge_digests.add(judging.digest(measure))
+            embedders.add(judging.embedder(measure))
     model = engine.judge_model() if asks_model else None
     if model is not None:
         engine.models.client(model)  # a missing key or package is refused before anything runs
@@ -145,6 +147,7 @@ async def plan(engine: Engine, case_ids: Sequence[str], judging: Judging, target
         rubric=combined(rubric_digests),
         judge=combined(judge_digests),
         scorer=SCORER_VERSION,
+        embedder=combined(embedders),
         target=None if target is None else target.digest(),
     )
     return Plan(tuple(active), tuple(skipped), found, rubrics, None if model is None else str(model))
@@ -204,7 +207,8 @@ def _open(
                     recorded = recorded_id(db, bench.request, measure.case.fields, trial)
                 elif (stored := earlier.get((measure.case.id, trial))) is not None:
                     seen, recorded = seen or stored.observed, stored.agent_run_id
-                units.append(Unit(UnitKey(job_id, position, trial), measure, seen, recorded))
+                key = UnitKey(job_id, position, trial)
+                units.append(Unit(key, measure, seen, recorded, earlier_runs(db, bench, key, measure.case.id)))
     return units
 
 

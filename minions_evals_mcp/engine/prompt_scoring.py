@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.prompt_cases import Given, case_of, prompt_of, she
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, first_of
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.scoring.assertions import vet
-from minions_evals_mcp.scoring.checks import Evidence, Subject, Unchecked
+from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unchecked
 from minions_evals_mcp.scoring.expected import expectation, expected_needs, meets
 from minions_evals_mcp.scoring.prompt_scoring import (
     TIE_THRESHOLD,
@@ -234,7 +234,7 @@ async def _matched(case: Case, response: str, regexes: RegexSandbox) -> float:
     assert case.expected is not None, "vetted before"
     output: Json = {"output": response}
     subject = Subject(response)
-    wanted = expected_needs(case.expected, output, subject)
+    wanted = [need for need in expected_needs(case.expected, output, subject) if isinstance(need, RegexNeed)]
     evidence = Evidence(await regexes.search(wanted)) if wanted else Evidence()
     found = meets(case.expected, output, subject, evidence=evidence)
     if isinstance(found, Unchecked):

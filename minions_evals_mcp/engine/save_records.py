@@ -21,13 +21,15 @@ from minions_evals_mcp.domain.definitions import (
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record
 from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.engine.branch_parameters import vet_parameters
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.schedules import vet_schedule
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, RuleError, UnsupportedError
 from minions_evals_mcp.judges.heuristic import guide
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.expected import expectation
 from minions_evals_mcp.scoring.rubric import vet_rubric
-from minions_evals_mcp.store import records
+from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 
@@ -52,12 +54,20 @@ class Saved:
     unchanged: int
 
 
-async def save_records(engine: Engine, arrivals: Sequence[Arrival], relations: Sequence[Relation] = ()) -> Saved:
-    """Writes the batch; raises `InvalidRecordError` naming the record that does not fit, and then nothing is written."""
-    return await engine.store.write(partial(_save, arrivals=arrivals, relations=relations, now=engine.clock()))
+async def save_records(
+    engine: Engine, arrivals: Sequence[Arrival], relations: Sequence[Relation] = (), *, events: Sequence[Event] = ()
+) -> Saved:
+    """Writes the batch; raises `InvalidRecordError` naming the record that does not fit, and then nothing is written.
+
+    `events` say more about the change than that it was made; they are written with it.
+    """
+    work = partial(_save, arrivals=arrivals, relations=relations, events=events, now=engine.clock())
+    return await engine.store.write(work)
 
 
-def _save(db: Db, *, arrivals: Sequence[Arrival], relations: Sequence[Relation], now: datetime) -> Saved:
+def _save(
+    db: Db, *, arrivals: Sequence[Arrival], relations: Sequence[Relation], events: Sequence[Event], now: datetime
+) -> Saved:
     view = _View(db, arrivals)
     for arrival in arrivals:
         with _placed(arrival):
@@ -67,6 +77,8 @@ def _save(db: Db, *, arrivals: Sequence[Arrival], relations: Sequence[Relation],
     written = [record for record in (*_rubrics_raised(view, touched, now), *touched) if _write(db, view, record, now)]
     for relation in relations:
         _relate(db, view, relation, now)
+    for event in events:
+        append(db, event, at=now)
     ids = {record.id for record in written}
     new = len(ids - set(known))
     return Saved(new, len(ids) - new, len({record.id for record in touched} - ids))
@@ -223,6 +235,8 @@ def _vet_stays(view: _View, record: Record[RubricCriterion]) -> None:
 
 
 def _vet_benchmark(view: _View, record: Record[Benchmark]) -> None:
+    if record.fields.schedule is not None:
+        vet_schedule(record.fields.schedule, record=_name(record), now=record.updated_at)
     wanted = record.fields.test_case_ids
     found = records.minions(view.db, [ident for ident in wanted if ident not in view.arriving])
     for ident in wanted:
@@ -234,6 +248,7 @@ def _vet_benchmark(view: _View, record: Record[Benchmark]) -> None:
 
 
 def _vet_branch(view: _View, record: Record[TestBranch]) -> None:
+    vet_parameters(record.fields, record=_name(record))
     case_id = record.fields.test_case_id
     if view.get(case_id, TestCase) is None:
         raise InvalidRecordError(f"there is no test-case {case_id!r}", field="fields.testCaseId", record=_name(record))
@@ -352,8 +367,13 @@ async def delete_record(engine: Engine, ident: str) -> Record[Fields]:
 
 
 async def get_record(engine: Engine, ident: str) -> Record[Fields]:
-    """The record of any type under that id; raises `NotFoundError`."""
-    found = await engine.store.read(lambda db: records.find(db, ident))
+    """The record of any type under that id, a branch with its figures; raises `NotFoundError`."""
+    found = await engine.store.read(lambda db: _found(db, ident))
     if found is None:
         raise NotFoundError("record", ident, remedy="`minions-evals list TYPE` shows ids.")
     return found
+
+
+def _found(db: Db, ident: str) -> Record[Fields] | None:
+    found = records.find(db, ident)
+    return None if found is None else branches.with_figures(db, found)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from minions_evals_mcp.domain.definitions import JudgeType
-from minions_evals_mcp.domain.outcomes import Failed, Passed, Verdict
+from minions_evals_mcp.domain.outcomes import Failed, JudgeErrored, Passed, UnitKey, Verdict
 from minions_evals_mcp.engine import planning
 from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.context import Engine
@@ -15,8 +15,8 @@ from minions_evals_mcp.engine.judging import Judging
 from minions_evals_mcp.engine.measures import ByNothing, Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run_benchmark import conclude_job
-from minions_evals_mcp.engine.units import Bench, Unit, judged
-from minions_evals_mcp.errors import BadInputError, ConflictError
+from minions_evals_mcp.engine.units import Bench, Unit, earlier_runs, judged
+from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentError
 from minions_evals_mcp.judges.packets import AnsweredPacket, Submission, packet_digest, verdicts_for
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.rubric import RubricInUse
@@ -45,6 +45,25 @@ async def submit_judgments(engine: Engine, submission: Submission) -> Job:
         ended = await _ended(bench, accepted)
         await engine.store.write(partial(_complete, bench=bench, job=job, accepted=accepted, ended=ended))
     return await get_job(engine, job.id)
+
+
+async def judge_waiting(engine: Engine, key: UnitKey) -> None:
+    """Judges an output that waited, by rule, now that its case has something to judge by; its job goes on from there.
+
+    Raises `InstrumentError` where it cannot be judged; it waits on, then.
+    """
+    job = await get_job(engine, key.job_id)
+    async with working_on(engine, job):
+        bench = await _bench(engine, job, request_of(job))
+        rows = await engine.store.read(partial(jobs.units, job_id=job.id, first=key.position, last=key.position + 1))
+        row = rows[key.position, key.trial]
+        rubrics: dict[str, RubricInUse] = {}
+        (measure,) = await engine.store.read(lambda db: measures(db, (row.case_id,), rubrics))
+        if row.outcome != "awaiting-judgments" or isinstance(measure.yardstick, RubricInUse | ByNothing):
+            return
+        accepted = [_Accepted(row, measure, ())]
+        ended = await _ended(bench, accepted)
+        await engine.store.write(partial(_complete, bench=bench, job=job, accepted=accepted, ended=ended))
 
 
 def _vet_distinct(submission: Submission) -> None:
@@ -86,10 +105,10 @@ async def _accept(bench: Bench, job: Job, submission: Submission, answered: Answ
         raise ConflictError(f"packet {answered.digest}: it is judged already.", remedy="A judgment is never changed.")
     rubrics: dict[str, RubricInUse] = {}
     (measure,) = await engine.store.read(lambda db: measures(db, (row.case_id,), rubrics))
-    if isinstance(measure.yardstick, ByNothing):
+    if not isinstance(measure.yardstick, RubricInUse):
         raise BadInputError(
-            f"test-case {row.case_id} has nothing to judge by.",
-            remedy="Give it a rubric, assertions or expectedOutputs, then run it again.",
+            f"test-case {row.case_id} has no rubric: there is nothing to judge by.",
+            remedy=f"Accept the output as the baseline (minions-evals accept {row.case_id}), or give the case a rubric.",
         )
     return _vetted(bench.judging, submission, answered, row, measure)
 
@@ -120,7 +139,13 @@ async def _ended(bench: Bench, accepted: list[_Accepted]) -> list[Passed | Faile
     for one in accepted:
         assert one.row.observed is not None
         bench.judging.given.update({(one.row.key.run_id, verdict.criterion_id): verdict for _, verdict in one.verdicts})
-        run = await judged(bench, Unit(one.row.key, one.measure, one.row.observed), one.row.observed)
+        earlier = await bench.engine.store.read(
+            partial(earlier_runs, bench=bench, key=one.row.key, case_id=one.row.case_id)
+        )
+        unit = Unit(one.row.key, one.measure, one.row.observed, earlier=earlier)
+        run = await judged(bench, unit, one.row.observed)
+        if isinstance(run, JudgeErrored):
+            raise InstrumentError(f"the output of {one.row.case_id} could not be judged: {run.reason}")
         assert isinstance(run, Passed | Failed), run
         ended.append(run)
     return ended

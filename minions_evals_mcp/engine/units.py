@@ -21,11 +21,13 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.compose import Frame, Judged, compose
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judging import Judging
+from minions_evals_mcp.engine.likeness import likeness_of
 from minions_evals_mcp.engine.measures import Measure
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.store import jobs, records
+from minions_evals_mcp.scoring.history import Sample
+from minions_evals_mcp.store import history, jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.targets.live import Target
 from minions_evals_mcp.targets.recorded import observed_run
@@ -45,12 +47,15 @@ class Bench:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One case and trial to be carried out: what is kept of an earlier start, and the recorded agent-run that it judges."""
+    """One case and trial to be carried out: what is kept of an earlier start, the recorded agent-run that it judges, and
+    the case's earlier runs, newest first.
+    """
 
     key: UnitKey
     measure: Measure
     kept: Observed | None = None
     agent_run_id: str | None = None
+    earlier: tuple[Sample, ...] = ()
 
 
 async def carry_out(bench: Bench, unit: Unit) -> Ended:
@@ -78,7 +83,16 @@ async def _work(bench: Bench, unit: Unit, seen: Observed) -> Work:
         run_id = seen.agent_run_id
         scores = await bench.engine.store.read(lambda db: proposal_scores(db, run_id))
     case = unit.measure.case.fields
-    return Work(case.inputs, case.expected_outputs, seen, scores)
+    measured = await likeness_of(bench.engine, case, seen)
+    return Work(case.inputs, case.expected_outputs, seen, scores, measured, unit.earlier)
+
+
+def earlier_runs(db: Db, bench: Bench, key: UnitKey, case_id: str) -> tuple[Sample, ...]:
+    """What the unit's run is compared with, newest first; nothing for what is no history itself (contracts 7)."""
+    if key.trial > 1 or bench.request.purpose == "comparison":
+        return ()
+    limit = bench.engine.skills.run_test_case.parameters.history
+    return history.earlier_samples(db, case_id, job_id=key.job_id, limit=limit)
 
 
 def _wants_proposal(measure: Measure) -> bool:

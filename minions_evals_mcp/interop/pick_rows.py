@@ -20,7 +20,7 @@ from minions_evals_mcp.interop.score_rows import (
 )
 from minions_evals_mcp.scoring.assertions import check_all, needs
 from minions_evals_mcp.scoring.assertions.sets import SET
-from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Evidence, RegexNeed, Subject, Unchecked
+from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Evidence, Need, Subject, Unchecked
 from minions_evals_mcp.scoring.max_score import (
     MAX_SCORE,
     MaxScore,
@@ -44,7 +44,7 @@ class PickRow:
     assertions: tuple[Assertion, ...]
     config: MaxScore
 
-    def needs(self) -> Sequence[RegexNeed]:
+    def needs(self) -> Sequence[Need]:
         """What its checks need of the outside."""
         return [need for subject in self.subjects for need in needs(self.assertions, subject)]
 

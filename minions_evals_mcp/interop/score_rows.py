@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -13,16 +13,16 @@ from pydantic_core import from_json, to_json
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
-from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.scoring.assertions import check_all, needs, vet
-from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, RegexNeed, Subject, Unchecked
+from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, Need, Subject, Unchecked
 
 KEYS = frozenset({"id", "output", "assert", "threshold", "latencyMs", "cost"})
 CHUNK = 1 << 17
 MOST_KNOWN = 4096
 _ASSERTION = TypeAdapter(Assertion)
-_KNOWN: dict[tuple[object, ...], Assertion] = {}
+_KNOWN: dict[object, Assertion] = {}
 Answer = dict[str, JsonValue]
+Fetch = Callable[[Sequence[Need]], Awaitable[Evidence]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Row:
     assertions: tuple[Assertion, ...]
     threshold: float | None
 
-    def needs(self) -> Sequence[RegexNeed]:
+    def needs(self) -> Sequence[Need]:
         """What its checks need of the outside."""
         return needs(self.assertions, self.subject)
 
@@ -49,7 +49,7 @@ class Row:
 class Asked(Protocol):
     """A row as its reader made it."""
 
-    def needs(self) -> Sequence[RegexNeed]: ...
+    def needs(self) -> Sequence[Need]: ...
 
     def answer(self, evidence: Evidence, /) -> Answer: ...
 
@@ -67,14 +67,15 @@ def listed(found: JsonValue, field: str) -> list[JsonValue]:
 
 
 def vetted(one: JsonValue, number: int) -> Assertion:
-    """The vetted assertion; rows often share theirs, and a plain one is read once."""
+    """The vetted assertion; rows often share theirs, and each is read once."""
     if not isinstance(one, dict):
         raise InvalidRecordError("must be an object", field=f"assert.{number}")
-    key = (*one.items(), *map(type, one.values()))  # the types tell 1 from true
+    key: object = (*one.items(), *map(type, one.values()))  # the types tell 1 from true
     try:
         known = _KNOWN.get(key)
     except TypeError:  # a list or object among the values
-        return _vetted(one, number)
+        key = to_json(one)
+        known = _KNOWN.get(key)
     if known is None:
         known = _vetted(one, number)
         if len(_KNOWN) < MOST_KNOWN:
@@ -197,13 +198,13 @@ def batches(source: Source) -> Iterator[list[tuple[int, bytes]]]:
 
 async def answers(
     batch: Sequence[tuple[int, str | bytes]],
-    regexes: RegexSandbox,
+    fetch: Fetch,
     tally: Tally,
     read: Callable[[str | bytes], Asked] = read_row,
 ) -> list[Answer]:
     """One answer for each line; a bad row says why and does not stop the others."""
     rows: list[Asked | Answer] = []
-    wanted: list[RegexNeed] = []
+    wanted: list[Need] = []
     for number, line in batch:
         try:
             row = read(line)
@@ -212,7 +213,7 @@ async def answers(
             continue
         wanted.extend(row.needs())
         rows.append(row)
-    evidence = Evidence(await regexes.search(wanted)) if wanted else NO_EVIDENCE
+    evidence = await fetch(wanted) if wanted else NO_EVIDENCE
     said = [row if isinstance(row, dict) else row.answer(evidence) for row in rows]
     for one in said:
         tally.count(one)

@@ -15,7 +15,8 @@ from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION, check_all, needs, vet
-from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, RegexNeed
+from minions_evals_mcp.scoring.assertions.similar import asks_similarity
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, Need
 
 FROM_PROPOSAL = "fromProposal"
 MOST_DEPTH = 50
@@ -75,10 +76,16 @@ def is_rule(criterion: RubricCriterion) -> bool:
     return True
 
 
-def guide_needs(criterion: Criterion, work: Work) -> tuple[RegexNeed, ...]:
+def guide_needs(criterion: Criterion, work: Work) -> tuple[Need, ...]:
     """The evidence that judging by this criterion will look up."""
     rules = guide(criterion.fields.scoring_guide)
     return () if isinstance(rules, str) else needs(rules, work.subject())
+
+
+def guide_embeds(criterion: RubricCriterion) -> bool:
+    """Whether judging by this criterion's guide needs an embedder."""
+    rules = guide(criterion.scoring_guide)
+    return not isinstance(rules, str) and asks_similarity(rules)
 
 
 def judge_by_rule(

@@ -6,8 +6,8 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import assert_never
+from functools import lru_cache, partial
+from typing import Generic, TypeVar, assert_never
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
@@ -28,6 +28,7 @@ COMPLAINTS = 2
 """How often a reply that breaks the form is sent back."""
 MAX_TOKENS = 1024
 MAX_CHOICES = 11
+FORGED = "the output holds the judge's own mark"
 FORM = 1
 """Raised with every change to what `_question` or `_schema` say, so that the judge's digest changes with them."""
 
@@ -38,6 +39,27 @@ Judge by the criterion alone. First write the rationale: what in the output spea
 Then give the score within the stated range, then how sure you are (0 to 1) that a careful person would give the same score.
 If the criterion cannot be applied to this output at all, set verdict to "not-judgeable" and say why in the rationale; a bad or empty \
 output can be judged: it scores low."""
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Why a reply cannot be used."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question(Generic[T]):
+    """What a model is asked, the form of its reply, and how that is read."""
+
+    system: str
+    user: str
+    max_tokens: int
+    schema: Json
+    read: Callable[[str], T | Flaw]
 
 
 class Answer(Value):
@@ -78,38 +100,49 @@ class LlmJudge:
     async def _ask(self, criteria: tuple[Criterion, ...], work: Work) -> list[Said]:
         mark = self.mark()
         if mark in work.text:
-            return [JudgeErrored("the output holds the judge's own mark") for _ in criteria]
-        complaint = ""
-        spent = _Spent()
+            return [JudgeErrored(FORGED) for _ in criteria]
+        question = Question(
+            system=SYSTEM.format(mark=mark),
+            user=_question(criteria, work, mark),
+            max_tokens=MAX_TOKENS * len(criteria),
+            schema=_schema(criteria),
+            read=partial(_read, criteria=criteria),
+        )
+        found = await self.put(question)
+        if isinstance(found, JudgeErrored):
+            return [found for _ in criteria]
+        answers, spent = found
+        shares = spent.shares(len(criteria))
+        return [
+            self._said(criterion, answer, share)
+            for criterion, answer, share in zip(criteria, answers, shares, strict=True)
+        ]
+
+    async def put(self, question: Question[T]) -> tuple[T, Spent] | JudgeErrored:
+        """The model's answer in the form that was asked for, and what it cost; a reply that breaks it is sent back."""
+        flaw = ""
+        spent = Spent()
         for _ in range(COMPLAINTS + 1):
+            again = f"\n\nYour last reply could not be used: {flaw}. Reply again in the form that was asked for."
             request = ModelRequest(
                 model=self.model,
-                system=SYSTEM.format(mark=mark),
-                user=_question(criteria, work, mark) + complaint,
-                max_tokens=MAX_TOKENS * len(criteria),
-                schema=_schema(criteria),
+                system=question.system,
+                user=question.user + (again if flaw else ""),
+                max_tokens=question.max_tokens,
+                schema=question.schema,
                 params={},
             )
             reply = await self.client.complete(request, deadline_s=self.deadline_s)
             if not isinstance(reply, Completion):
                 fatal = isinstance(reply, Failed) and reply.fatal
                 unanswered = isinstance(reply, Failed) and reply.kind != "permanent"
-                return [JudgeErrored(_why_not(reply, self.name), fatal, unanswered) for _ in criteria]
+                return JudgeErrored(_why_not(reply, self.name), fatal, unanswered)
             spent.add(reply)
-            answers = _read(reply.text, criteria)
-            if not isinstance(answers, str):
-                shares = spent.shares(len(criteria))
-                return [
-                    self._said(criterion, answer, share)
-                    for criterion, answer, share in zip(criteria, answers, shares, strict=True)
-                ]
-            complaint = f"\n\nYour last reply could not be used: {answers}. Reply again in the form that was asked for."
-        return [
-            JudgeErrored(
-                f"{self.name} gave no usable reply in {COMPLAINTS + 1} tries:{complaint.split('used:')[1].split('. Reply')[0]}"
-            )
-            for _ in criteria
-        ]
+            answer = question.read(reply.text)
+            if not isinstance(answer, Flaw):
+                return answer, spent
+            flaw = answer.reason
+        return JudgeErrored(f"{self.name} gave no usable reply in {COMPLAINTS + 1} tries: {flaw}")
 
     def _said(self, criterion: Criterion, answer: Answer, spent: Json) -> Said:
         if answer.verdict == "not-judgeable":
@@ -135,7 +168,7 @@ def _digest(name: str, together: bool) -> str:  # noqa: FBT001  a cache's key
 
 
 @dataclass(slots=True)
-class _Spent:
+class Spent:
     """What the replies of one question cost together."""
 
     input_tokens: int = 0
@@ -143,6 +176,7 @@ class _Spent:
     cost_usd: float | None = 0.0
 
     def add(self, reply: Completion) -> None:
+        """Counts one more reply."""
         if reply.usage is not None:
             self.input_tokens += reply.usage.input_tokens
             self.output_tokens += reply.usage.output_tokens
@@ -220,14 +254,14 @@ def _one(criterion: Criterion) -> Json:
 _ANSWER = TypeAdapter(Answer)
 
 
-def _read(text: str, criteria: tuple[Criterion, ...]) -> list[Answer] | str:
+def _read(text: str, criteria: tuple[Criterion, ...]) -> list[Answer] | Flaw:
     """The answers in a reply, or what is wrong with it."""
     try:
         found: JsonValue = json.loads(text)
     except (ValueError, RecursionError):
-        return "it is no JSON"
+        return Flaw("it is no JSON")
     if not isinstance(found, dict):
-        return "it is no JSON object"
+        return Flaw("it is no JSON object")
     parts = (
         [found] if len(criteria) == 1 else [found.get(f"criterion{number}") for number in range(1, len(criteria) + 1)]
     )
@@ -237,10 +271,10 @@ def _read(text: str, criteria: tuple[Criterion, ...]) -> list[Answer] | str:
             answer = _ANSWER.validate_python(part)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
-            return f"{'.'.join(str(place) for place in first['loc']) or 'the answer'}: {first['msg']}"
+            return Flaw(f"{'.'.join(str(place) for place in first['loc']) or 'the answer'}: {first['msg']}")
         wrong = _wrong(answer, criterion)
         if wrong:
-            return wrong
+            return Flaw(wrong)
         answers.append(answer)
     return answers
 

@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.scoring.checks import Subject
+from minions_evals_mcp.scoring.history import Likeness, Sample
 from minions_evals_mcp.scoring.rubric import criterion_digest
 
 Said = Verdict | NotJudgeable | JudgeErrored
@@ -24,6 +25,10 @@ class Work:
     expected: Json | None
     observed: Observed
     proposal_scores: Mapping[str, float] = field(default_factory=dict[str, float])
+    likeness: Likeness | None = None
+    """How the output compares with what was expected; None where no text was."""
+    earlier: tuple[Sample, ...] = ()
+    """The case's runs before this one, newest first; no judge is shown them."""
 
     @property
     def text(self) -> str:

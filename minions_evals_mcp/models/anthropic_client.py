@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+import anyio
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, model_validator
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.client import Answer, Retrying, RetrySettings
-from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
+from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
 from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.models.streaming import read_reply
 
 ANTHROPIC_URL = "https://api.anthropic.com"
 TRUNCATIONS = ("max_tokens", "model_context_window_exceeded")
@@ -54,6 +56,72 @@ class _Message(_Part):
     usage: _Tokens | None = None
 
 
+class _Started(_Part):
+    model: str
+    usage: _Tokens | None = None
+
+
+class _Delta(_Part):
+    type: str | None = None
+    text: str | None = None
+    stop_reason: str | None = None
+    stop_details: _StopDetails | None = None
+
+
+class _LastTokens(_Part):
+    output_tokens: Count
+
+
+class _Event(_Part):
+    type: str
+    message: _Started | None = None
+    content_block: _Block | None = None
+    delta: _Delta | None = None
+    usage: _LastTokens | None = None
+
+
+class _Gathered:
+    """A message that comes in events: what was said so far."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self._message: Json = {}
+        self._usage: _Tokens | None = None
+
+    def take(self, event: bytes) -> Answer | Fault | None:
+        """The whole answer once the message has stopped, what went wrong, or None while it goes on."""
+        found = _Event.model_validate_json(event)
+        match found.type:
+            case "message_start" if found.message is not None:
+                self._message["model"] = found.message.model
+                self._usage = found.message.usage
+            case "content_block_start" if found.content_block is not None:
+                self.text += found.content_block.text or ""
+            case "content_block_delta" if found.delta is not None:
+                self.text += found.delta.text or ""
+            case "message_delta" if found.delta is not None:
+                self._ends(found.delta, found.usage)
+            case "message_stop":
+                return self._answer()
+            case "error":
+                return fault_of_event(event)
+            case _:
+                pass  # a ping, the end of a block, and whatever kinds are made later
+        return None
+
+    def _ends(self, delta: _Delta, usage: _LastTokens | None) -> None:
+        self._message["stop_reason"] = delta.stop_reason
+        if delta.stop_details is not None:
+            self._message["stop_details"] = delta.stop_details.model_dump()
+        if self._usage is not None and usage is not None:
+            self._usage = self._usage.model_copy(update={"output_tokens": usage.output_tokens})
+
+    def _answer(self) -> Answer:
+        usage = None if self._usage is None else self._usage.model_dump()
+        content: list[JsonValue] = [{"type": "text", "text": self.text}]
+        return _told(_Message.model_validate({**self._message, "content": content, "usage": usage}))
+
+
 class AnthropicClient:
     """A `ModelClient` for Anthropic and for whatever speaks the Messages API under `base_url`."""
 
@@ -72,6 +140,7 @@ class AnthropicClient:
             http_client=anthropic.DefaultAioHttpClient(),
         )
         self._create = self._sdk.messages.with_raw_response.create
+        self._stream = self._sdk.messages.with_streaming_response.create
         self._retrying = Retrying(self.provider, self._attempt, concurrency=concurrency, settings=retry)
 
     @property
@@ -89,6 +158,8 @@ class AnthropicClient:
 
     async def _attempt(self, request: ModelRequest) -> Answer | Fault:
         try:
+            if request.stream:
+                return await self._streamed(request)
             response = await self._create(
                 model=request.model,
                 max_tokens=request.max_tokens,
@@ -100,6 +171,17 @@ class AnthropicClient:
         except self._errors.APIConnectionError as error:
             return fault_of_connection(error)
         return _answer(response.http_response.content)
+
+    async def _streamed(self, request: ModelRequest) -> Answer | Fault:
+        sent_at = anyio.current_time()
+        async with self._stream(
+            model=request.model,
+            max_tokens=request.max_tokens,
+            messages=[{"role": "user", "content": request.user}],
+            extra_body=_extra_body(request),
+            stream=True,
+        ) as response:
+            return await read_reply(response.http_response, _Gathered(), whole=_answer, sent_at=sent_at)
 
 
 def _extra_body(request: ModelRequest) -> Json:
@@ -116,9 +198,12 @@ def _extra_body(request: ModelRequest) -> Json:
 
 def _answer(content: bytes) -> Answer | Fault:
     try:
-        message = _Message.model_validate_json(content)
+        return _told(_Message.model_validate_json(content))
     except ValidationError as error:
         return malformed(error)
+
+
+def _told(message: _Message) -> Answer:
     stop = message.stop_reason
     return Answer(
         ending="truncated" if stop in TRUNCATIONS else "refused" if stop == "refusal" else "complete",

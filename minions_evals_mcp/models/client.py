@@ -39,6 +39,7 @@ class Answer:
     stop_reason: str
     usage: Usage | None
     explanation: str = ""
+    first_token_ms: float | None = None
 
 
 Attempt = Callable[[ModelRequest], Awaitable[Answer | Fault]]
@@ -130,14 +131,14 @@ class Retrying:
         model = answer.model or request.model
         usage = answer.usage
         cost = None if usage is None else cost_usd(self.provider, model, usage)
-        stop, attempts = answer.stop_reason, len(faults) + 1
+        stop, attempts, first_ms = answer.stop_reason, len(faults) + 1, answer.first_token_ms
         match answer.ending:
             case "complete":
-                return Completion(answer.text, model, stop, usage, latency_ms, cost, attempts, faults)
+                return Completion(answer.text, model, stop, usage, latency_ms, cost, attempts, faults, first_ms)
             case "truncated":
-                return Truncated(answer.text, model, stop, usage, latency_ms, cost, attempts, faults)
+                return Truncated(answer.text, model, stop, usage, latency_ms, cost, attempts, faults, first_ms)
             case "refused":
                 said = answer.explanation
-                return Refused(answer.text, model, stop, usage, latency_ms, cost, attempts, faults, said)
+                return Refused(answer.text, model, stop, usage, latency_ms, cost, attempts, faults, first_ms, said)
             case _:
                 assert_never(answer.ending)

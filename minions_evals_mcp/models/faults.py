@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -15,6 +15,12 @@ FATAL_STATUSES = frozenset({401, 402, 403, 404})
 RETRIED_STATUSES = frozenset({408, 409, 425})
 FATAL_SIGNS = ("insufficient_quota", "credit balance is too low", "api key not valid")
 """Signs in an error's body that no later call can succeed, under statuses that say otherwise (400, 429)."""
+STATUS_OF_ERROR = {
+    "invalid_request_error": 400, "authentication_error": 401, "billing_error": 402, "permission_error": 403,
+    "not_found_error": 404, "request_too_large": 413, "rate_limit_error": 429, "insufficient_quota": 429,
+    "api_error": 500, "timeout_error": 504, "overloaded_error": 529,
+}  # fmt: skip
+"""The status that an error's type has where it does not come in the midst of a stream."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +36,7 @@ class Fault:
 class _Error(BaseModel):
     model_config = ConfigDict(extra="ignore")
     message: str
+    type: str | None = None
 
 
 class _ErrorBody(BaseModel):
@@ -49,6 +56,17 @@ def fault_of_status(status: int, headers: Mapping[str, str], body: str) -> Fault
     if status in RETRIED_STATUSES or status >= 500:
         return Fault("transient", reason, retry_after_s=retry_after_s(headers))
     return Fault("permanent", reason)
+
+
+def fault_of_event(body: bytes) -> Fault:
+    """The fault that an error in the midst of a stream stands for; the status was sent before it was known."""
+    text = body.decode("utf-8", "replace")
+    try:
+        status = STATUS_OF_ERROR.get(_ErrorBody.model_validate_json(body).error.type or "", 500)
+    except ValidationError:
+        status = 500
+    found = fault_of_status(status, {}, text)
+    return replace(found, reason=f"an error in the stream: {_message(text)}")
 
 
 def fault_of_connection(error: Exception) -> Fault:

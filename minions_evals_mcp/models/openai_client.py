@@ -6,15 +6,17 @@ from collections import Counter
 from importlib.util import find_spec
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import anyio
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.models.client import Answer, Retrying, RetrySettings
-from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
+from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
 from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.models.streaming import read_reply
 
 OPENAI_URL = "https://api.openai.com/v1"
 GEMINI_URL = "https://generativelanguage.googleapis.com/v1beta/openai/"
@@ -52,6 +54,61 @@ class _Chat(_Part):
     usage: _Tokens | None = None
 
 
+class _PieceChoice(_Part):
+    index: int = 0
+    delta: _Message = _Message()
+    finish_reason: str | None = None
+
+
+class _Piece(_Part):
+    model: str = ""
+    choices: list[_PieceChoice] = []
+    usage: _Tokens | None = None
+    error: JsonValue = None
+
+
+class _Gathered:
+    """A chat completion that comes in pieces: what was said so far."""
+
+    def __init__(self) -> None:
+        self._model = ""
+        self._content: str | None = None
+        self._refusal: str | None = None
+        self._finish: str | None = None
+        self._usage: _Tokens | None = None
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        return self._content or ""
+
+    def take(self, event: bytes) -> Answer | Fault | None:
+        """The whole answer after the last piece, what went wrong, or None while it goes on."""
+        if event.strip() == b"[DONE]":
+            return self._answer()
+        piece = _Piece.model_validate_json(event)
+        if piece.error is not None:
+            return fault_of_event(event)
+        self._model = piece.model or self._model
+        self._usage = piece.usage or self._usage
+        for choice in (one for one in piece.choices if one.index == 0):
+            self._add(choice.delta)
+            self._finish = choice.finish_reason or self._finish
+        return None
+
+    def _add(self, delta: _Message) -> None:
+        if delta.content is not None:
+            self._content = self.text + delta.content
+        if delta.refusal is not None:
+            self._refusal = (self._refusal or "") + delta.refusal
+
+    def _answer(self) -> Answer | Fault:
+        usage = None if self._usage is None else self._usage.model_dump()
+        message = {"content": self._content, "refusal": self._refusal}
+        choice = {"message": message, "finish_reason": self._finish}
+        return _told(_Chat.model_validate({"model": self._model, "choices": [choice], "usage": usage}))
+
+
 class OpenAIClient:
     """A `ModelClient` for OpenAI, Gemini or a local server."""
 
@@ -81,6 +138,7 @@ class OpenAIClient:
             http_client=openai.DefaultAioHttpClient(),
         )
         self._create = self._sdk.chat.completions.with_raw_response.create
+        self._stream = self._sdk.chat.completions.with_streaming_response.create
         self._limit_name = token_limit_name(base_url)
         self._retrying = Retrying(provider, self._attempt, concurrency=concurrency, settings=retry)
 
@@ -99,6 +157,8 @@ class OpenAIClient:
 
     async def _attempt(self, request: ModelRequest) -> Answer | Fault:
         try:
+            if request.stream:
+                return await self._streamed(request)
             response = await self._create(
                 model=request.model,
                 messages=[{"role": "user", "content": request.user}],
@@ -109,6 +169,17 @@ class OpenAIClient:
         except self._errors.APIConnectionError as error:
             return fault_of_connection(error)
         return _answer(response.http_response.content)
+
+    async def _streamed(self, request: ModelRequest) -> Answer | Fault:
+        sent_at = anyio.current_time()
+        async with self._stream(
+            model=request.model,
+            messages=[{"role": "user", "content": request.user}],
+            extra_body=_extra_body(request, self._limit_name),
+            stream=True,
+            stream_options={"include_usage": True},
+        ) as response:
+            return await read_reply(response.http_response, _Gathered(), whole=_answer, sent_at=sent_at)
 
 
 def token_limit_name(base_url: str) -> str:
@@ -128,9 +199,12 @@ def _extra_body(request: ModelRequest, limit_name: str) -> Json:
 
 def _answer(content: bytes) -> Answer | Fault:
     try:
-        chat = _Chat.model_validate_json(content)
+        return _told(_Chat.model_validate_json(content))
     except ValidationError as error:
         return malformed(error)
+
+
+def _told(chat: _Chat) -> Answer | Fault:
     choice = chat.choices[0]
     ending = _ending(choice)
     if ending == "complete" and choice.message.content is None:

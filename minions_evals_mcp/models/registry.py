@@ -11,6 +11,7 @@ from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.models import prices
 from minions_evals_mcp.models.anthropic_client import ANTHROPIC_URL, AnthropicClient
 from minions_evals_mcp.models.client import ModelClient, RetrySettings
+from minions_evals_mcp.models.embeddings_client import OpenAIEmbeddings
 from minions_evals_mcp.models.openai_client import GEMINI_URL, OPENAI_URL, OpenAIClient
 
 Provider = Literal["anthropic", "openai", "gemini"]
@@ -70,13 +71,15 @@ class Models:
     def __init__(self, settings: ProviderSettings) -> None:
         self.settings = settings
         self._clients: dict[Provider, ModelClient] = {}
+        self._embeddings: dict[Provider, ModelClient] = {}
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        clients = list(self._clients.values())
+        clients = [*self._clients.values(), *self._embeddings.values()]
         self._clients.clear()
+        self._embeddings.clear()
         with anyio.move_on_after(CLOSING_S, shield=True):
             for client in clients:
                 await client.aclose()
@@ -91,7 +94,16 @@ class Models:
             client = self._clients[ref.provider] = self._made(ref.provider)
         return client
 
-    def _made(self, provider: Provider) -> ModelClient:
+    def embeddings(self, ref: ModelRef) -> ModelClient:
+        """The client for that provider's embeddings; as `client`, and `UnsupportedError` where it has none."""
+        client = self._embeddings.get(ref.provider)
+        if client is None:
+            if ref.provider == "anthropic":
+                raise UnsupportedError("Anthropic offers no embeddings.", remedy="Use openai:MODEL or gemini:MODEL.")
+            client = self._embeddings[ref.provider] = self._made(ref.provider, OpenAIEmbeddings)
+        return client
+
+    def _made(self, provider: Provider, speaks: type[OpenAIClient | OpenAIEmbeddings] = OpenAIClient) -> ModelClient:
         chosen = self.settings
         retry = RetrySettings(chosen.attempts, chosen.retry_base_s, chosen.retry_cap_s, chosen.retry_after_cap_s)
         prices.load()
@@ -106,7 +118,7 @@ class Models:
             case "openai":
                 # A server of one's own seldom wants a key, but the SDK does.
                 spare = "none" if chosen.openai_base_url else None
-                return OpenAIClient(
+                return speaks(
                     provider="openai",
                     api_key=_key("OPENAI_API_KEY", chosen.openai_api_key or spare),
                     base_url=_url("OPENAI_BASE_URL", chosen.openai_base_url or OPENAI_URL),
@@ -114,7 +126,7 @@ class Models:
                     retry=retry,
                 )
             case "gemini":
-                return OpenAIClient(
+                return speaks(
                     provider="gemini",
                     api_key=_key("GEMINI_API_KEY", chosen.gemini_api_key),
                     base_url=_url("GEMINI_BASE_URL", chosen.gemini_base_url or GEMINI_URL),

@@ -20,7 +20,9 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class _Spoken:
-    """`latency_ms` and `cost_usd` are those of the attempt that answered; `faults` is what the ones before it met."""
+    """`latency_ms`, `first_token_ms` and `cost_usd` are those of the attempt that answered; `faults` is what the ones before
+    it met. The first token's time is known where the reply was streamed and says something.
+    """
 
     text: str
     model: str
@@ -30,6 +32,7 @@ class _Spoken:
     cost_usd: float | None
     attempts: int
     faults: tuple[FaultKind, ...]
+    first_token_ms: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,10 @@ from minions_evals_mcp.domain.definitions import Json
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One turn. `schema` is the JSON schema that the reply shall fit; `params` join the request's body as they are."""
+    """One turn. `schema` is the JSON schema that the reply shall fit; `params` join the request's body as they are.
+
+    `stream`: the reply is read piece by piece, so that the time of its first token is known.
+    """
 
     model: str
     user: str
@@ -19,3 +22,4 @@ class ModelRequest:
     system: str | None = None
     schema: Json | None = None
     params: Json = field(default_factory=dict[str, JsonValue])
+    stream: bool = False

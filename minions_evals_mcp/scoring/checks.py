@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
@@ -32,10 +32,74 @@ class RegexNeed:
 
 
 @dataclass(frozen=True, slots=True)
+class SimilarityNeed:
+    """Two texts whose likeness in meaning (cosine, 0–1) is measured by an embedder and handed in."""
+
+    text: str
+    other: str
+
+
+Language = Literal["python", "javascript"]
+
+
+@dataclass(frozen=True, slots=True)
+class SnippetNeed:
+    """Code that a user wrote: it runs elsewhere, confined, with `variables` (a JSON object) and after `before`.
+
+    `before` is code under test; what goes wrong in it is no fault of the snippet.
+    """
+
+    language: Language
+    code: str
+    variables: str
+    before: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """What a snippet returned, or the value of its last expression."""
+
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """Why a snippet gave nothing back: what it raised (`name` is its type), a limit, or what is not carried out."""
+
+    kind: Literal["raised", "time-limit", "memory-limit", "output-limit", "unsupported", "syntax", "died"]
+    error: str
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Unmet:
     """Evidence that could not be had, and why (time limit, engine died)."""
 
     reason: str
+
+
+GradeType = Literal["llm-rubric", "factuality"]
+
+
+@dataclass(frozen=True, slots=True)
+class GradeNeed:
+    """An output that a model is to grade: by the rubric `asked`, or against the facts in `asked`."""
+
+    type: GradeType
+    asked: str
+    text: str
+
+
+class Grade(NamedTuple):
+    """What a model found: `score` is 0–1."""
+
+    passed: bool
+    score: float
+    reason: str
+
+
+Need = RegexNeed | SimilarityNeed | SnippetNeed | GradeNeed
+"""Whatever a check may need of the outside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +107,16 @@ class Evidence:
     """What checks need of the outside, fetched before they run."""
 
     regexes: Mapping[RegexNeed, bool | Unmet] = field(default_factory=dict[RegexNeed, bool | Unmet])
+    snippets: Mapping[SnippetNeed, Ran | Broke] = field(default_factory=dict[SnippetNeed, Ran | Broke])
+    similarities: Mapping[SimilarityNeed, float | Unmet] = field(default_factory=dict[SimilarityNeed, float | Unmet])
+    grades: Mapping[GradeNeed, Grade] = field(default_factory=dict[GradeNeed, Grade])
 
 
 NO_EVIDENCE = Evidence()
 
 
 class Checked(NamedTuple):
-    """A check's verdict: `score` is 0–1, `reason` says what matched or did not."""
+    """A check's verdict: `score` is 0–1, `reason` says what matched or did not, `parts` are those of a set."""
 
     type: str
     passed: bool
@@ -57,6 +124,7 @@ class Checked(NamedTuple):
     reason: str
     weight: float = 1.0
     metric: str | None = None
+    parts: tuple[Checked, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,26 @@ RULES: tuple[tuple[str, str], ...] = (
         "SELECT id FROM eval_judgment WHERE score NOT BETWEEN min_score AND max_score OR confidence NOT BETWEEN 0 AND 1",
     ),
     (
+        "HR5: the outbox's row {} is on its way to nobody",
+        "SELECT o.id FROM outbox o WHERE NOT EXISTS (SELECT 1 FROM delivery d WHERE d.seq = o.seq AND d.addressee = o.addressee)",
+    ),
+    (
+        "the message {} is settled and pending at once",
+        "SELECT id FROM inbox WHERE (state = 'pending') <> (settled_at IS NULL)",
+    ),
+    (
+        "the message {} is dead without a reason",
+        "SELECT id FROM inbox WHERE state = 'dead' AND length(trim(reason)) = 0",
+    ),
+    (
+        "the message {} is done with nothing to show",
+        "SELECT id FROM inbox WHERE state = 'done' AND result IS NULL",
+    ),
+    (
+        "the agent has read on beyond the last event: {}",
+        "SELECT position FROM agent_cursor WHERE name = 'events' AND position > (SELECT coalesce(max(seq), 0) FROM event)",
+    ),
+    (
         "the judgment {} is written twice",
         "SELECT min(id) FROM eval_judgment GROUP BY test_run_id, criterion_id HAVING count(*) > 1",
     ),

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.neighbours import MemoryItem
 from minions_evals_mcp.domain.results import EvalFailure, TestRun
-from minions_evals_mcp.engine.classify_failure import classify_failure, classify_failures
+from minions_evals_mcp.engine.classify_failure import classify_failure, classify_failures, store_findings
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, RuleError
 from minions_evals_mcp.store import events
@@ -29,6 +30,7 @@ from tests.workshop import (
     minion,
     opened,
     rubric,
+    outbox,
     save,
     says,
     try_case,
@@ -154,12 +156,33 @@ async def test_only_a_failed_run_can_be_classified(engine: Engine) -> None:
         await classify_failure(engine, "c")
 
 
-async def test_rules_alone_change_nothing_and_leave_no_event(engine: Engine) -> None:
+async def test_s105_rules_alone_change_nothing_and_ask_the_agent_to_remember_once(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", REFUSAL))
     run = await judged_case(engine, "c")
     before = (await found(engine, f"{run.id}:failure", EvalFailure), await counts(engine))
-    assert (await classify_failure(engine, run.id)).fields == before[0].fields
-    assert (await found(engine, f"{run.id}:failure", EvalFailure), await counts(engine)) == before
+    for _ in range(2):
+        assert (await classify_failure(engine, run.id)).fields == before[0].fields
+        asked = {**before[1], "outbox": before[1]["outbox"] + 1, "event": before[1]["event"] + 1}
+        assert (await found(engine, f"{run.id}:failure", EvalFailure), await counts(engine)) == (before[0], asked)
+    (told,) = await outbox(engine, "memory-item")
+    assert told.addressee == "memory"
+    assert isinstance(told.record.fields, MemoryItem)
+    assert (told.record.fields.agent_id, told.record.fields.source_ref_id) == ("agent", f"{run.id}:failure")
+
+
+async def test_findings_are_stored_without_a_second_analysis_and_for_nobody_where_no_agent_is_known(
+    engine: Engine,
+) -> None:
+    await save(engine, case("c", expectedOutputs=GOOD))
+    run = await judged_case(engine, "c", target="python:tests.workshop:echoed")
+    failure = await store_findings(engine, run.id)
+    assert failure == await found(engine, f"{run.id}:failure", EvalFailure)
+    assert await outbox(engine, "memory-item") == []
+    await save(engine, case("c", expectedOutputs=GOOD, agentId="writer"))
+    await store_findings(engine, run.id)
+    (told,) = await outbox(engine, "memory-item")
+    assert isinstance(told.record.fields, MemoryItem)
+    assert told.record.fields.agent_id == "writer"
 
 
 async def test_a_model_is_asked_where_the_rules_are_not_sure(tmp_path: Path) -> None:

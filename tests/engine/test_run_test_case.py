@@ -427,13 +427,15 @@ async def test_a_cases_threshold_is_of_its_assertions_aggregate_and_inclusive(
     assert (run.passed, run.total_score) == (passed, 0.5)
 
 
-async def test_similarity_is_refused_by_name_until_it_is_carried_out(engine: Engine) -> None:
-    own = case("c", expectedOutputs=WANTS_GOOD, passRule="similarity_0_8")
-    await save(engine, own, answer("a", "c", "good"))
-    with pytest.raises(UnsupportedError, match="similarity_0_8"):
-        await try_case(engine, "c", key="k")
-    with pytest.raises(NotFoundError):
-        await summarize(engine, "k")
+async def test_s130_by_similarity_an_output_passes_that_means_the_same(engine: Engine) -> None:
+    own: Json = {"expectedOutputs": {"output": "The parcel arrives on Monday."}, "passRule": "similarity_0_8"}
+    near, far = case("near", **own), case("far", **own)
+    await save(engine, near, far, answer("a", "near", "The parcel will arrive on Monday."), answer("b", "far", "No."))
+    passed, failed = await judged_case(engine, "near"), await judged_case(engine, "far")
+    assert (passed.fields.passed, failed.fields.passed) == (True, False)
+    assert passed.fields.pass_rule == "similarity_0_8"
+    assert passed.fields.total_score == passed.fields.semantic_score
+    assert (await judgments(engine, passed.id))["implicit:near"].rationale.startswith("similarity 0.")
 
 
 async def test_prose_cannot_be_judged_by_rule_and_is_refused_before_anything_runs(engine: Engine) -> None:

@@ -3,7 +3,7 @@
     python -m tests.fakes.llm_server --port 0 --latency-ms 50 --p429 0.1      # prints its URL first
     async with serving(FakeSettings(p529=0.1)) as server: ... server.url, server.stats()
 
-POST /v1/messages, /v1/chat/completions; GET /stats; POST /reset; POST /config {"p429": 0.05, ...} (also resets).
+POST /v1/messages, /v1/chat/completions, /v1/embeddings; GET /stats; POST /reset; POST /config {"p429": 0.05, ...} (also resets).
 A fault is drawn from a hash of (seed, body, how often that body came before): the same run meets the same faults in
 whatever order its requests arrive, and a retry draws afresh. A key that begins with "wrong" is refused (401), so is a
 model whose name holds "unknown" (404). Answers: see `llm_answers`; bodies: see `llm_wire`.
@@ -32,7 +32,18 @@ import anyio
 import anyio.lowlevel
 
 from tests.fakes.llm_answers import Object, answer, spoilt
-from tests.fakes.llm_wire import ERRORS, anthropic_body, dumps, error_body, framed, http, openai_body
+from tests.fakes.llm_wire import (
+    ERRORS,
+    anthropic_body,
+    anthropic_events,
+    dumps,
+    embeddings_body,
+    error_body,
+    framed,
+    http,
+    openai_body,
+    openai_events,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +66,9 @@ class FakeSettings:
     pbadscore: float = 0.0  # the verdict's score is out of range or a word
     prefusal: float = 0.0
     pmaxtokens: float = 0.0
+    pearly: float = 0.0  # a stream that ends before the answer does
+    pmidway: float = 0.0  # a stream with an error in its midst
+    token_ms: float = 0.0  # between two events of a stream
     retry_after_s: float = 1.0  # of a 429; below 0: none is sent
     seed: float = 1.0
 
@@ -112,7 +126,7 @@ class Connection(asyncio.Protocol):
         """Answer a request of any kind."""
         server = self.server
         match path:
-            case b"/v1/messages" | b"/v1/chat/completions":
+            case b"/v1/messages" | b"/v1/chat/completions" | b"/v1/embeddings":
                 self.model_call(path, head, body)
             case b"/stats":
                 self.send(http(200, server.stats()))
@@ -157,7 +171,8 @@ class Connection(asyncio.Protocol):
     def reply(self, path: bytes, body: bytes, fault: str) -> bytes:
         """The whole HTTP reply."""
         request = cast("Object", json.loads(body))
-        if not isinstance(request.get("messages"), list) or not request.get("model"):
+        wanted = "input" if path == b"/v1/embeddings" else "messages"
+        if not isinstance(request.get(wanted), list) or not request.get("model"):
             fault = "p400"
         elif "unknown" in str(request["model"]):
             fault = "p404"
@@ -166,6 +181,9 @@ class Connection(asyncio.Protocol):
             after = self.server.settings.retry_after_s
             extra = b"retry-after: %g\r\n" % after if fault == "p429" and after >= 0 else b""
             return http(status, error_body(kind, message), extra)
+        if path == b"/v1/embeddings":
+            vectors = self.server.canned or dumps(embeddings_body(request)).encode()
+            return framed(200, vectors[: len(vectors) // 2] if fault == "pmalformed" else vectors)
         said = answer(request, dumps)
         if said.judge:
             self.server.judge += 1
@@ -173,7 +191,11 @@ class Connection(asyncio.Protocol):
             self.server.target += 1
         if fault == "pbadscore" and said.value is not None:
             said = replace(said, text=dumps(spoilt(said.value, as_text=len(body) % 2 == 0)))
-        whole = (anthropic_body if path == b"/v1/messages" else openai_body)(str(request["model"]), said, fault)
+        anthropic = path == b"/v1/messages"
+        whole = (anthropic_body if anthropic else openai_body)(str(request["model"]), said, fault)
+        if request.get("stream") is True and self.server.streams:
+            written = (anthropic_events if anthropic else openai_events)(whole, fault)
+            return framed(200, self.server.canned or b"".join(written), kind=b"text/event-stream")
         cut = self.server.canned or dumps(whole).encode()
         return framed(200, cut[: len(cut) // 2] if fault == "pmalformed" else cut)
 
@@ -182,10 +204,28 @@ class Connection(asyncio.Protocol):
         self.left()
         if self.transport.is_closing():
             return
+        if self.server.settings.token_ms and b"text/event-stream" in reply[:200]:
+            self.write_slowly(reply.split(b"\n\n"))
+            return
         self.transport.write(reply)
+        self.written()
+
+    def written(self) -> None:
+        """Take up the next request."""
         self.busy = False
         if self.buffer:
             self.loop.call_soon(self.parse)
+
+    def write_slowly(self, events: list[bytes]) -> None:
+        """Write one event after the other, with a pause before each but the first."""
+        if self.transport.is_closing():
+            return
+        first, *rest = events
+        self.transport.write(first + b"\n\n" if rest else first)
+        if rest:
+            self.loop.call_later(self.server.settings.token_ms / 1000, self.write_slowly, rest)
+        else:
+            self.written()
 
     def trickle(self, reply: bytes) -> None:
         """Write the head, then one byte of body every 10 ms for ever."""
@@ -220,6 +260,7 @@ class Server:
     last_body: bytes = b""
     heard: list[bytes] | None = None  # every body, where a test sets a list
     canned: bytes = b""  # set in process: the body of every 200 from then on
+    streams: bool = True  # set to False in process: whoever asks for a stream gets a whole reply
     faults: Counter[str] = field(default_factory=Counter[str])
     statuses: Counter[str] = field(default_factory=Counter[str])
     bodies: dict[bytes, int] = field(default_factory=dict[bytes, int])

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.scoring.assertions import check, check_all, needs, vet
-from minions_evals_mcp.scoring.checks import Aggregate, Checked, Subject, Unchecked
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, RegexNeed, Subject, Unchecked
 
 YES = Assertion(type="contains", value="a")
 NO = Assertion(type="contains", value="z")
@@ -38,6 +38,15 @@ def test_a_set_scores_the_weighted_mean_and_passes_when_each_does() -> None:
 def test_a_threshold_decides_instead_of_each(threshold: float, passed: bool) -> None:
     assert held(YES, NO, threshold=threshold).passed is passed
     assert held(YES, NO, threshold=threshold, kind="not-assert-set").passed is not passed
+
+
+def test_a_set_keeps_the_verdicts_that_it_is_made_of() -> None:
+    named = YES.model_copy(update={"metric": "m"})
+    found = held(named, NO, kind="not-assert-set")
+    assert [(one.type, one.passed, one.metric) for one in found.parts] == [
+        ("contains", True, "m"),
+        ("contains", False, None),
+    ]
 
 
 def test_a_set_counts_with_its_own_weight_among_others() -> None:
@@ -70,10 +79,6 @@ def test_sets_nest() -> None:
             Assertion(type="assert-set", assertions=(Assertion(type="contains"),)),
             "assert.0.value: contains: must be a text",
         ),
-        (
-            Assertion(type="assert-set", assertions=(YES.model_copy(update={"metric": "m"}),)),
-            "assert: a metric is named on the set",
-        ),
     ],
 )
 def test_a_set_that_cannot_be_checked_is_refused(assertion: Assertion, reason: str) -> None:
@@ -97,7 +102,8 @@ def test_sets_nest_eight_deep_and_no_deeper() -> None:
 
 def test_what_a_member_needs_the_set_needs() -> None:
     asking = Assertion(type="regex", value="a(?=b)")
-    assert [need.text for need in needs([Assertion(type="assert-set", assertions=(asking,))], SUBJECT)] == ["a"]
+    (need,) = needs([Assertion(type="assert-set", assertions=(asking,))], SUBJECT)
+    assert need == RegexNeed("a(?=b)", "a")
     found = check(Assertion(type="assert-set", assertions=(asking,)), SUBJECT)
     assert isinstance(found, Unchecked)
     assert found.reason.startswith("regex: ")

@@ -5,13 +5,27 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.scoring.assertions import KINDS, SCORER_VERSION, check, check_all, needs, vet
-from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, RegexNeed, Subject, Unchecked, Unmet
+from minions_evals_mcp.scoring.checks import (
+    Aggregate,
+    Checked,
+    Evidence,
+    Grade,
+    GradeNeed,
+    Ran,
+    RegexNeed,
+    SimilarityNeed,
+    SnippetNeed,
+    Subject,
+    Unchecked,
+    Unmet,
+)
 
 EXAMPLES = (
     Assertion(type="assert-set", assertions=(Assertion(type="contains", value="a"), Assertion(type="is-html"))),
@@ -25,6 +39,7 @@ EXAMPLES = (
     Assertion(type="contains-xml", value="a.b"),
     Assertion(type="cost", threshold=1),
     Assertion(type="equals", value={"a": 1}),
+    Assertion(type="factuality", value="a is a letter"),
     Assertion(type="finish-reason", value="stop"),
     Assertion(type="gleu", value="a b"),
     Assertion(type="icontains", value="A"),
@@ -35,12 +50,17 @@ EXAMPLES = (
     Assertion(type="is-refusal"),
     Assertion(type="is-sql", value={"databaseType": "PostgreSQL"}),
     Assertion(type="is-xml"),
+    Assertion(type="javascript", value="output.length > 1"),
     Assertion(type="latency", threshold=100),
     Assertion(type="levenshtein", value="abc", threshold=2),
+    Assertion(type="llm-rubric", value="is a letter", threshold=0.5),
+    Assertion(type="python", value="len(output) > 1"),
     Assertion(type="regex", value="^a+$"),
     Assertion(type="rouge-n", value="a b"),
+    Assertion(type="similar", value="a letter"),
     Assertion(type="starts-with", value="a"),
     Assertion(type="tool-call-f1", value="a"),
+    Assertion(type="trajectory:match", value=["a", {"name": "b", "args": {"x": {"$regex": "(?=a)"}}}], threshold=0.5),
     Assertion(type="trajectory:step-count", value={"max": 1}),
     Assertion(type="trajectory:tool-args-match", value={"name": "a", "args": {}}),
     Assertion(type="trajectory:tool-sequence", value=["a"]),
@@ -55,6 +75,27 @@ SUBJECT = Subject("a", latency_ms=5, cost_usd=0.5)
 def aggregate(assertions: list[Assertion], threshold: float | None = None) -> Aggregate:
     """The verdict over the output "a"."""
     result = check_all(assertions, SUBJECT, threshold=threshold)
+    assert isinstance(result, Aggregate)
+    return result
+
+
+def evidence_for(assertions: list[Assertion], subject: Subject) -> Evidence:
+    """What the outside says, which follows from the text alone: a long one is liked."""
+    wanted = needs(assertions, subject)
+    liked = len(subject.text) > 1
+    return Evidence(
+        regexes={need: liked for need in wanted if isinstance(need, RegexNeed)},
+        snippets={need: Ran(liked) for need in wanted if isinstance(need, SnippetNeed)},
+        similarities={need: 0.9 if liked else 0.1 for need in wanted if isinstance(need, SimilarityNeed)},
+        grades={
+            need: Grade(liked, 0.75 if liked else 0.25, "said so") for need in wanted if isinstance(need, GradeNeed)
+        },
+    )
+
+
+def verdict(assertions: list[Assertion], subject: Subject, threshold: float | None = None) -> Aggregate:
+    """The verdict with all that is needed of the outside."""
+    result = check_all(assertions, subject, threshold=threshold, evidence=evidence_for(assertions, subject))
     assert isinstance(result, Aggregate)
     return result
 
@@ -92,7 +133,7 @@ def test_a_name_like_no_other_gets_no_hint() -> None:
 
 
 def test_the_scorer_has_a_version() -> None:
-    assert SCORER_VERSION == "assertions/1"
+    assert SCORER_VERSION == "assertions/2"
 
 
 def test_a_result_carries_its_weight_and_metric() -> None:
@@ -143,12 +184,13 @@ def test_one_check_that_cannot_be_carried_out_leaves_the_whole_undone() -> None:
 def test_evidence_reaches_every_check() -> None:
     asked = [YES, Assertion(type="regex", value="(?=a)"), Assertion(type="not-regex", value="(?=b)")]
     first, second = needs(asked, SUBJECT)
+    assert isinstance(first, RegexNeed)
+    assert isinstance(second, RegexNeed)
     met = check_all(asked, SUBJECT, evidence=Evidence({first: True, second: False}))
     assert isinstance(met, Aggregate)
     assert met.passed
     unmet = check_all(asked, SUBJECT, evidence=Evidence({first: True, second: Unmet("time limit of 1 s")}))
     assert unmet == Unchecked("not-regex", "time limit of 1 s")
-    assert isinstance(first, RegexNeed)
 
 
 def test_weights_beyond_all_measure_do_not_overflow() -> None:
@@ -169,13 +211,12 @@ def built(parts: list[tuple[Assertion, bool, float]]) -> list[Assertion]:
     ]
 
 
+@settings(deadline=None)  # the first use of a type may import its parser
 @given(st.sampled_from(EXAMPLES), TEXTS)
 def test_not_inverts_pass_for_every_type_and_text(example: Assertion, text: str) -> None:
     subject = Subject(text, latency_ms=float(len(text)), cost_usd=float(len(text)))
-    plain = check(example, subject)
-    turned = check(example.model_copy(update={"type": f"not-{example.type}"}), subject)
-    assert isinstance(plain, Checked)
-    assert isinstance(turned, Checked)
+    negated = example.model_copy(update={"type": f"not-{example.type}"})
+    ((plain,), (turned,)) = (verdict([one], subject).results for one in (example, negated))
     assert plain.passed is not turned.passed
     assert 0 <= plain.score <= 1
     if example.type == "tool-call-f1":  # its score is F1 under `not-` too
@@ -184,6 +225,7 @@ def test_not_inverts_pass_for_every_type_and_text(example: Assertion, text: str)
         assert plain.score + turned.score == (0 if example.type == "is-refusal" and not text.strip() else 1)
 
 
+@settings(deadline=None)  # the first use of a type may import its parser
 @given(st.data(), WEIGHTED, TEXTS)
 def test_the_verdict_is_the_same_in_any_order(
     data: st.DataObject, parts: list[tuple[Assertion, bool, float]], text: str
@@ -191,13 +233,12 @@ def test_the_verdict_is_the_same_in_any_order(
     assertions = built(parts)
     turned = data.draw(st.permutations(assertions))
     subject = Subject(text, latency_ms=5, cost_usd=5)
-    one, other = check_all(assertions, subject), check_all(turned, subject)
-    assert isinstance(one, Aggregate)
-    assert isinstance(other, Aggregate)
+    one, other = verdict(assertions, subject), verdict(turned, subject)
     assert one.passed is other.passed
     assert math.isclose(one.score, other.score, abs_tol=1e-12)
 
 
+@settings(deadline=None)  # the first use of a type may import its parser
 @given(WEIGHTED, st.integers(min_value=0, max_value=5), st.floats(min_value=0, max_value=1))
 def test_the_aggregate_never_falls_when_one_assertion_comes_to_pass(
     parts: list[tuple[Assertion, bool, float]], index: int, threshold: float
@@ -209,6 +250,67 @@ def test_the_aggregate_never_falls_when_one_assertion_comes_to_pass(
     worse[index] = NO.model_copy(update={"weight": assertions[index].weight})
     better[index] = YES.model_copy(update={"weight": assertions[index].weight})
     for limit in (None, threshold):
-        low, high = aggregate(worse, limit), aggregate(better, limit)
+        low, high = verdict(worse, SUBJECT, limit), verdict(better, SUBJECT, limit)
         assert high.score >= low.score - 1e-12
         assert high.passed or not low.passed
+
+
+@settings(deadline=None)  # the first use of a type may import its parser
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1), WEIGHTS), min_size=1, max_size=5),
+    st.floats(min_value=0, max_value=1),
+    st.sampled_from([None, 0.3, 0.8]),
+)
+def test_the_aggregate_is_monotone_in_every_score(
+    parts: list[tuple[float, float, float]], threshold: float, own: float | None
+) -> None:
+    """Graded assertions can have any score; the same tests with every score raised never come out lower."""
+    assertions = [
+        Assertion(type="llm-rubric", value=str(number), weight=weight, threshold=own)
+        for number, (_, _, weight) in enumerate(parts)
+    ]
+    wanted = needs(assertions, SUBJECT)
+    low, high = (
+        check_all(
+            assertions,
+            SUBJECT,
+            threshold=threshold,
+            evidence=Evidence(
+                grades={
+                    need: Grade(passed=True, score=choose(a, b), reason="")
+                    for need, (a, b, _) in zip(wanted, parts, strict=True)
+                    if isinstance(need, GradeNeed)
+                }
+            ),
+        )
+        for choose in (min, max)
+    )
+    assert isinstance(low, Aggregate)
+    assert isinstance(high, Aggregate)
+    assert high.score >= low.score - 1e-12
+    assert high.passed or not low.passed
+    assert all(one.passed or not other.passed for one, other in zip(high.results, low.results, strict=True))
+
+
+ODD_TEXTS = st.one_of(
+    st.text(max_size=200),
+    st.text(alphabet="<>&;/!?[]{}()\"'`,:#=-_ \n\t\\aA1é\u2028\ud800", max_size=120),
+    st.sampled_from(
+        ["[" * 3_000, "{" * 3_000, "<a>" * 3_000, "(" * 3_000, "```sql\n", "\x00", "&#x110000;", "9" * 5_000]
+    ),
+)
+CALLS = st.lists(
+    st.builds(ToolCall, tool=st.text(min_size=1, max_size=8).filter(lambda name: bool(name.strip()))), max_size=3
+).map(tuple)
+
+
+@settings(deadline=None)  # the first use of a type may import its parser
+@given(st.sampled_from(EXAMPLES), st.booleans(), ODD_TEXTS, CALLS)
+def test_no_type_raises_on_any_text(example: Assertion, negated: bool, text: str, calls: tuple[ToolCall, ...]) -> None:
+    assertion = example.model_copy(update={"type": f"not-{example.type}"}) if negated else example
+    subject = Subject(text, latency_ms=1, cost_usd=1, tool_calls=calls, finish_reason=text)
+    found = check(assertion, subject, evidence_for([assertion], subject))
+    assert isinstance(found, Unchecked) or 0 <= found.score <= 1
+    assert found.reason
+    bare = check(assertion, Subject(text))
+    assert isinstance(bare, Checked | Unchecked)

@@ -72,7 +72,8 @@ def test_every_table_is_strict_and_every_result_is_guarded_against_change(tmp_pa
         guarded = {row[0] for row in db.execute("SELECT DISTINCT tbl_name FROM sqlite_schema WHERE type = 'trigger'")}
     assert guarded == {
         "minion", "test_run", "eval_failure", "eval_judgment", "metric_score", "benchmark_run", "eval_metric",
-        "prompt_comparison", "approval", "test_branch_execution", "outbox", "event", "unit", "verdict",
+        "prompt_comparison", "approval", "test_branch_execution", "outbox", "event", "unit", "verdict", "inbox", "delivery",
+        "agent_cursor",
     }  # fmt: skip
 
 

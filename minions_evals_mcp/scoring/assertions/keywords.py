@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Protocol, cast
 
@@ -66,7 +67,9 @@ def _additional_properties(validator: Descending, allowed: Any, instance: JsonVa
 
 
 def _type(validator: Descending, types: Any, instance: JsonValue, schema: Schema) -> Errors:
-    if not (instance is None and schema.get("nullable")):
+    if isinstance(instance, float) and math.isinf(instance):
+        yield ValidationError("is no finite number")
+    elif not (instance is None and schema.get("nullable")):
         yield from _NEW["type"](validator, types, instance, schema)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Never, cast
 
@@ -59,7 +58,8 @@ def json_objects(text: str) -> Iterator[dict[str, JsonValue] | Unmet]:
     value (`{name}`) makes no object.
     """
     strict_left, lenient_left = STRICT_LIMIT, LENIENT_LIMIT
-    start = text.find("{")
+    last = len(text) - 1  # a brace at the very end opens nothing
+    start = text.find("{", 0, last)
     while start >= 0:
         found, end = _strict(text, start)
         strict_left -= end - start
@@ -72,7 +72,7 @@ def json_objects(text: str) -> Iterator[dict[str, JsonValue] | Unmet]:
             found = _lenient(candidate)
         if found is not None:
             yield found
-        start = text.find("{", start + 1 if found is None else end)
+        start = text.find("{", start + 1 if found is None else end, last)
 
 
 def _strict(text: str, start: int) -> tuple[dict[str, JsonValue] | None, int]:
@@ -112,52 +112,60 @@ def read_yaml(text: str, *, bare_keys: bool) -> JsonValue | Unmet:
     import yaml  # noqa: PLC0415  imported at first use: most checks read no YAML
 
     try:
-        return _built(yaml.compose(text, Loader=_loader()), bare_keys=bare_keys)
+        return _document(yaml.parse(text, Loader=yaml.CSafeLoader), bare_keys=bare_keys)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         return Unmet(str(error)[:200])
 
 
-@lru_cache(maxsize=1)
-def _loader() -> type[yaml.SafeLoader]:
+def _document(events: Iterator[yaml.Event], *, bare_keys: bool) -> JsonValue:
+    """Built from the parser's events, and not by its own composer: that one follows aliases, which grow without bound."""
     import yaml  # noqa: PLC0415  imported at first use, as above
 
-    class WithoutAliases(yaml.SafeLoader):
-        """Aliases let a short text grow without bound."""
+    next(events)
+    if isinstance(next(events), yaml.StreamEndEvent):
+        return None
+    value = _built(next(events), events, bare_keys=bare_keys)
+    next(events)
+    if not isinstance(next(events), yaml.StreamEndEvent):
+        raise ValueError("more than one document")  # noqa: TRY004  what the text says is wrong, not what the code passed
+    return value
 
-        def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-            if self.check_event(yaml.AliasEvent):
-                raise yaml.YAMLError("aliases are not read")
-            return super().compose_node(parent, index)
 
-    return WithoutAliases
-
-
-def _built(node: yaml.Node | None, *, bare_keys: bool) -> JsonValue:
+def _built(event: yaml.Event, events: Iterator[yaml.Event], *, bare_keys: bool) -> JsonValue:
     import yaml  # noqa: PLC0415  imported at first use, as above
 
-    match node:
-        case yaml.MappingNode():
-            pairs = cast("list[tuple[yaml.Node, yaml.Node]]", node.value)
-            return {_key(key): _valued(value, bare_keys=bare_keys) for key, value in pairs}
-        case yaml.SequenceNode():
-            return [_built(inner, bare_keys=bare_keys) for inner in cast("list[yaml.Node]", node.value)]
-        case yaml.ScalarNode():
-            return node.value if node.style else _scalar(node.value)
+    match event:
+        case yaml.MappingStartEvent():
+            return _mapping(events, bare_keys=bare_keys)
+        case yaml.SequenceStartEvent():
+            found: list[JsonValue] = []
+            while not isinstance(inner := next(events), yaml.SequenceEndEvent):
+                found.append(_built(inner, events, bare_keys=bare_keys))
+            return found
+        case yaml.ScalarEvent():
+            return event.value if event.style else _scalar(event.value)
         case _:
-            return None
+            raise ValueError("aliases are not read")
 
 
-def _valued(node: yaml.Node, *, bare_keys: bool) -> JsonValue:
-    if not bare_keys and node.start_mark.index == node.end_mark.index:
-        raise ValueError("a key without a value")
-    return _built(node, bare_keys=bare_keys)
+def _mapping(events: Iterator[yaml.Event], *, bare_keys: bool) -> dict[str, JsonValue]:
+    import yaml  # noqa: PLC0415  imported at first use, as above
+
+    found: dict[str, JsonValue] = {}
+    while not isinstance(key := next(events), yaml.MappingEndEvent):
+        if not isinstance(key, yaml.ScalarEvent):
+            raise ValueError("a key that is no scalar")  # noqa: TRY004  as above
+        value = next(events)
+        if not bare_keys and _is_nothing(value):
+            raise ValueError("a key without a value")
+        name = js_text(_built(key, events, bare_keys=True))
+        found[name] = _built(value, events, bare_keys=bare_keys)
+    return found
 
 
-def _key(node: yaml.Node) -> str:
-    key = _built(node, bare_keys=True)
-    if isinstance(key, list | dict):
-        raise ValueError("a key that is no scalar")  # noqa: TRY004  what the text says is wrong, not what the code passed
-    return js_text(key)
+def _is_nothing(event: yaml.Event) -> bool:
+    start, end = event.start_mark, event.end_mark
+    return start is not None and end is not None and start.index == end.index
 
 
 def _scalar(text: str) -> JsonValue:

@@ -4,7 +4,6 @@ Where promptfoo 0.121.20 and we differ:
 - A set may hold sets, and `not-assert-set` turns its verdict round; there both stop the evaluation.
 - A set of weight 0 cannot fail, like any other assertion; there it fails the test although it adds no score.
 - A set without assertions is refused; there it passes with score 0.
-- A `metric` inside a set is refused, not lost: name the metric on the set.
 """
 
 from __future__ import annotations
@@ -25,17 +24,15 @@ def as_one(verdict: Aggregate | Unchecked) -> Found | Unmet:
     failed = [result for result in verdict.results if not result.passed]
     told = shown("; ".join(f"{result.type}: {result.reason}" for result in failed), 200)
     reason = f"score {verdict.score:.2f}, {len(verdict.results) - len(failed)} of {len(verdict.results)} hold"
-    return Found(verdict.passed, f"{reason}; {told}" if failed else reason, verdict.score)
+    return Found(verdict.passed, f"{reason}; {told}" if failed else reason, verdict.score, parts=verdict.results)
 
 
 def vet_set(assertion: Assertion) -> None:
-    """Refuses a set without assertions, with a `value`, with named metrics inside, or with sets too deep inside it."""
+    """Refuses a set without assertions, with a `value`, or with sets too deep inside it."""
     if not assertion.assertions:
         raise InvalidRecordError("must hold at least one assertion", field="assert")
     if assertion.value is not None:
         raise InvalidRecordError(f"a set takes none, not {shown(assertion.value)}", field="value")
-    if any(inner.metric is not None for inner in assertion.assertions):
-        raise InvalidRecordError("a metric is named on the set, not inside it", field="assert")
     if depth(assertion) > MOST_NESTED:
         raise InvalidRecordError(f"sets are nested more than {MOST_NESTED} deep", field="assert")
 

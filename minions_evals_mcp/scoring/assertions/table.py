@@ -10,15 +10,19 @@ from difflib import get_close_matches
 from minions_evals_mcp.domain.assertions import NEGATION, Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.scoring.assertions import (
+    graded,
     markup,
     measures,
     overlap,
     refusal,
     sets,
+    similar,
+    snippets,
     sql,
     structure,
     text,
     trajectory,
+    trajectory_match,
 )
 from minions_evals_mcp.scoring.assertions.values import Found
 from minions_evals_mcp.scoring.checks import (
@@ -26,19 +30,19 @@ from minions_evals_mcp.scoring.checks import (
     Aggregate,
     Checked,
     Evidence,
-    RegexNeed,
+    Need,
     Subject,
     Unchecked,
     Unmet,
 )
 
-SCORER_VERSION = "assertions/1"
+SCORER_VERSION = "assertions/2"
 """Part of every digest of a scorer; raised when a check can give another verdict for the same output."""
 
 SLACK = 1e-9
 
 
-def _no_needs(_assertion: Assertion, _subject: Subject) -> tuple[RegexNeed, ...]:
+def _no_needs(_assertion: Assertion, _subject: Subject) -> tuple[Need, ...]:
     return ()
 
 
@@ -52,7 +56,7 @@ class Kind:
 
     check: Callable[[Assertion, Subject, Evidence], Found | Unmet]
     vet: Callable[[Assertion], None] = _anything
-    needs: Callable[[Assertion, Subject], tuple[RegexNeed, ...]] = _no_needs
+    needs: Callable[[Assertion, Subject], tuple[Need, ...]] = _no_needs
 
 
 def _in_set(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
@@ -72,7 +76,7 @@ def _vet_set(assertion: Assertion) -> None:
             raise InvalidRecordError(f"{inner.type}: {error.reason}", field=f"assert.{number}.{error.field}") from None
 
 
-def _set_needs(assertion: Assertion, subject: Subject) -> tuple[RegexNeed, ...]:
+def _set_needs(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
     return needs(assertion.assertions, subject)
 
 
@@ -88,6 +92,7 @@ KINDS: dict[str, Kind] = {
     "contains-xml": Kind(markup.contains_xml, markup.vet_elements),
     "cost": Kind(measures.cost, measures.vet_limit),
     "equals": Kind(structure.equals, structure.vet_given),
+    "factuality": Kind(graded.factuality, graded.vet_facts, graded.factuality_needs),
     "finish-reason": Kind(trajectory.finish_reason, trajectory.vet_reason),
     "gleu": Kind(overlap.gleu, overlap.vet_references),
     "icontains": Kind(text.icontains, text.vet_scalar),
@@ -98,12 +103,21 @@ KINDS: dict[str, Kind] = {
     "is-refusal": Kind(refusal.is_refusal),
     "is-sql": Kind(sql.is_sql, sql.vet_database),
     "is-xml": Kind(markup.is_xml, markup.vet_elements),
+    "javascript": Kind(snippets.javascript, snippets.vet_code, snippets.javascript_needs),
     "latency": Kind(measures.latency, measures.vet_limit),
     "levenshtein": Kind(measures.levenshtein, measures.vet_distance),
+    "llm-rubric": Kind(graded.llm_rubric, graded.vet_rubric, graded.llm_rubric_needs),
+    "python": Kind(snippets.python, snippets.vet_code, snippets.python_needs),
     "regex": Kind(text.regex, text.vet_pattern, text.regex_needs),
     "rouge-n": Kind(overlap.rouge_n, overlap.vet_reference),
+    "similar": Kind(similar.similar, similar.vet_similar, similar.similar_needs),
     "starts-with": Kind(text.starts_with, text.vet_scalar),
     "tool-call-f1": Kind(trajectory.tool_call_f1, trajectory.vet_names),
+    "trajectory:match": Kind(
+        trajectory_match.trajectory_match,
+        trajectory_match.vet_trajectory,
+        trajectory_match.trajectory_match_needs,
+    ),
     "trajectory:step-count": Kind(trajectory.step_count, trajectory.vet_step_count),
     "trajectory:tool-args-match": Kind(trajectory.tool_args_match, trajectory.vet_arguments),
     "trajectory:tool-sequence": Kind(trajectory.tool_sequence, trajectory.vet_sequence),
@@ -133,7 +147,7 @@ def vet(assertion: Assertion, *, at: str = "") -> None:
         raise InvalidRecordError(error.reason, field=error.field, record=assertion.type, where=at) from None
 
 
-def needs(assertions: Sequence[Assertion], subject: Subject) -> tuple[RegexNeed, ...]:
+def needs(assertions: Sequence[Assertion], subject: Subject) -> tuple[Need, ...]:
     """What must be fetched before these assertions can be checked."""
     return tuple(need for assertion in assertions for need in _kind(assertion)[0].needs(assertion, subject))
 
@@ -150,13 +164,14 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
         return Unchecked(assertion.type, "the output or the value nests too deeply to be read")
     if isinstance(found, Unmet):
         return Unchecked(assertion.type, found.reason)
-    passed, reason, score, negated_score = found
+    passed, reason, score, negated_score, parts = found
     if negated:
         passed = not passed
         score = negated_score if score is None or negated_score is not None else 1.0 - score
     if score is None:
         score = 1.0 if passed else 0.0
-    return Checked(assertion.type, passed or assertion.weight == 0, score, reason, assertion.weight, assertion.metric)
+    passed = passed or assertion.weight == 0
+    return Checked(assertion.type, passed, score, reason, assertion.weight, assertion.metric, parts)
 
 
 def check_all(

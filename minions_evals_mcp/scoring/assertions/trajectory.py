@@ -11,49 +11,31 @@ The steps are the agent-run's `toolCallsLog`. Where promptfoo 0.121.20 and we di
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Literal, NamedTuple
+from collections.abc import Sequence
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.lenient import parsed
-from minions_evals_mcp.scoring.assertions.patterns import linear
+from minions_evals_mcp.scoring.assertions.steps import (
+    MATCHER_KEYS,
+    Matcher,
+    Step,
+    items,
+    mapping,
+    matcher_of,
+    same,
+    steps_of,
+    texts,
+    vet_matcher,
+    vet_object,
+    vet_pattern,
+    without,
+)
 from minions_evals_mcp.scoring.assertions.text import listed
-from minions_evals_mcp.scoring.assertions.values import Found, frozen, shown
+from minions_evals_mcp.scoring.assertions.values import Found, shown
 from minions_evals_mcp.scoring.checks import Evidence, Subject
-
-COMMAND_TOOLS = frozenset({"exec_command", "local_shell", "shell"})
-STEP_TYPES = frozenset({"command", "tool"})
-NAME_LIMIT = 400
-
-_SPECIAL = re.compile(r"[.+^${}()|\[\]\\]")
-
-
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """One step: what it is called, by any of its names, and what it was given."""
-
-    type: Literal["tool", "command"]
-    names: tuple[str, ...]
-    arguments: dict[str, JsonValue]
-
-
-class _Matcher(NamedTuple):
-    """Which steps are meant: those of a type whose name fits the pattern (`*`, `?`, any case); none means any."""
-
-    types: frozenset[str]
-    pattern: str
-
-    def fits(self, step: _Step) -> bool:
-        if self.types and step.type not in self.types:
-            return False
-        return not self.pattern or any(_glob(self.pattern, name) for name in step.names)
 
 
 def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
@@ -87,10 +69,10 @@ def tool_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Fo
     """
     steps = _tools(subject)
     if isinstance(assertion.value, dict):
-        count = _count(steps, _matcher(assertion.value, "tool"))
+        count = _count(steps, matcher_of(assertion.value, "tool"))
         return _within(assertion.value, count, least=1)
-    patterns = _texts(assertion.value)
-    used = [one for one in patterns if _count(steps, _Matcher(frozenset({"tool"}), one))]
+    patterns = texts(assertion.value)
+    used = [one for one in patterns if _count(steps, Matcher(frozenset({"tool"}), one))]
     passed = bool(used) if assertion.negated else len(used) == len(patterns)
     return Found(passed, f"called {len(used)} of {len(patterns)} tools; calls: {_told(steps)}")
 
@@ -99,7 +81,7 @@ def tool_sequence(assertion: Assertion, subject: Subject, _evidence: Evidence) -
     """The tools in `value` were called in that order, others between them or not; {steps, mode: "exact"}: only they."""
     value = assertion.value
     found = value if isinstance(value, dict) else {"steps": value}
-    wanted = [_matcher(step, "tool") for step in _items(found.get("steps"))]
+    wanted = [matcher_of(step, "tool") for step in items(found.get("steps"))]
     steps = _tools(subject)
     told = f"calls: {_told(steps)}"
     if found.get("mode") == "exact":
@@ -117,23 +99,23 @@ def tool_args_match(assertion: Assertion, subject: Subject, _evidence: Evidence)
     A list must be as long and fit element by element. `ignore` names arguments (patterns) that are left out on both
     sides, `defaults` gives values that a call may hold besides.
     """
-    value = _object(assertion.value)
-    ignored = _texts(value.get("ignore"))
-    defaults = _object(value.get("defaults", {}))
+    value = mapping(assertion.value)
+    ignored = texts(value.get("ignore"))
+    defaults = mapping(value.get("defaults", {}))
     wanted = value["args"] if "args" in value else value["arguments"]
-    wanted = _without(wanted, ignored) if isinstance(wanted, dict) else wanted
-    same = _same if value.get("mode") == "exact" else _covers
-    matcher = _matcher(value, "tool")
+    wanted = without(wanted, ignored) if isinstance(wanted, dict) else wanted
+    fits = same if value.get("mode") == "exact" else _covers
+    matcher = matcher_of(value, "tool")
     calls = [step for step in _tools(subject) if matcher.fits(step)]
-    passed = any(same(_without_defaults(_without(step.arguments, ignored), defaults), wanted) for step in calls)
+    passed = any(fits(_without_defaults(without(step.arguments, ignored), defaults), wanted) for step in calls)
     fit = "a call has" if passed else "no call has"
     return Found(passed, f"{fit} the arguments {shown(json.dumps(wanted))}; {len(calls)} calls of {matcher.pattern!r}")
 
 
 def step_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
     """The number of steps (of {type, name} where given) lies in {min, max}, both inclusive, at least one of them."""
-    value = _object(assertion.value)
-    return _within(value, _count(_steps(subject.tool_calls), _matcher(value, "")), least=0)
+    value = mapping(assertion.value)
+    return _within(value, _count(steps_of(subject.tool_calls), matcher_of(value, "")), least=0)
 
 
 def vet_reason(assertion: Assertion) -> None:
@@ -156,10 +138,10 @@ def vet_names(assertion: Assertion) -> None:
 def vet_used(assertion: Assertion) -> None:
     """Refuses a `value` that is no pattern, no list of patterns and no {name, min, max}."""
     if isinstance(assertion.value, dict):
-        _vet_matcher(assertion.value, {"min", "max"}, named=True)
+        vet_matcher(assertion.value, {"min", "max"}, named=True)
         _vet_range(assertion.value)
     else:
-        patterns = _items(assertion.value) if isinstance(assertion.value, list) else [assertion.value]
+        patterns = items(assertion.value) if isinstance(assertion.value, list) else [assertion.value]
         _vet_steps([one if isinstance(one, str) else None for one in patterns])
 
 
@@ -169,15 +151,15 @@ def vet_sequence(assertion: Assertion) -> None:
     if isinstance(value, list):
         _vet_steps(value)
         return
-    found = _vet_object(value, {"steps", "mode"})
+    found = vet_object(value, {"steps", "mode"})
     _vet_choice(found, "mode", ("in_order", "exact"))
-    _vet_steps(_items(found.get("steps")))
+    _vet_steps(items(found.get("steps")))
 
 
 def vet_arguments(assertion: Assertion) -> None:
     """Refuses a `value` that is no {name, args, mode, defaults, ignore} with the first two."""
-    value = _vet_object(assertion.value, {"args", "arguments", "mode", "defaults", "ignore", *_MATCHER_KEYS})
-    _vet_matcher(value, set(value), named=True)
+    value = vet_object(assertion.value, {"args", "arguments", "mode", "defaults", "ignore", *MATCHER_KEYS})
+    vet_matcher(value, set(value), named=True)
     if "args" not in value and "arguments" not in value:
         raise InvalidRecordError('must have "args"', field="value")
     _vet_choice(value, "mode", ("partial", "exact"))
@@ -185,55 +167,23 @@ def vet_arguments(assertion: Assertion) -> None:
         raise InvalidRecordError("must map arguments to values", field="value.defaults")
     ignored = value.get("ignore", [])
     for entry in ignored if isinstance(ignored, list) else [ignored]:
-        _vet_pattern(entry, "value.ignore")
+        vet_pattern(entry, "value.ignore")
 
 
 def vet_step_count(assertion: Assertion) -> None:
     """Refuses a `value` without `min` and `max`."""
-    value = _vet_object(assertion.value, {"min", "max", *_MATCHER_KEYS})
-    _vet_matcher(value, {"min", "max"}, named=False)
+    value = vet_object(assertion.value, {"min", "max", *MATCHER_KEYS})
+    vet_matcher(value, {"min", "max"}, named=False)
     if "min" not in value and "max" not in value:
         raise InvalidRecordError('must have "min" or "max"', field="value")
     _vet_range(value)
 
 
-_MATCHER_KEYS = frozenset({"name", "pattern", "type"})
+def _tools(subject: Subject) -> list[Step]:
+    return [step for step in steps_of(subject.tool_calls) if step.type == "tool"]
 
 
-def _steps(calls: Iterable[ToolCall]) -> list[_Step]:
-    return [_step(call) for call in calls]
-
-
-def _tools(subject: Subject) -> list[_Step]:
-    return [step for step in _steps(subject.tool_calls) if step.type == "tool"]
-
-
-def _step(call: ToolCall) -> _Step:
-    command = _command(call) if call.tool.strip().lower() in COMMAND_TOOLS else ""
-    if not command:
-        return _Step("tool", (call.tool,), call.arguments)
-    return _Step("command", (call.tool, command, command.split()[0]), call.arguments)
-
-
-def _command(call: ToolCall) -> str:
-    for key, between in (("cmd", " "), ("command", " "), ("commands", "; ")):
-        if key in call.arguments:
-            found = call.arguments[key]
-            parts = found if isinstance(found, list) else [found]
-            return between.join(part.strip() for part in parts if isinstance(part, str) and part.strip())
-    return ""
-
-
-def _matcher(value: JsonValue, default: str) -> _Matcher:
-    if isinstance(value, str):
-        return _Matcher(frozenset({default}), value)
-    found = _object(value)
-    types = found.get("type") or default
-    pattern = found.get("pattern") or found.get("name") or ""
-    return _Matcher(frozenset(_texts(types)) - {""}, str(pattern))
-
-
-def _count(steps: Sequence[_Step], matcher: _Matcher) -> int:
+def _count(steps: Sequence[Step], matcher: Matcher) -> int:
     return sum(matcher.fits(step) for step in steps)
 
 
@@ -243,47 +193,12 @@ def _within(value: dict[str, JsonValue], count: int, *, least: int) -> Found:
     return Found(passed, f"{count} steps, wanted {low} to {'any' if high is None else high}")
 
 
-def _told(steps: Sequence[_Step]) -> str:
+def _told(steps: Sequence[Step]) -> str:
     return shown(", ".join(step.names[0] for step in steps) or "none", 200)
 
 
-@lru_cache(maxsize=1024)
-def _glob(pattern: str, name: str) -> bool:
-    escaped = _SPECIAL.sub(r"\\\g<0>", pattern)
-    return linear("(?i)^" + escaped.replace("*", ".*").replace("?", ".") + "$")(name)
-
-
-def _names(value: JsonValue) -> list[str]:
-    names = listed(value) if isinstance(value, list) else str(value).split(",")
-    return [name.strip() for name in names if name.strip()]
-
-
-def _texts(value: JsonValue) -> list[str]:
-    return [str(one) for one in value] if isinstance(value, list) else [] if value is None else [str(value)]
-
-
-def _items(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []
-
-
-def _object(value: JsonValue) -> dict[str, JsonValue]:
-    return value if isinstance(value, dict) else {}
-
-
-def _without(arguments: dict[str, JsonValue], ignored: Sequence[str]) -> dict[str, JsonValue]:
-    return {key: one for key, one in arguments.items() if not any(_is_ignored(entry, key) for entry in ignored)}
-
-
-def _is_ignored(entry: str, key: str) -> bool:
-    return entry == key or (bool({"*", "?"} & {*entry}) and _glob(entry, key))
-
-
 def _without_defaults(arguments: dict[str, JsonValue], defaults: dict[str, JsonValue]) -> dict[str, JsonValue]:
-    return {key: one for key, one in arguments.items() if key not in defaults or not _same(one, defaults[key])}
-
-
-def _same(actual: JsonValue, wanted: JsonValue) -> bool:
-    return frozen(actual) == frozen(wanted)
+    return {key: one for key, one in arguments.items() if key not in defaults or not same(one, defaults[key])}
 
 
 def _covers(actual: JsonValue, wanted: JsonValue) -> bool:
@@ -293,7 +208,12 @@ def _covers(actual: JsonValue, wanted: JsonValue) -> bool:
         case dict(), dict():
             return all(key in actual and _covers(actual[key], one) for key, one in wanted.items())
         case _:
-            return _same(actual, wanted)
+            return same(actual, wanted)
+
+
+def _names(value: JsonValue) -> list[str]:
+    names = listed(value) if isinstance(value, list) else str(value).split(",")
+    return [name.strip() for name in names if name.strip()]
 
 
 def _called_in(text: str) -> set[str]:
@@ -319,10 +239,10 @@ def _called(value: JsonValue) -> list[str]:
     if not isinstance(value, dict):
         return []
     if isinstance(calls := value.get("tool_calls"), list):
-        both = [(_object(call).get("function"), call) for call in calls]
+        both = [(mapping(call).get("function"), call) for call in calls]
         return [name for pair in both for one in pair for name in _name(one)]
     if isinstance(turn := value.get("toolCall"), dict) and not isinstance(value.get("functionCall"), dict):
-        return [name for call in _items(turn.get("functionCalls")) for name in _name(call)]
+        return [name for call in items(turn.get("functionCalls")) for name in _name(call)]
     return _called_by(value, "")
 
 
@@ -336,30 +256,8 @@ def _called_by(block: dict[str, JsonValue], plain: str) -> list[str]:
 
 
 def _name(call: JsonValue) -> list[str]:
-    name = _object(call).get("name")
+    name = mapping(call).get("name")
     return [name] if isinstance(name, str) else []
-
-
-def _vet_object(value: JsonValue, keys: Iterable[str]) -> dict[str, JsonValue]:
-    if not isinstance(value, dict):
-        raise InvalidRecordError(f"must be an object, not {shown(value)}", field="value")
-    if unknown := sorted(value.keys() - set(keys)):
-        raise InvalidRecordError(f"has no {unknown[0]!r}; known are {', '.join(sorted(keys))}", field="value")
-    return value
-
-
-def _vet_matcher(value: JsonValue, also: Iterable[str], *, named: bool) -> None:
-    found = _vet_object(value, {*_MATCHER_KEYS, *also})
-    for key in ("name", "pattern"):
-        if key in found:
-            _vet_pattern(found[key], f"value.{key}")
-    if named and "name" not in found and "pattern" not in found:
-        raise InvalidRecordError('must have "name" or "pattern"', field="value")
-    for one in _texts(found.get("type")):
-        if one not in STEP_TYPES:
-            raise InvalidRecordError(
-                f"{one!r} is not in the log of tool calls; it has {', '.join(sorted(STEP_TYPES))}", field="value.type"
-            )
 
 
 def _vet_steps(steps: Sequence[JsonValue]) -> None:
@@ -367,14 +265,9 @@ def _vet_steps(steps: Sequence[JsonValue]) -> None:
         raise InvalidRecordError("must have at least one step", field="value")
     for step in steps:
         if isinstance(step, dict):
-            _vet_matcher(step, (), named=True)
+            vet_matcher(step, (), named=True)
         else:
-            _vet_pattern(step, "value")
-
-
-def _vet_pattern(value: JsonValue, field: str) -> None:
-    if not isinstance(value, str) or not value.strip() or len(value) > NAME_LIMIT:
-        raise InvalidRecordError(f"must be a name or a pattern, not {shown(value)}", field=field)
+            vet_pattern(step, "value")
 
 
 def _vet_choice(value: dict[str, JsonValue], key: str, choices: Sequence[str]) -> None:

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.scoring.checks import Checked
+
 Frozen = str | float | tuple[object, ...] | None
 
 _EXACT_INTEGERS = 1e21
@@ -17,13 +19,14 @@ class Found(NamedTuple):
     """What a check found, before `not-` and weight.
 
     `reason` states a fact that holds whether or not the type is negated. `score` is 0 to 1, None where it is only
-    1 or 0. `negated_score` is the score under `not-` where it is not 1 - score.
+    1 or 0. `negated_score` is the score under `not-` where it is not 1 - score. `parts` are the checks that it is made of.
     """
 
     passed: bool
     reason: str
     score: float | None = None
     negated_score: float | None = None
+    parts: tuple[Checked, ...] = ()
 
 
 def js_text(value: JsonValue) -> str:

@@ -1,0 +1,150 @@
+"""A/B tests and their branches."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated
+
+from cyclopts import Parameter, validators
+from pydantic import ValidationError
+
+from minions_evals_mcp.cli.running import BROKEN, Positive, progress_line
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.engine.ab_plan import LEAST
+from minions_evals_mcp.engine.branches import branch_executions, branches_of_case
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.run_ab_test import AbTestRequest, AbTestResult, run_ab_test
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.scoring.ab import Criterion
+
+Version = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
+
+
+def ab_test(
+    case: str,
+    /,
+    *,
+    branch: Annotated[list[str] | None, Parameter(negative="")] = None,
+    criteria: Criterion = "best_quality",
+    iterations: Positive = 1,
+    prompt_version: Version = None,
+    embedder: str | None = None,
+    max_cost_usd: float | None = None,
+    key: str | None = None,
+    triggered_by: str = "command-line",
+    common: Common = DEFAULTS,
+) -> int:
+    """Run two to five branches of a test case side by side, and say which wins, by what, and how sure that is.
+
+    Quality is the likeness of the output to the expected one. Exit 3 if no branch brought an output.
+    Example: minions-evals ab-test support/refund --branch refund/fast --branch refund/careful --iterations 5
+
+    Parameters
+    ----------
+    case
+        The test case.
+    branch
+        A branch, by id; once for each. Without it every active branch of the case runs.
+    criteria
+        What wins: best_quality, fastest, cheapest, best_value (quality for a dollar), or balanced (40 % quality, 30 %
+        speed, 30 % cost).
+    iterations
+        How often: five or more say how often each branch wins.
+    prompt_version
+        The number of the prompt's version; without it the latest.
+    embedder
+        What measures likeness: wordllama, semantic or openai:MODEL (MINIONS_EVALS_EMBEDDER).
+    max_cost_usd
+        Stop before spending more than this.
+    key
+        Names the test: the same key resumes it and pays for nothing twice.
+    triggered_by
+        Who asks: an agent's, a person's or a schedule's id.
+    """
+    asked: dict[str, object] = {
+        "test_case_id": case, "winner_criteria": criteria, "iterations": iterations, "prompt_version": prompt_version,
+        "max_cost_usd": max_cost_usd, "key": key, "triggered_by": triggered_by,
+    }  # fmt: skip
+    return run(partial(_ab_test, asked, branch or [], embedder, common))
+
+
+async def _ab_test(asked: dict[str, object], branch_ids: list[str], embedder: str | None, common: Common) -> int:
+    async with session(common, embedder=embedder) as engine:
+        chosen = branch_ids or await _active(engine, str(asked["test_case_id"]))
+        with progress_line(common) as progress:
+            found = await run_ab_test(engine, _request({**asked, "branch_ids": tuple(chosen)}), progress=progress)
+    _show(found, common)
+    return 0 if any(one.runs > one.failures for one in found.branches) else BROKEN
+
+
+async def _active(engine: Engine, case_id: str) -> list[str]:
+    """The active branches of the case, in the order in which they were made."""
+    found = [one.id for one in await branches_of_case(engine, case_id) if one.fields.is_active]
+    if len(found) < LEAST:
+        raise BadInputError(
+            f"{case_id} has {len(found)} active branches; an A/B test takes two to five.",
+            remedy="Import test-branch records: {testCaseId, name, provider, model}.",
+        )
+    return found
+
+
+def _request(asked: dict[str, object]) -> AbTestRequest:
+    try:
+        return AbTestRequest.model_validate(asked)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = str(first["loc"][0]) if first["loc"] else "branch_ids"
+        shown = {"test_case_id": "CASE", "branch_ids": "--branch", "winner_criteria": "--criteria"}
+        raise BadInputError(
+            f"{shown.get(name, '--' + name.replace('_', '-'))}: {first['msg']}.",
+            remedy="--help shows what an option takes; `minions-evals branches CASE` shows the branches.",
+        ) from None
+
+
+def _show(found: AbTestResult, common: Common) -> None:
+    if common.json:
+        say(found.model_dump(mode="json"))
+        return
+    from minions_evals_mcp.report.ab_tests import show_ab_test  # noqa: PLC0415  rich is imported where a person looks
+
+    show_ab_test(found)
+
+
+def branches(
+    case: str, /, *, executions: str | None = None, limit: Limit = 20, offset: int = 0, common: Common = DEFAULTS
+) -> int:
+    """Show the branches of a test case with what their executions add up to, or one branch's newest executions.
+
+    Example: minions-evals branches support/refund
+
+    Parameters
+    ----------
+    case
+        The test case.
+    executions
+        Show the executions of this branch, the newest first.
+    limit
+        At most so many executions.
+    offset
+        Leave out so many of the newest executions.
+    """
+    return run(partial(_branches, case, executions, limit, offset, common))
+
+
+async def _branches(case: str, executions: str | None, limit: int, offset: int, common: Common) -> int:
+    async with session(common) as engine:
+        found = await branches_of_case(engine, case)
+        made = []
+        if executions is not None:
+            made = await branch_executions(engine, executions, limit=limit, offset=offset)
+    if common.json:
+        name, shown = ("branches", found) if executions is None else ("executions", made)
+        say({name: [one.wire() for one in shown]})
+        return 0
+    from minions_evals_mcp.report.ab_tests import show_branches, show_executions  # noqa: PLC0415  as above
+
+    if executions is None:
+        show_branches(case, found)
+    else:
+        show_executions(executions, made)
+    return 0

@@ -1,0 +1,177 @@
+"""A test case over time: its figures, its runs, and accepting an output as what is expected from now on."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, run, say, session
+from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.baselines import case_of_run, update_expected_output
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.save_records import get_record
+from minions_evals_mcp.engine.test_history import (
+    Executions,
+    RunLine,
+    TestCaseExecution,
+    TestCaseStats,
+    test_case_executions,
+    test_case_stats,
+)
+from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.report.plain import printable
+
+
+def stats(id: str, /, *, limit: Limit = 10, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+    """Show what a test case's runs come to: pass rate, mean score, regressions, and the trend by day.
+
+    Runs of comparisons, trials after the first and errors are not among them.
+    Example: minions-evals stats support/refund-within-window
+
+    Parameters
+    ----------
+    id
+        The test case.
+    limit
+        At most so many of the newest runs and regressions.
+    """
+    return run(partial(_stats, id, limit, common))
+
+
+async def _stats(ident: str, limit: int, common: Common) -> int:
+    async with session(common) as engine:
+        found = await test_case_stats(engine, ident, limit=limit)
+    if common.json:
+        say(found.model_dump(mode="json"))
+    else:
+        sys.stdout.write("\n".join(_stats_lines(found)) + "\n")
+    return 0
+
+
+def _stats_lines(found: TestCaseStats) -> list[str]:
+    if found.pass_rate is None or found.avg_score is None:
+        return [f"{found.test_case_id} has no runs yet; minions-evals run-test-case {found.test_case_id}"]
+    lines = [
+        f"{found.test_case_id}: {found.total_runs} runs, {found.pass_rate:.0f} % passed, mean score {found.avg_score:.3f}"
+    ]
+    lines += [
+        f"  {day.date}  {day.total_runs:>4} runs  {day.pass_rate:>3.0f} %  {day.avg_score:.3f}"
+        for day in found.trend_data
+    ]
+    lines += ["regressions:", *map(_run_line, found.regressions)] if found.regressions else ["no regressions"]
+    return [*lines, "newest runs:", *map(_run_line, found.recent_runs)]
+
+
+def _run_line(one: RunLine) -> str:
+    version = "" if one.prompt_version is None else f"  version {one.prompt_version}"
+    kind = "" if one.regression_type is None else f"  {one.regression_type}"
+    return f"  {iso(one.created_at)}  {_word(one.passed)}  {one.score:.3f}{version}{kind}  {one.id}"
+
+
+def _word(passed: bool | None) -> str:
+    return {True: "passed", False: "failed", None: "waits "}[passed]
+
+
+def history(
+    id: str,  # noqa: A002  the argument's name
+    /,
+    *,
+    limit: Limit = 20,
+    offset: Cursor = 0,
+    after: Cursor | None = None,
+    common: Common = DEFAULTS,
+) -> int:
+    """Show the runs of a test case, newest first: what came, how it differs from what was expected, what got worse.
+
+    Example: minions-evals history support/refund-within-window --limit 5
+
+    Parameters
+    ----------
+    id
+        The test case.
+    limit
+        At most so many.
+    offset
+        Leave out so many of the newest.
+    after
+        Go on after this cursor (the last line of the page before).
+    """
+    return run(partial(_history, id, limit, (offset, after), common))
+
+
+async def _history(ident: str, limit: int, place: tuple[int, int | None], common: Common) -> int:
+    offset, cursor = place
+    async with session(common) as engine:
+        found = await test_case_executions(engine, ident, limit=limit, offset=offset, cursor=cursor)
+    if common.json:
+        say(found.model_dump(mode="json"))
+    else:
+        sys.stdout.write("\n".join(_history_lines(ident, found)) + "\n")
+    return 0
+
+
+def _history_lines(ident: str, found: Executions) -> list[str]:
+    if not found.executions:
+        return [f"{ident} has no runs {'here' if found.total else 'yet'}"]
+    lines = [line for one in found.executions for line in _execution_lines(one)]
+    return lines if found.next_cursor is None else [*lines, f"more: --after {found.next_cursor}"]
+
+
+def _execution_lines(one: TestCaseExecution) -> list[str]:
+    score = "" if one.score is None else f"  {one.score:.3f}"
+    worse = f"  {', '.join(one.regression_types)}" if one.regression_types else ""
+    lines = [f"{iso(one.created_at)}  {_word(one.passed)}{score}{worse}  {one.id}"]
+    lines.append(f"  output:   {printable(one.actual_output, 200)}")
+    if one.length_diff is not None:
+        alike = "?" if one.semantic_score is None else f"{one.semantic_score:.3f}"
+        lines.append(f"  expected: {printable(one.expected_output or '', 200)}")
+        lines.append(
+            f"  similarity {alike}, {one.length_diff:+d} characters, {one.token_diff or 0:+d} tokens (estimated)"
+        )
+    return lines
+
+
+def accept(
+    id: str,  # noqa: A002  the argument's name
+    /,
+    *,
+    output: str | None = None,
+    by: str = "command-line",
+    common: Common = DEFAULTS,
+) -> int:
+    """Accept an output as what a test case expects from now on; what it expected before is kept as an event.
+
+    Of a test case it is the output of its newest run, of a test-run its own. An output that waits because there was
+    nothing to judge it by is judged by it.
+    Example: minions-evals accept support/refund-within-window --by anna
+
+    Parameters
+    ----------
+    id
+        A test case, or a test-run (also one that waits).
+    output
+        Accept this text instead.
+    by
+        Who accepts it.
+    """
+    return run(partial(_accept, id, output, by, common))
+
+
+async def _accept(ident: str, output: str | None, by: str, common: Common) -> int:
+    async with session(common) as engine:
+        case_id, run_id = await _meant(engine, ident)
+        found = await update_expected_output(engine, case_id, output, test_run_id=run_id, by=by)
+    if common.json:
+        say(found.model_dump(mode="json"))
+    else:
+        sys.stdout.write(f"{found.id} expects from now on: {printable(found.expected_output or '', 400)}\n")
+    return 0
+
+
+async def _meant(engine: Engine, ident: str) -> tuple[str, str | None]:
+    """The test case that an id names, and the run where it is a run's."""
+    try:
+        record = await get_record(engine, ident)
+    except NotFoundError:  # an output that waits is no record yet
+        return await case_of_run(engine, ident), ident
+    return (ident, None) if record.type == "test-case" else (await case_of_run(engine, ident), ident)

@@ -1,0 +1,116 @@
+"""Reports into files, and what changed between two runs."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.errors import BadInputError
+
+SHOWN = 20
+
+
+def report(
+    id: str,  # noqa: A002  the argument's name
+    /,
+    *,
+    out: Annotated[Path, Parameter(name=["--out", "-o"])],
+    compare: str | None = None,
+    common: Common = DEFAULTS,
+) -> int:
+    """Write a report of a run, of a benchmark's newest run, or of a comparison.
+
+    The file's extension says which form: .html (one file, opens anywhere, needs no network), .md (fits a pull-request
+    comment), .xml (JUnit: a failed case is a failure, an instrument that failed an error), .json (everything), .csv.
+    Example: minions-evals report support/quality -o report.html
+
+    Parameters
+    ----------
+    id
+        A run's id or key, a benchmark's id, or a comparison's id.
+    out
+        The file; one that is there already is replaced.
+    compare
+        Another run (or benchmark) to put beside it, as the earlier of the two.
+    """
+    return run(partial(_report, id, out, compare, common))
+
+
+async def _report(ident: str, out: Path, compare: str | None, common: Common) -> int:
+    from minions_evals_mcp.engine.report_data import find_subject, read_report, report_cases  # noqa: PLC0415  as below
+    from minions_evals_mcp.report.forms import form_of  # noqa: PLC0415  charts and templates, which diff does without
+    from minions_evals_mcp.report.sentences import answer  # noqa: PLC0415  as above
+
+    form = form_of(out)
+    async with session(replace(common, read_only=True)) as engine:
+        subject = await find_subject(engine, ident, compare=compare)
+        found = await read_report(engine, subject)
+        async with aclosing(report_cases(engine, found)) as cases, aclosing(form(found, cases)) as pieces:
+            size = await _written(out, pieces)
+    if common.json:
+        say({"file": str(out), "bytes": size, "runId": subject.run_id, "answer": answer(found)})
+        return 0
+    from minions_evals_mcp.report.diffs import show_written  # noqa: PLC0415  rich is imported where a person looks
+
+    show_written(out, answer(found))
+    return 0
+
+
+async def _written(out: Path, pieces: AsyncIterator[str]) -> int:
+    """The file's size in bytes, once it stands there whole: nobody ever reads half a report."""
+    part = out.with_name(f".{out.name[:40]}.{secrets.token_hex(4)}")
+    try:
+        try:
+            with part.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
+                async for piece in pieces:
+                    file.write(piece)
+                size = file.tell()
+            part.replace(out)
+        finally:
+            part.unlink(missing_ok=True)
+    except OSError as error:
+        raise BadInputError(
+            f"{out} cannot be written: {error.strerror or error}.", remedy="Check the path and its rights."
+        ) from error
+    return size
+
+
+def diff(before: str, after: str, /, *, limit: Limit = SHOWN, common: Common = DEFAULTS) -> int:
+    """Show case by case what changed between two benchmark-runs: what flipped, got worse or better, sorted by loss.
+
+    Outputs are compared word by word. Cases that the two runs did not measure alike (another rubric, judge, scorer or
+    an edited case) are named and counted apart.
+    Example: minions-evals diff demo-before demo-after
+
+    Parameters
+    ----------
+    before
+        The earlier run's id or key.
+    after
+        The later run's id or key.
+    limit
+        Show at most so many cases.
+    """
+    return run(partial(_diff, before, after, limit, common))
+
+
+async def _diff(before: str, after: str, limit: int, common: Common) -> int:
+    from minions_evals_mcp.engine.run_diff import diff_runs  # noqa: PLC0415  as below
+
+    async with session(replace(common, read_only=True)) as engine:
+        found = await diff_runs(engine, before, after, limit=limit)
+    if common.json:
+        say(found.model_dump(mode="json"))
+        return 0
+    from minions_evals_mcp.report.diffs import show_diff  # noqa: PLC0415  rich is imported where a person looks
+
+    show_diff(found)
+    return 0

@@ -1,0 +1,132 @@
+"""Accepting an output as what is expected from now on (seed 5); what was expected before is kept as an event."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json, TestCase
+from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.records import Record, record_from_wire, wire_fields
+from minions_evals_mcp.domain.results import TestRun
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.save_records import Arrival, save_records
+from minions_evals_mcp.engine.submit import judge_waiting
+from minions_evals_mcp.engine.test_history import TestCaseSummary, case_record, test_case
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.store import history, jobs, records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event
+
+_RUN_ID = re.compile(r"(?P<job>.+):(?P<number>[1-9]\d{0,8})\.(?P<trial>[1-9]\d{0,3})")
+
+
+async def update_expected_output(
+    engine: Engine,
+    test_case_id: str,
+    output: JsonValue = None,
+    *,
+    test_run_id: str | None = None,
+    by: str,
+) -> TestCaseSummary:
+    """A new baseline: the given output, else that of the run (also one that waits), else of the case's newest run.
+
+    What was expected before, by whom and when it was changed is kept as the event `expected-output-updated`. Outputs of
+    the case that waited for want of anything to judge by are judged by it. Raises `BadInputError`, `NotFoundError`.
+    """
+    kept = await engine.store.read(lambda db: case_record(db, test_case_id))
+    before = kept.fields.expected_outputs or {}
+    if output is not None:
+        wanted = output_record(output, before)
+    else:
+        test_run_id, actual = await engine.store.read(lambda db: _output_of(db, test_case_id, test_run_id))
+        wanted = _taken_over(actual, before)
+    await save_case(engine, kept, {"expectedOutputs": wanted}, by=by, test_run_id=test_run_id)
+    for key in await engine.store.read(lambda db: history.waiting_units(db, test_case_id)):
+        await judge_waiting(engine, key)
+    return await test_case(engine, test_case_id)
+
+
+async def case_of_run(engine: Engine, run_id: str) -> str:
+    """The test case of a test-run, or of an output that waits under the id that its run will have."""
+    found = await engine.store.read(lambda db: records.find(db, run_id))
+    if found is not None and isinstance(found.fields, TestRun):
+        return found.fields.test_case_id
+    row = await engine.store.read(lambda db: _unit_of(db, run_id))
+    if row is None:
+        raise NotFoundError("test-run", run_id, remedy="`minions-evals history CASE` shows them.")
+    return row.case_id
+
+
+async def save_case(
+    engine: Engine, kept: Record[TestCase], changes: Json, *, by: str, test_run_id: str | None = None
+) -> None:
+    """Writes the case with those fields changed, and the event of a new baseline where it gets one."""
+    merged = {**wire_fields(kept.fields), **changes}
+    wire: Json = {**kept.wire(), "fields": {name: value for name, value in merged.items() if value is not None}}
+    record = record_from_wire(cast("JsonValue", wire), new_id=kept.id, now=engine.clock())
+    assert isinstance(record.fields, TestCase)
+    events: list[Event] = []
+    if record.fields.expected_outputs != kept.fields.expected_outputs:
+        detail: Json = {"by": by, "from": kept.fields.expected_outputs, "to": record.fields.expected_outputs}
+        if test_run_id is not None:
+            detail["testRunId"] = test_run_id
+        events.append(Event("expected-output-updated", TestCase.slug, kept.id, detail))
+    await save_records(engine, [Arrival(record)], events=events)
+
+
+def output_record(output: JsonValue, before: Json) -> Json:
+    """An output as a record: under the key that was expected before, where there is one, else under `output`."""
+    if isinstance(output, dict):
+        return output
+    if len(before) > 1:
+        raise BadInputError(
+            f"the case expects {', '.join(before)}; one text cannot stand for them.", remedy="Give a mapping."
+        )
+    return {next(iter(before), "output"): output}
+
+
+def _taken_over(actual: Json, before: Json) -> Json:
+    """The output as what is expected from now on, under the keys that were expected before."""
+    if len(before) == 1:
+        (key,) = before
+        return {key: actual[key] if key in actual else output_text(actual)}
+    missing = [key for key in before if key not in actual]
+    if missing:
+        raise BadInputError(f"the output lacks {', '.join(missing)}.", remedy="Give the expected output as a mapping.")
+    if before:
+        return {key: actual[key] for key in before}
+    return actual if len(actual) == 1 else {"output": output_text(actual)}
+
+
+def _output_of(db: Db, test_case_id: str, run_id: str | None) -> tuple[str, Json]:
+    """A run's id and output: the one that was named, else the case's newest, else the newest that waits."""
+    if run_id is None:
+        page = history.executions(db, test_case_id, limit=1)
+        waiting = history.waiting_units(db, test_case_id)
+        if not page and not waiting:
+            raise NotFoundError("output of the test-case", test_case_id, remedy="Run it first, or give the output.")
+        run_id = page[0][1].id if page else waiting[0].run_id
+    found = records.find(db, run_id)
+    if found is not None and isinstance(found.fields, TestRun):
+        case_id, output = found.fields.test_case_id, found.fields.actual_output
+    else:
+        row = _unit_of(db, run_id)
+        if row is None or row.observed is None:
+            raise NotFoundError("test-run", run_id, remedy="`minions-evals history CASE` shows them.")
+        case_id, output = row.case_id, row.observed.output
+    if case_id != test_case_id:
+        raise BadInputError(f"{run_id} is a run of {case_id}.", remedy=f"Name a run of {test_case_id}.")
+    if not output:
+        raise BadInputError(f"{run_id} produced no output.", remedy="Accept another run, or give the output.")
+    return run_id, output
+
+
+def _unit_of(db: Db, run_id: str) -> jobs.UnitRow | None:
+    found = _RUN_ID.fullmatch(run_id)
+    if found is None:
+        return None
+    position, trial = int(found["number"]) - 1, int(found["trial"])
+    return jobs.units(db, found["job"], first=position, last=position + 1).get((position, trial))

@@ -1,0 +1,58 @@
+"""Which embedder a name stands for, and embedders behind an API."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
+
+from minions_evals_mcp.embedding.embedder import Embedder, PieceEmbedder, Vector
+from minions_evals_mcp.embedding.local import SEMANTIC, WORDLLAMA, semantic_embedder, wordllama_embedder
+from minions_evals_mcp.errors import InstrumentError, UnsupportedError
+from minions_evals_mcp.models.client import ModelClient
+from minions_evals_mcp.models.registry import Models, parse_model
+from minions_evals_mcp.models.replies import Completion, Failed
+from minions_evals_mcp.models.request import ModelRequest
+
+DEFAULT_EMBEDDER = WORDLLAMA
+_VECTORS: TypeAdapter[list[list[float]]] = TypeAdapter(list[list[float]])
+
+
+def open_embedder(name: str, models: Models) -> Embedder:
+    """The embedder of that name: `wordllama`, `semantic`, or `openai:MODEL` at any OpenAI-compatible endpoint.
+
+    A local model is loaded at its first use. Raises `UnsupportedError` for another name or a package that is not
+    installed, `BadInputError` where a key is missing.
+    """
+    if name == WORDLLAMA:
+        return wordllama_embedder()
+    if name == SEMANTIC:
+        return semantic_embedder()
+    provider = name.partition(":")[0]
+    if provider not in {"openai", "gemini"}:
+        raise UnsupportedError(
+            f"the embedder {name!r} is not known.", remedy=f"Use {WORDLLAMA}, {SEMANTIC}, openai:MODEL or gemini:MODEL."
+        )
+    ref = parse_model(name)
+    asked = _Asked(str(ref), ref.model, models.embeddings(ref), models.settings.call_timeout_s)
+    return PieceEmbedder(str(ref), asked, piece=6_000, batch=32)
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """The vectors of a model behind an API."""
+
+    name: str
+    model: str
+    client: ModelClient
+    deadline_s: float
+
+    async def __call__(self, texts: Sequence[str]) -> list[Vector]:
+        request = ModelRequest(model=self.model, user=json.dumps([*texts]), max_tokens=0)
+        reply = await self.client.complete(request, deadline_s=self.deadline_s)
+        if isinstance(reply, Failed):
+            raise InstrumentError(f"the embedder {self.name} failed: {reply.kind}: {reply.reason}")
+        assert isinstance(reply, Completion), "vectors are neither cut off nor refused"
+        return [*_VECTORS.validate_json(reply.text)]

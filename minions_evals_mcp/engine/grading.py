@@ -1,0 +1,94 @@
+"""Model grades that assertions rest on: reused where they are kept, else paid for and kept as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import anyio
+
+from minions_evals_mcp.domain.definitions import RubricCriterion
+from minions_evals_mcp.domain.outcomes import JudgeErrored, UnitKey, Verdict
+from minions_evals_mcp.engine.budget import HaltedError
+from minions_evals_mcp.engine.compose import Judged
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.judges.grading import grade, grade_criterion, grade_of, grader_digest
+from minions_evals_mcp.judges.heuristic import guide
+from minions_evals_mcp.judges.llm import UNCALIBRATED, LlmJudge
+from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.scoring.assertions.graded import asks_grade
+from minions_evals_mcp.scoring.checks import Grade, GradeNeed
+from minions_evals_mcp.store import jobs
+
+Found = dict[GradeNeed, Verdict | JudgeErrored]
+
+
+@dataclass(frozen=True, slots=True)
+class Grader:
+    """The model that grades for one run; `keep` queues a grade to be kept."""
+
+    engine: Engine
+    judge: LlmJudge
+    fresh: bool
+    keep: Callable[[UnitKey, jobs.VerdictKey, Verdict, datetime], Awaitable[None]]
+
+    async def grades(
+        self, key: UnitKey, wanted: Sequence[GradeNeed], work: Work
+    ) -> dict[GradeNeed, Grade] | JudgeErrored:
+        """The grades, or why one of them could not be had; raises `HaltedError` where a cap forbids to ask."""
+        found = await self._kept(key, wanted, work)
+        async with anyio.create_task_group() as calls:
+            for need in dict.fromkeys(wanted):
+                if need not in found:
+                    calls.start_soon(self._ask_unless_halted, key, need, work, found)
+        if any(need not in found for need in wanted):
+            raise HaltedError
+        failed = next((said for said in found.values() if isinstance(said, JudgeErrored)), None)
+        if failed is not None:
+            return failed
+        return {need: grade_of(said) for need, said in found.items() if isinstance(said, Verdict)}
+
+    async def _kept(self, key: UnitKey, wanted: Sequence[GradeNeed], work: Work) -> Found:
+        """The grades that are there already; with `--fresh` the unit's own only."""
+        abouts = [(need, grade_criterion(need).id, self._about(need, work)) for need in wanted]
+        kept = await self.engine.store.read(
+            lambda db: [
+                jobs.verdict(db, about, ident, only=key) or (None if self.fresh else jobs.verdict(db, about, ident))
+                for _, ident, about in abouts
+            ]
+        )
+        return {
+            need: one[0]
+            for (need, _, _), one in zip(abouts, kept, strict=True)
+            if one is not None and isinstance(one[0], Verdict)
+        }
+
+    async def _ask_unless_halted(self, key: UnitKey, need: GradeNeed, work: Work, found: Found) -> None:
+        """Leaves the grade open at a cap, so that what is being paid for the others is kept."""
+        with suppress(HaltedError):
+            said = await grade(self.judge, need, work)
+            found[need] = said
+            if isinstance(said, Verdict):
+                await self.keep(key, self._about(need, work), said, self.engine.clock())
+
+    def _about(self, need: GradeNeed, work: Work) -> jobs.VerdictKey:
+        return jobs.VerdictKey(work.digest, grade_criterion(need).digest, grader_digest(self.judge))
+
+
+def guide_grades(criterion: RubricCriterion) -> bool:
+    """Whether judging by this criterion's guide needs a model."""
+    rules = guide(criterion.scoring_guide)
+    return not isinstance(rules, str) and asks_grade(rules)
+
+
+def by_grader(verdict: Verdict, judge: LlmJudge) -> Verdict:
+    """A verdict by rules that rest on a model's grades: the model is who judged, and as sure as a model may be."""
+    said = {"judged_by": judge.name, "judged_by_type": "llm", "confidence": min(verdict.confidence, UNCALIBRATED)}
+    return verdict.model_copy(update=said)
+
+
+def all_by_grader(judged: Judged, judge: LlmJudge) -> Judged:
+    """The same for all verdicts on an output."""
+    return replace(judged, verdicts=tuple((by_grader(verdict, judge), at) for verdict, at in judged.verdicts))

@@ -1,0 +1,223 @@
+"""What can be asked of the agent by message: one type for each, its payload, and what it is about."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar, cast
+
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import Id, Text, Value, Visible
+from minions_evals_mcp.engine.request import JudgeChoice
+from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
+from minions_evals_mcp.judges.packets import GivenJudgment
+
+RUNS_CODE = ("python:", "command:", "http:", "https:")
+
+
+def _model_only(target: str) -> str:
+    """A target that runs code or calls an address is the operator's to name, never a message's (contracts 3)."""
+    if target.startswith(RUNS_CODE):
+        raise ValueError("a target that runs code or calls an address is named by the operator with --target")
+    return target
+
+
+ModelTarget = Annotated[str, StringConstraints(min_length=1), AfterValidator(_model_only)]
+Dollars = Annotated[float, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0)]
+Trials = Annotated[int, Field(ge=1, le=1000)]
+
+
+class Running(Value):
+    """What every message that starts a run may say. `triggeredBy`: else the sender."""
+
+    judge: JudgeChoice = "auto"
+    target: ModelTarget | None = None
+    trials: Trials = 1
+    fresh: bool = False
+    triggered_by: Text | None = None
+    max_cost_usd: Dollars | None = None
+    max_seconds: Seconds | None = None
+
+
+class RunTestCase(Running):
+    """Judge one output of a test case."""
+
+    test_case_id: Id
+    agent_run_id: Id | None = None
+    prompt_version_ref: Id | None = None
+
+
+class RunBenchmark(Running):
+    """Run a benchmark."""
+
+    benchmark_id: Id
+    prompt_version_ref: Id | None = None
+
+
+class ComparePrompts(Running):
+    """Run a benchmark under two versions: A, the current one, and B, the candidate."""
+
+    benchmark_id: Id
+    prompt_version_a: Id
+    prompt_version_b: Id
+
+    @model_validator(mode="after")
+    def _versions_differ(self) -> Self:
+        if self.prompt_version_a == self.prompt_version_b:
+            raise ValueError("promptVersionB: it is promptVersionA; name two versions")
+        return self
+
+
+class ClassifyFailure(Value):
+    """Say why a test-run failed, or why each failed test-run of a run did."""
+
+    run_id: Id
+
+
+class DetectTrend(Value):
+    """Say where a benchmark is heading."""
+
+    benchmark_id: Id
+
+
+class AgentRunCompleted(Value):
+    """An agent has produced something: a recorded agent-run by its id, or the whole record. Judged by `testCaseId`, else by
+    every active test case with the same inputs."""
+
+    agent_run_id: Id | None = None
+    agent_run: Json | None = None
+    test_case_id: Id | None = None
+    judge: JudgeChoice = "auto"
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.agent_run_id is None) == (self.agent_run is None):
+            raise ValueError("agentRunId: give it, or agentRun, not both")
+        return self
+
+
+class ApprovePromptVersion(Value):
+    """A decision on a prompt version; it needs a comparison that the version wins (HR2)."""
+
+    prompt_version_ref: Id
+    comparison_id: Id | None = None
+    decision: Literal["approved", "refused"] = "approved"
+    reason: Visible | None = None
+    decided_by: Visible
+    decided_by_type: Literal["human", "agent"]
+    override_reason: Visible | None = None
+
+
+class ApprovalDecided(Value):
+    """A person's answer to an approval-request: its id, or run and packet. Its judgments are the scores; "approved" alone is none."""
+
+    approval_request_id: Id | None = None
+    run_id: Id | None = None
+    digest: Text | None = None
+    decision: Literal["approved", "rejected", "expired"] = "approved"
+    decided_by: Text
+    decision_notes: str = ""
+    judgments: Annotated[tuple[GivenJudgment, ...], Field(strict=False)] = ()
+
+    @model_validator(mode="after")
+    def _says_what_it_answers(self) -> Self:
+        if self.approval_request_id is None and (self.run_id is None or self.digest is None):
+            raise ValueError("approvalRequestId: give it, or runId and digest")
+        return self
+
+
+class Instruction(Value):
+    """What to do, in plain words."""
+
+    text: Visible
+
+
+class EventSeen(Value):
+    """An event of the engine, as the agent puts it to itself."""
+
+    subject_id: Text
+    detail: Json
+
+
+class ScheduleDue(Value):
+    """A benchmark whose schedule has come round, as the agent puts it to itself."""
+
+    benchmark_id: Id
+
+
+P = TypeVar("P", bound=Value)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[P]):
+    """A type of message: its payload, and what it is about; nothing where that is the message itself."""
+
+    payload: type[P]
+    topic: Callable[[P], str | None]
+
+
+def _agent_run_topic(one: AgentRunCompleted) -> str | None:
+    ident = (one.agent_run or {}).get("id")
+    return one.agent_run_id or (ident if isinstance(ident, str) else None)
+
+
+def _no_topic(one: Instruction) -> None:
+    del one
+
+
+KINDS: dict[str, Kind[Any]] = {
+    "run-test-case": Kind(RunTestCase, lambda one: one.test_case_id),
+    "run-benchmark": Kind(RunBenchmark, lambda one: one.benchmark_id),
+    "compare-prompts": Kind(ComparePrompts, lambda one: one.benchmark_id),
+    "classify-failure": Kind(ClassifyFailure, lambda one: one.run_id),
+    "detect-trend": Kind(DetectTrend, lambda one: one.benchmark_id),
+    "agent-run-completed": Kind(AgentRunCompleted, _agent_run_topic),
+    "approve-prompt-version": Kind(ApprovePromptVersion, lambda one: one.prompt_version_ref),
+    "approval-decided": Kind(ApprovalDecided, lambda one: one.run_id or one.approval_request_id),
+    "instruction": Kind(Instruction, _no_topic),
+}
+"""What may be sent."""
+
+OWN: dict[str, Kind[Any]] = {
+    "test-run-recorded": Kind(EventSeen, lambda one: one.subject_id),
+    "benchmark-run-recorded": Kind(EventSeen, lambda one: str(one.detail.get("benchmarkId", one.subject_id))),
+    "schedule": Kind(ScheduleDue, lambda one: one.benchmark_id),
+}
+"""What the agent puts to itself: events of the engine, and schedules."""
+
+
+def kind_of(name: str) -> Kind[Any]:
+    """The kind of that name among those that may be sent; raises `UnsupportedError`."""
+    found = KINDS.get(name)
+    if found is None:
+        raise UnsupportedError(f"unknown message type {name!r}.", remedy=f"Known are {', '.join(KINDS)}.")
+    return found
+
+
+def payload_as(kind: type[P], payload: Json, *, message: str) -> P:
+    """The typed payload; raises `InvalidRecordError` naming the message and the field that does not fit."""
+    try:
+        return kind.model_validate_json(json.dumps(payload))
+    except ValidationError as error:
+        detail = min(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")
+        said = {"missing": "is missing", "extra_forbidden": "unknown key"}.get(detail["type"], detail["msg"])
+        field, reason = _placed(".".join(str(part) for part in detail["loc"]), said.removeprefix("Value error, "))
+        raise InvalidRecordError(reason, field=f"payload{field}", record=message) from None
+
+
+def _placed(path: str, said: str) -> tuple[str, str]:
+    """A rule over several fields names its field in front of a colon."""
+    if path:
+        return f".{path}", said
+    name, colon, rest = said.partition(": ")
+    return (f".{name}", rest) if colon else ("", said)
+
+
+def topic_of(kind: Kind[Any], payload: Value, ident: str) -> str:
+    """What the message is about: messages about one topic keep their order."""
+    about = cast("Callable[[Value], str | None]", kind.topic)
+    return about(payload) or ident

@@ -1,0 +1,117 @@
+"""Embeddings at any OpenAI-compatible endpoint, Gemini's included, through the `openai` SDK (an extra).
+
+The texts of one call travel as a JSON list in the request's `user`, their vectors come back as one in the reply's
+`text`: so the deadline, the retries, the classified faults and the adaptive limit are those of every other call.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from importlib.util import find_spec
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from minions_evals_mcp.domain.values import Count
+from minions_evals_mcp.errors import UnsupportedError
+from minions_evals_mcp.models.client import Answer, Retrying, RetrySettings
+from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
+from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
+from minions_evals_mcp.models.request import ModelRequest
+
+
+class _Part(BaseModel):
+    """A part of a reply; what we do not read may be anything."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, frozen=True)
+
+
+class _Row(_Part):
+    index: Count
+    embedding: list[float] = Field(min_length=1)
+
+
+class _Tokens(_Part):
+    prompt_tokens: Count
+
+
+class _List(_Part):
+    model: str = ""
+    data: list[_Row]
+    usage: _Tokens | None = None
+
+
+class OpenAIEmbeddings:
+    """A `ModelClient` whose answers are vectors."""
+
+    def __init__(
+        self,
+        *,
+        provider: Literal["openai", "gemini"],
+        api_key: str,
+        base_url: str,
+        concurrency: int,
+        retry: RetrySettings,
+    ) -> None:
+        if find_spec("openai") is None:
+            raise UnsupportedError(
+                f"the embeddings of {provider!r} need the package openai, which is not installed.",
+                remedy="Install it with: pip install 'minions-evals-mcp[openai]'",
+            )
+        import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
+
+        self.provider: Literal["openai", "gemini"] = provider
+        self._errors = openai
+        self._sdk = openai.AsyncOpenAI(
+            api_key=api_key,
+            base_url=base_url,
+            max_retries=0,
+            timeout=None,
+            http_client=openai.DefaultAioHttpClient(),
+        )
+        self._create = self._sdk.embeddings.with_raw_response.create
+        self._retrying = Retrying(provider, self._attempt, concurrency=concurrency, settings=retry)
+
+    @property
+    def fault_counts(self) -> Counter[FaultKind]:
+        """Faults met since the start, by kind, cured ones included."""
+        return self._retrying.fault_counts
+
+    async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
+        """The vectors of the texts, or why there are none."""
+        return await self._retrying.complete(request, deadline_s=deadline_s)
+
+    async def aclose(self) -> None:
+        """Close every connection."""
+        await self._sdk.close()
+
+    async def _attempt(self, request: ModelRequest) -> Answer | Fault:
+        texts: list[str] = json.loads(request.user)
+        try:
+            response = await self._create(model=request.model, input=texts, encoding_format="float")
+        except self._errors.APIStatusError as error:
+            return fault_of_status(error.status_code, error.response.headers, error.response.text)
+        except self._errors.APIConnectionError as error:
+            return fault_of_connection(error)
+        return _answer(response.http_response.content, asked=len(texts))
+
+
+def _answer(content: bytes, *, asked: int) -> Answer | Fault:
+    try:
+        found = _List.model_validate_json(content)
+    except ValidationError as error:
+        return malformed(error)
+    rows = sorted(found.data, key=lambda row: row.index)
+    if [row.index for row in rows] != list(range(asked)):
+        return Fault("malformed", f"malformed reply: {len(rows)} vectors for {asked} texts")
+    if len({len(row.embedding) for row in rows}) > 1 or not all(map(_is_finite, rows)):
+        return Fault("malformed", "malformed reply: vectors of different lengths, or with numbers that are none")
+    usage = found.usage and Usage(found.usage.prompt_tokens, 0)
+    text = json.dumps([row.embedding for row in rows])
+    return Answer(ending="complete", text=text, model=found.model, stop_reason="stop", usage=usage)
+
+
+def _is_finite(row: _Row) -> bool:
+    return all(map(math.isfinite, row.embedding))

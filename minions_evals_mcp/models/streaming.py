@@ -1,0 +1,84 @@
+"""Replies that come piece by piece (server-sent events): one that ends early is no answer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Protocol
+
+import anyio
+from pydantic import ValidationError
+
+from minions_evals_mcp.models.client import Answer
+from minions_evals_mcp.models.faults import Fault, fault_of_connection, malformed
+
+EVENT_STREAM = "text/event-stream"
+
+
+class Gathered(Protocol):
+    """What a provider's pieces add up to."""
+
+    @property
+    def text(self) -> str:
+        """The answer so far."""
+        ...
+
+    def take(self, event: bytes) -> Answer | Fault | None:
+        """The whole answer after the last piece, what went wrong, or None while it goes on."""
+        ...
+
+
+class Response(Protocol):
+    """An HTTP reply whose head is there."""
+
+    @property
+    def headers(self) -> Mapping[str, str]: ...
+
+    async def aread(self) -> bytes: ...
+
+    def aiter_bytes(self) -> AsyncIterator[bytes]: ...
+
+
+async def read_reply(
+    response: Response, gathered: Gathered, *, whole: Callable[[bytes], Answer | Fault], sent_at: float
+) -> Answer | Fault:
+    """The answer with the time of its first token; a server that does not stream is read as a `whole`, without one."""
+    import httpx2  # noqa: PLC0415 - 0.1 s; the SDKs, which are imported at first use, bring it
+
+    try:
+        if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
+            return whole(await response.aread())
+        return await _gather(response.aiter_bytes(), gathered, sent_at)
+    except httpx2.HTTPError as error:
+        return fault_of_connection(error)
+    except ValidationError as error:
+        return malformed(error)
+
+
+async def _gather(chunks: AsyncIterator[bytes], gathered: Gathered, sent_at: float) -> Answer | Fault:
+    first_ms: float | None = None
+    async with aclosing(events(chunks)) as found:
+        async for event in found:
+            ended = gathered.take(event)
+            if first_ms is None and gathered.text:
+                first_ms = (anyio.current_time() - sent_at) * 1000
+            if isinstance(ended, Answer):
+                return replace(ended, first_token_ms=first_ms)
+            if ended is not None:
+                return ended
+    return Fault("transient", "the stream ended before the answer did")
+
+
+async def events(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes]:
+    """The data of each server-sent event; one that its blank line does not end is no event."""
+    rest = b""
+    data: list[bytes] = []
+    async for chunk in chunks:
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in (one.removesuffix(b"\r") for one in lines):
+            if line.startswith(b"data:"):
+                data.append(line[5:].removeprefix(b" "))
+            elif not line and data:
+                yield b"\n".join(data)
+                data = []

@@ -1,0 +1,183 @@
+"""A/B tests (seed 5, contracts 9): which branch wins by which criterion, and what a branch's executions add up to."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from json import JSONDecodeError
+from typing import Literal, NamedTuple
+
+from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.scoring.assertions.lenient import parsed
+
+Criterion = Literal["best_quality", "fastest", "cheapest", "best_value", "balanced"]
+BY_QUALITY: frozenset[Criterion] = frozenset({"best_quality", "best_value", "balanced"})
+"""The criteria that say nothing where no output is expected."""
+PASSING_QUALITY = 0.7
+SLACK = 1e-9
+DIGITS = 12
+"""Figures that agree to so many digits are a tie: 0.1 + 0.2 is 0.3."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """One branch as it is ranked: an execution's figures, or their means. Milliseconds, US dollars; None is unknown.
+
+    `wins` is how many iterations it has won: over several, that comes before the means.
+    """
+
+    branch_id: str
+    is_control: bool
+    quality: float | None
+    latency_ms: float
+    cost_usd: float | None
+    failed: bool = False
+    wins: int = 0
+
+
+class Standing(NamedTuple):
+    """A branch's rank, from 1, and what it was ranked by; None where that is unknown or the branch failed."""
+
+    branch_id: str
+    rank: int
+    figure: float | None
+
+
+class Ranking(NamedTuple):
+    """All branches by rank, who won (nobody, where nothing succeeded with a known figure), and whether that was no tie."""
+
+    standings: tuple[Standing, ...]
+    winner: str | None
+    is_clear: bool
+
+
+class _Best(NamedTuple):
+    """What latency and cost are measured against by `balanced`."""
+
+    latency_ms: float
+    cost_usd: float
+
+
+Merits = tuple[float, ...]
+"""What a branch is sorted by, more is better; empty where it is unknown."""
+
+
+def ranked(contenders: Sequence[Contender], criterion: Criterion) -> Ranking:
+    """The branches by that criterion; failed ones last and never winners, an unknown figure before them.
+
+    A tie goes to the control, then to the order given.
+    """
+    running = [one for one in contenders if not one.failed]
+    costs = [one.cost_usd for one in running if one.cost_usd is not None]
+    best = _Best(min((one.latency_ms for one in running), default=0.0), min(costs, default=0.0))
+    merits = {one.branch_id: () if one.failed else _MERITS[criterion](one, best) for one in contenders}
+    order = sorted(contenders, key=lambda one: _sort_key(one, merits[one.branch_id]))
+    standings = tuple(
+        Standing(one.branch_id, rank, _figure(criterion, merits[one.branch_id])) for rank, one in enumerate(order, 1)
+    )
+    if not standings or standings[0].figure is None:
+        return Ranking(standings, None, is_clear=False)
+    keys = [_sort_key(one, merits[one.branch_id])[:-1] for one in order[:2]]
+    return Ranking(standings, standings[0].branch_id, is_clear=len(keys) < 2 or keys[0] != keys[1])
+
+
+def _sort_key(one: Contender, merits: Merits) -> tuple[bool, bool, int, Merits, bool]:
+    worst_first = tuple(-_rounded(merit) for merit in merits)
+    return one.failed, not merits, -one.wins, worst_first, not one.is_control
+
+
+def _rounded(figure: float) -> float:
+    return float(f"{figure:.{DIGITS}g}")
+
+
+def _figure(criterion: Criterion, merits: Merits) -> float | None:
+    """What a person reads: milliseconds and dollars as they are, else the score."""
+    if not merits:
+        return None
+    return -merits[0] if criterion in {"fastest", "cheapest"} else merits[0]
+
+
+def _best_quality(one: Contender, best: _Best) -> Merits:
+    del best
+    return () if one.quality is None else (one.quality,)
+
+
+def _fastest(one: Contender, best: _Best) -> Merits:
+    del best
+    return (-one.latency_ms,)
+
+
+def _cheapest(one: Contender, best: _Best) -> Merits:
+    del best
+    return () if one.cost_usd is None else (-one.cost_usd,)
+
+
+def _best_value(one: Contender, best: _Best) -> Merits:
+    """Quality for a dollar; what costs nothing has no bound, and then the quality decides. No quality is no value."""
+    del best
+    if one.quality is None or one.cost_usd is None:
+        return ()
+    if one.quality == 0:
+        return (0.0, 0.0)
+    return (math.inf if one.cost_usd == 0 else one.quality / one.cost_usd, one.quality)
+
+
+def _balanced(one: Contender, best: _Best) -> Merits:
+    if one.quality is None or one.cost_usd is None:
+        return ()
+    speed, thrift = _share(best.latency_ms, one.latency_ms), _share(best.cost_usd, one.cost_usd)
+    return (0.4 * one.quality + 0.3 * speed + 0.3 * thrift,)
+
+
+def _share(least: float, own: float) -> float:
+    return 1.0 if own == 0 else least / own
+
+
+_MERITS: dict[Criterion, Callable[[Contender, _Best], Merits]] = {
+    "best_quality": _best_quality,
+    "fastest": _fastest,
+    "cheapest": _cheapest,
+    "best_value": _best_value,
+    "balanced": _balanced,
+}
+
+
+def mean_known(figures: Iterable[float | None]) -> float | None:
+    """The mean of the figures that are known; None where none is."""
+    known = [one for one in figures if one is not None]
+    return math.fsum(known) / len(known) if known else None
+
+
+def reaches_quality(quality: float) -> bool:
+    """Whether an execution of that quality passes: 0.7 does."""
+    return quality >= PASSING_QUALITY - SLACK
+
+
+def consistency_hash(output: str) -> str:
+    """Equal for outputs that differ in case and white space only."""
+    return text_digest(" ".join(output.casefold().split()))
+
+
+def consistency_score(versions: Iterable[Sequence[str]], similarity: Callable[[str, str], float]) -> float | None:
+    """The mean distance (1 - similarity) of two outputs of the same version, 0–1; less is more consistent.
+
+    `versions` holds the outputs of each version; None where no version has two.
+    """
+    distances = [1 - similarity(one, other) for outputs in versions for one, other in combinations(outputs, 2)]
+    return min(1.0, max(0.0, math.fsum(distances) / len(distances))) if distances else None
+
+
+def is_valid_json(output: str) -> bool:
+    """Whether the output is JSON and nothing else."""
+    try:
+        parsed(output)
+    except (JSONDecodeError, RecursionError):
+        return False
+    return True
+
+
+def tokens_per_second(output_tokens: int, latency_ms: float) -> float | None:
+    """The throughput; None where no time passed."""
+    return output_tokens / latency_ms * 1000 if latency_ms > 0 else None

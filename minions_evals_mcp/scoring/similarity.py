@@ -1,0 +1,87 @@
+"""Likeness of two texts in meaning: the cosine of their vectors, and where it must not be trusted."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+
+from minions_evals_mcp.scoring.failures.dates import WEEKDAYS, Mention, take_clocks, take_dates
+from minions_evals_mcp.scoring.failures.quantities import Quantity, quantities
+
+READ_AT_MOST = 20_000
+"""So many characters of a text are read for numbers, dates and negation."""
+_NEGATION = re.compile(r"\b(?:no|not|never|none|nobody|nothing|neither|nor|cannot|without|\w+n['’]t)\b", re.IGNORECASE)
+_WEEKDAY = re.compile(rf"\b(?:{'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
+
+
+def cosine(a: Sequence[float], b: Sequence[float]) -> float:
+    """The cosine of the angle between two vectors, clipped to 0–1; 0 where one of them has no direction."""
+    if not a or not b:
+        return 0.0
+    lengths = math.sqrt(math.fsum(one * one for one in a)) * math.sqrt(math.fsum(one * one for one in b))
+    if lengths == 0:
+        return 0.0
+    return min(1.0, max(0.0, math.fsum(one * other for one, other in zip(a, b, strict=True)) / lengths))
+
+
+def disagreements(expected: str, actual: str) -> tuple[str, ...]:
+    """What embeddings are blind to and the two texts differ in: numbers, dates and times, negation; as warnings."""
+    expected, actual = expected[:READ_AT_MOST], actual[:READ_AT_MOST]
+    return tuple(_differing_facts(expected, actual)) + tuple(_differing_negation(expected, actual))
+
+
+def _differing_facts(expected: str, actual: str) -> Iterator[str]:
+    one, other = _facts(expected), _facts(actual)
+    for name, wanted, found in zip(("numbers", "dates", "times", "weekdays"), one, other, strict=True):
+        lacking = _not_among(wanted, found)
+        added = _not_among(found, wanted)
+        if lacking or added:
+            yield f"the {name} differ: {_listed(lacking) or 'none'} expected, {_listed(added) or 'none'} found"
+
+
+Fact = tuple[str, frozenset[object]]
+"""Something that is either the same or not: as it is written, and what it can mean."""
+
+
+def _not_among(facts: Sequence[Fact], others: Sequence[Fact]) -> list[str]:
+    known = frozenset[object]().union(*(values for _, values in others))
+    return [shown for shown, values in facts if not values & known]
+
+
+def _facts(text: str) -> tuple[list[Fact], list[Fact], list[Fact], list[Fact]]:
+    """The text's numbers, dates, times of day and weekdays; no digit counts twice."""
+    dates, rest = take_dates(text)
+    clocks, rest = take_clocks(rest)
+    weekdays: list[Fact] = [(found[0], frozenset({found[0].lower()})) for found in _WEEKDAY.finditer(text)]
+    return (
+        [_number(one) for one in quantities(rest)],
+        [_day(one) for one in dates],
+        [_time(one) for one in clocks],
+        weekdays,
+    )
+
+
+def _number(found: Quantity) -> Fact:
+    return found.shown, frozenset((found.kind, round(value * found.factor, 9)) for value in found.values)
+
+
+def _day(found: Mention) -> Fact:
+    return found.shown, frozenset((day.year, day.month, day.day) for day in found.days)
+
+
+def _time(found: Mention) -> Fact:
+    return found.shown, frozenset(found.minutes)
+
+
+def _listed(shown: Sequence[str]) -> str:
+    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+    return ", ".join(shown[:3]) + more
+
+
+def _differing_negation(expected: str, actual: str) -> Iterator[str]:
+    wanted, found = _NEGATION.search(expected), _NEGATION.search(actual)
+    if wanted and not found:
+        yield f"only the expected output negates: {wanted[0]!r}"
+    elif found and not wanted:
+        yield f"only the output negates: {found[0]!r}"

@@ -1,0 +1,112 @@
+"""How far each row of the outbox is on its way to its addressee."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.values import to_millis
+from minions_evals_mcp.store import events
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Told
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """How many rows wait for an addressee, and how often the first of them has failed, and why."""
+
+    addressee: str
+    rows: int
+    attempts: int
+    reason: str
+
+    def wire(self) -> dict[str, JsonValue]:
+        """The same as it stands in an answer."""
+        return {"addressee": self.addressee, "rows": self.rows, "attempts": self.attempts, "reason": self.reason}
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A row that its addressee refuses for good, and why."""
+
+    id: str
+    type: str
+    addressee: str
+    reason: str
+
+    def wire(self) -> dict[str, JsonValue]:
+        """The same as it stands in an answer."""
+        return {"id": self.id, "type": self.type, "addressee": self.addressee, "reason": self.reason}
+
+
+def addressees(db: Db) -> list[str]:
+    """Everybody for whom a row waits."""
+    return [row[0] for row in db.execute("SELECT DISTINCT addressee FROM delivery WHERE state = 'pending'")]
+
+
+def waiting_for(db: Db, addressee: str, *, limit: int) -> list[Told]:
+    """The rows that wait for that addressee, in their order."""
+    seqs = db.execute(
+        "SELECT seq FROM delivery WHERE addressee = ? AND state = 'pending' ORDER BY seq LIMIT ?", (addressee, limit)
+    ).fetchall()
+    return [told for (seq,) in seqs for told in events.outbox(db, after=seq - 1, limit=1)]
+
+
+def attempts(db: Db, seq: int) -> int:
+    """How often that row failed so far."""
+    return db.execute("SELECT attempts FROM delivery WHERE seq = ?", (seq,)).fetchone()[0]
+
+
+def deliver(db: Db, seq: int, *, at: datetime) -> None:
+    """Marks the row as delivered."""
+    db.execute(
+        "UPDATE delivery SET state = 'delivered', reason = '', settled_at = ? WHERE seq = ? AND state <> 'delivered'",
+        (to_millis(at), seq),
+    )
+
+
+def put_off(db: Db, seq: int, reason: str, *, until: datetime) -> None:
+    """Counts a failure; the row is tried again at that moment."""
+    db.execute(
+        "UPDATE delivery SET attempts = attempts + 1, reason = ?, next_at = ? WHERE seq = ?",
+        (reason, to_millis(until), seq),
+    )
+
+
+def refuse(db: Db, seq: int, reason: str, *, at: datetime) -> None:
+    """Marks the row as refused by its addressee, so that the next may go."""
+    db.execute(
+        "UPDATE delivery SET state = 'refused', attempts = attempts + 1, reason = ?, settled_at = ? WHERE seq = ?",
+        (reason, to_millis(at), seq),
+    )
+
+
+def revive(db: Db, ident: str, *, at: datetime) -> bool:
+    """Makes a refused row wait again; false where the outbox's row of that id is not refused."""
+    changed = db.execute(
+        "UPDATE delivery SET state = 'pending', attempts = 0, next_at = ?, settled_at = NULL"
+        " WHERE state = 'refused' AND seq = (SELECT seq FROM outbox WHERE id = ?)",
+        (to_millis(at), ident),
+    )
+    return changed.rowcount > 0
+
+
+def queue(db: Db) -> list[Waiting]:
+    """What waits, for each addressee."""
+    rows = db.execute(
+        "SELECT w.addressee, w.number, d.attempts, d.reason FROM (SELECT addressee, count(*) AS number, min(seq) AS seq"
+        " FROM delivery WHERE state = 'pending' GROUP BY addressee) w JOIN delivery d USING (seq) ORDER BY w.addressee"
+    )
+    return [Waiting(*row) for row in rows]
+
+
+def refused(db: Db, *, limit: int) -> list[Refused]:
+    """The newest refused rows first."""
+    rows = db.execute(
+        "SELECT o.id, o.type, o.addressee, d.reason FROM delivery d JOIN outbox o USING (seq) WHERE d.state = 'refused'"
+        " ORDER BY d.seq DESC LIMIT ?",
+        (limit,),
+    )
+    return [Refused(*row) for row in rows]

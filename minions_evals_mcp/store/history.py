@@ -1,0 +1,120 @@
+"""A test case's own runs: what a new one is compared with, their figures, and pages of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.outcomes import UnitKey
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Digests, TestRun
+from minions_evals_mcp.scoring.history import Sample, sample, score_fraction
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.rows import TABLES, record_of, select
+
+# A test-run's id is that of its job with `:POSITION.TRIAL`.
+_JOB = "rtrim(test_run.id, '0123456789.')"
+_COUNTS = (
+    "test_case_id = ? AND trial = 1 AND NOT EXISTS (SELECT 1 FROM job WHERE"
+    f" job.id = substr({_JOB}, 1, length({_JOB}) - 1) AND json_extract(job.spec, '$.request.purpose') = 'comparison')"
+)
+"""The runs that are history: comparisons, later trials and errors are none (contracts 7)."""
+_SCORE = "min(1.0, max(0.0, coalesce(total_score / max_possible_score, 0.0)))"
+
+
+def earlier_samples(db: Db, case_id: str, *, job_id: str, limit: int) -> tuple[Sample, ...]:
+    """The newest runs of the case, newest first, those of the given job left out."""
+    rows = db.execute(
+        "SELECT passed, total_score, max_possible_score, rest FROM test_run"
+        f" WHERE {_COUNTS} AND substr(id, 1, ?) <> ? ORDER BY seq DESC LIMIT ?",
+        (case_id, len(job_id) + 1, f"{job_id}:", limit),
+    )
+    return tuple(_sample(*row) for row in rows)
+
+
+def _sample(passed: int, score: float, possible: float, rest: str) -> Sample:
+    found = json.loads(rest)
+    return sample(
+        passed=bool(passed),
+        fraction=score_fraction(score, possible),
+        semantic_score=found.get("semanticScore"),
+        decided_by=found["passRule"],
+        digests=Digests.model_validate(found.get("digests", {})),
+        output=found["actualOutput"],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What a case's runs come to; `average` is the mean score fraction."""
+
+    runs: int
+    passed: int
+    average: float | None
+
+
+def figures(db: Db, case_id: str) -> Figures:
+    """The figures over all runs of the case that are history."""
+    row = db.execute(
+        f"SELECT count(*), total(passed), avg({_SCORE}) FROM test_run WHERE {_COUNTS}", (case_id,)
+    ).fetchone()
+    return Figures(row[0], int(row[1]), row[2])
+
+
+def figures_by_day(db: Db, case_id: str, *, limit: int) -> list[tuple[str, Figures]]:
+    """The figures of the newest days (UTC) on which the case ran, oldest first."""
+    rows = db.execute(
+        f"SELECT date(ran_at / 1000, 'unixepoch') AS day, count(*), total(passed), avg({_SCORE}) FROM test_run"
+        f" WHERE {_COUNTS} GROUP BY day ORDER BY day DESC LIMIT ?",
+        (case_id, limit),
+    ).fetchall()
+    return [(row[0], Figures(row[1], int(row[2]), row[3])) for row in reversed(rows)]
+
+
+def recent(db: Db, case_id: str, *, regressions: bool = False, limit: int) -> list[Record[TestRun]]:
+    """The newest runs of the case that are history, newest first; with `regressions` those only."""
+    only = " AND json_extract(rest, '$.isRegression') = 1" if regressions else ""
+    return [run for _, run in _page(db, f"{_COUNTS}{only} ORDER BY seq DESC LIMIT ?", (case_id, limit))]
+
+
+def executions(
+    db: Db, case_id: str, *, before: int | None = None, offset: int = 0, limit: int
+) -> list[tuple[int, Record[TestRun]]]:
+    """A page of all runs of the case, newest first, each with the cursor to go on from."""
+    where = "test_case_id = ? AND (? IS NULL OR seq < ?) ORDER BY seq DESC LIMIT ? OFFSET ?"
+    return _page(db, where, (case_id, before, before, limit, offset))
+
+
+def count(db: Db, case_id: str) -> int:
+    """How many runs of the case there are in all."""
+    return db.execute("SELECT count(*) FROM test_run WHERE test_case_id = ?", (case_id,)).fetchone()[0]
+
+
+def _page(db: Db, where: str, values: Iterable[object]) -> list[tuple[int, Record[TestRun]]]:
+    table = TABLES["test-run"]
+    rows = db.execute(select(table, where), tuple(values))
+    return [(row[0], record_of(table, row)) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
+
+
+def cases_of_prompt(db: Db, prompt_id: str) -> list[Record[TestCase]]:
+    """The test cases that name the prompt, in the order in which they were made."""
+    rows = db.execute(
+        "SELECT id FROM minion WHERE type = 'test-case' AND deleted_at IS NULL"
+        " AND json_extract(fields, '$.promptId') = ? ORDER BY seq",
+        (prompt_id,),
+    ).fetchall()
+    found = records.minions(db, [row[0] for row in rows])
+    return [found[row[0]] for row in rows]  # pyright: ignore[reportReturnType]  of that type only
+
+
+def waiting_units(db: Db, case_id: str) -> list[UnitKey]:
+    """The units of the case whose outputs wait to be judged, the newest run's first."""
+    rows = db.execute(
+        "SELECT u.job_id, u.position, u.trial FROM unit u JOIN job j ON j.id = u.job_id"
+        " WHERE u.case_id = ? AND u.outcome = 'awaiting-judgments' ORDER BY j.created_at DESC, u.job_id, u.trial",
+        (case_id,),
+    )
+    return [UnitKey(*row) for row in rows]

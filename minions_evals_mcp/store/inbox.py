@@ -1,0 +1,154 @@
+"""Messages for the agent: taken in once, in order for each topic, each with how far it is."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import from_millis, iso, to_millis
+from minions_evals_mcp.store.connection import Db
+
+MessageState = Literal["pending", "done", "dead"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arriving:
+    """A message on its way in; `sender` is told how it ends."""
+
+    id: str
+    type: str
+    topic: str
+    sender: str | None
+    payload: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as it is kept. `attempts` counts its failures so far; `result` is what came of it."""
+
+    seq: int
+    id: str
+    type: str
+    topic: str
+    sender: str | None
+    payload: Json
+    sent_at: datetime
+    state: MessageState
+    attempts: int
+    next_at: datetime
+    reason: str
+    result: Json | None
+
+    def wire(self) -> dict[str, JsonValue]:
+        """The message as it stands in an answer; its payload is left out."""
+        return {
+            "id": self.id, "type": self.type, "topic": self.topic, "sender": self.sender, "sentAt": iso(self.sent_at),
+            "state": self.state, "attempts": self.attempts, "reason": self.reason, "result": self.result,
+        }  # fmt: skip
+
+
+_COLUMNS = (
+    "i.seq, i.id, i.type, i.topic, i.sender, i.payload, i.sent_at, i.state, i.attempts, i.next_at, i.reason, i.result"
+)
+
+
+def _message(row: tuple[Any, ...]) -> Message:
+    seq, ident, kind, topic, sender, payload, sent_at, state, attempts, next_at, reason, result = row
+    return Message(
+        seq, ident, kind, topic, sender, json.loads(payload), from_millis(sent_at), state, attempts,
+        from_millis(next_at), reason, None if result is None else json.loads(result),
+    )  # fmt: skip
+
+
+def message(db: Db, ident: str) -> Message | None:
+    """The message under that id."""
+    row = db.execute(f"SELECT {_COLUMNS} FROM inbox i WHERE id = ?", (ident,)).fetchone()
+    return None if row is None else _message(row)
+
+
+def put(db: Db, arriving: Arriving, *, at: datetime, dead: str = "") -> bool:
+    """Takes the message in, as a dead letter where `dead` says why; false where one of its id is kept already."""
+    if db.execute("SELECT 1 FROM inbox WHERE id = ?", (arriving.id,)).fetchone() is not None:
+        return False
+    now = to_millis(at)
+    state, settled = ("dead", now) if dead else ("pending", None)
+    db.execute(
+        "INSERT INTO inbox (id, type, topic, sender, payload, sent_at, state, attempts, next_at, reason, settled_at)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
+        (arriving.id, arriving.type, arriving.topic, arriving.sender, json.dumps(arriving.payload), now, state, now, dead, settled),
+    )  # fmt: skip
+    return True
+
+
+def due(db: Db, *, now: datetime, skip: Iterable[int], limit: int) -> list[Message]:
+    """The messages to be taken next, oldest first: of each topic only the first that is not settled, and only when it is due."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM (SELECT min(seq) AS seq FROM inbox WHERE state = 'pending' GROUP BY topic) first"
+        " JOIN inbox i USING (seq) WHERE i.next_at <= ? AND i.seq NOT IN (SELECT value FROM json_each(?))"
+        " ORDER BY i.seq LIMIT ?",
+        (to_millis(now), json.dumps(list(skip)), limit),
+    )
+    return [_message(row) for row in rows]
+
+
+def next_due(db: Db, *, after: datetime) -> datetime | None:
+    """When the next message that was put off is due again."""
+    row = db.execute(
+        "SELECT min(next_at) FROM inbox WHERE state = 'pending' AND next_at > ?", (to_millis(after),)
+    ).fetchone()
+    return None if row[0] is None else from_millis(row[0])
+
+
+def finish(db: Db, ident: str, result: Json, *, at: datetime) -> None:
+    """Marks the message as done, with what came of it."""
+    db.execute(
+        "UPDATE inbox SET state = 'done', result = ?, reason = '', settled_at = ? WHERE id = ?",
+        (json.dumps(result), to_millis(at), ident),
+    )
+
+
+def put_off(db: Db, ident: str, reason: str, *, until: datetime) -> None:
+    """Counts a failure of the message; it is due again at that moment."""
+    db.execute(
+        "UPDATE inbox SET attempts = attempts + 1, reason = ?, next_at = ? WHERE id = ?",
+        (reason, to_millis(until), ident),
+    )
+
+
+def bury(db: Db, ident: str, reason: str, *, at: datetime) -> None:
+    """Counts the last failure of the message and lays it with the dead letters."""
+    db.execute(
+        "UPDATE inbox SET state = 'dead', attempts = attempts + 1, reason = ?, settled_at = ? WHERE id = ?",
+        (reason, to_millis(at), ident),
+    )
+
+
+def revive(db: Db, ident: str, *, at: datetime) -> None:
+    """Makes a dead letter a message again, with all its attempts before it."""
+    db.execute(
+        "UPDATE inbox SET state = 'pending', attempts = 0, next_at = ?, settled_at = NULL WHERE id = ?",
+        (to_millis(at), ident),
+    )
+
+
+def dead_letters(db: Db, *, limit: int) -> list[Message]:
+    """The newest dead letters first."""
+    rows = db.execute(f"SELECT {_COLUMNS} FROM inbox i WHERE state = 'dead' ORDER BY seq DESC LIMIT ?", (limit,))
+    return [_message(row) for row in rows]
+
+
+def counts(db: Db) -> dict[MessageState, int]:
+    """How many messages stand where."""
+    return dict(db.execute("SELECT state, count(*) FROM inbox GROUP BY state").fetchall())
+
+
+def oldest_pending(db: Db) -> datetime | None:
+    """When the oldest message was sent that is not settled."""
+    row = db.execute("SELECT min(sent_at) FROM inbox WHERE state = 'pending'").fetchone()
+    return None if row[0] is None else from_millis(row[0])
