@@ -1,8 +1,14 @@
-"""Text under test, made safe for a terminal."""
+"""Text under test, made safe for a terminal, and shown for what it is in a file."""
 
 from __future__ import annotations
 
+import re
+
 _TURNING = frozenset(chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C))
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff]"
+)
 
 
 def shortened(text: str, limit: int) -> str:
@@ -17,6 +23,8 @@ def shortened(text: str, limit: int) -> str:
 
 def printable(text: str, limit: int = 200) -> str:
     """The text on one line: no control or direction characters, cut at `limit` characters."""
+    if len(text) <= limit and text.isprintable() and _TURNING.isdisjoint(text):
+        return text
     kept = text[: limit * 4]
     clean = "".join(
         " " if one in "\n\t\r" else one
@@ -24,3 +32,8 @@ def printable(text: str, limit: int = 200) -> str:
         if one in "\n\t\r" or (one.isprintable() and one not in _TURNING)
     )
     return clean if len(clean) <= limit and len(kept) == len(text) else clean[: limit - 1] + "…"
+
+
+def revealed(text: str) -> str:
+    """The text with its lines and tabs; control, direction and invisible characters as `⟨U+202E⟩`, so that none acts."""
+    return _HIDDEN.sub(lambda one: f"⟨U+{ord(one[0]):04X}⟩", text.replace("\r\n", "\n"))

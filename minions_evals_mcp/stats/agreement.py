@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal
 
-from minions_evals_mcp.stats.intervals import wilson
+from minions_evals_mcp.stats.intervals import Bounds, wilson
 
-Bounds = tuple[float, float]
 Weighting = Literal["none", "quadratic"]
 
 
@@ -56,7 +55,7 @@ def _checked(first: Sequence[float], second: Sequence[float]) -> list[tuple[floa
 
 
 def _kappa(ratings: Sequence[tuple[float, float]], weighting: Weighting) -> tuple[float | None, float]:
-    """Kappa and its standard error for large samples: Fleiss, Cohen & Everitt 1969, Psychol. Bull. 72:323, eq. 13."""
+    """Kappa and its standard error for large samples: Fleiss, Cohen & Everitt 1969, Psychol. Bull. 72:323."""
     n = len(ratings)
     firsts, seconds = (Counter(column) for column in zip(*ratings, strict=True))
     categories = sorted(firsts | seconds)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import fmean, variance
+from statistics import fmean
 
 DECIMALS = 12
 """Differences count to so many decimals: what differs further down is rounding, and is no change."""
@@ -40,7 +40,7 @@ class CasePair:
         """How much the mean difference varies from trial to trial; None where a version was tried once."""
         if self.trials < 2:
             return None
-        return variance(self.a) / len(self.a) + variance(self.b) / len(self.b)
+        return _error_of_mean(self.a) + _error_of_mean(self.b)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +96,12 @@ def pass_differences(pairs: Sequence[CasePair]) -> CaseDifferences:
     """Of the cases' shares of passed trials, every case counting once."""
     differences = tuple(round(fmean(pair.passed_b) - fmean(pair.passed_a), DECIMALS) for pair in pairs)
     return CaseDifferences(differences, (1.0,) * len(pairs))
+
+
+def _error_of_mean(scores: Sequence[float]) -> float:
+    """The variance of the mean; in floats, for `statistics.variance` takes 100 ms for a thousand cases."""
+    mean = fmean(scores)
+    return math.fsum((score - mean) ** 2 for score in scores) / (len(scores) - 1) / len(scores)
 
 
 def checked_pairs(pairs: Sequence[CasePair]) -> list[CasePair]:

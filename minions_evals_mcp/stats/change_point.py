@@ -49,6 +49,6 @@ def _splits(seen: _Floats, first: int, level: float, order: np.random.Generator)
 def _cusum(rows: _Floats) -> _Floats:
     """For each row and each split that leaves 3 points a side: how far its sums depart, in units of their spread."""
     points = rows.shape[1]
-    sizes = np.arange(FEWEST_A_SIDE, points - FEWEST_A_SIDE + 1)
+    sizes: NDArray[np.int64] = np.arange(FEWEST_A_SIDE, points - FEWEST_A_SIDE + 1, dtype=np.int64)
     sums = np.cumsum(rows - rows.mean(axis=1, keepdims=True), axis=1)[:, sizes - 1]
     return np.abs(sums) / np.sqrt(sizes * (points - sizes) / points)

@@ -29,7 +29,7 @@ def noise(rejudged: Sequence[Sequence[float]], rerun: Sequence[Sequence[float]],
     """The split out of `rejudged` (the judgments of one output each) and `rerun` (the runs of one case each).
 
     Components of variance in a one-way layout with random effects, unequal numbers allowed (Searle, Casella & McCulloch
-    1992, Variance Components, section 3.6); one that comes out negative is 0. ValueError where nothing was repeated.
+    1992, Variance Components, chapter 3); one that comes out negative is 0. ValueError where nothing was repeated.
     """
     judged, ran = _one_way(rejudged), _one_way(rerun)
     again = ran.within

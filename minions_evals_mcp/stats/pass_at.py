@@ -10,12 +10,14 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
     Unbiased (Chen et al. 2021, arXiv:2107.03374, equation 1); the mean over the cases is pass@k of a benchmark.
     """
-    return 1 - comb(n - c, k) / _ways(n, c, k)
+    ways = _ways(n, c, k)
+    return 1 - comb(n - c, k) / ways
 
 
 def pass_power_k(n: int, c: int, k: int) -> float:
     """The chance that all of k tries pass, when c of n did: C(c, k) / C(n, k) (Yao et al. 2024, arXiv:2406.12045)."""
-    return comb(c, k) / _ways(n, c, k)
+    ways = _ways(n, c, k)
+    return comb(c, k) / ways
 
 
 def _ways(n: int, c: int, k: int) -> int:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from statistics import NormalDist, fmean
 
 from minions_evals_mcp.stats.case_pairs import CaseDifferences, CasePair
+from minions_evals_mcp.stats.intervals import Bounds
 from minions_evals_mcp.stats.paired import FEWEST_CHANGED
 
 POWER = 0.8
@@ -80,7 +81,7 @@ def cases_to_rule_out(spread: Spread, margin: float, *, level: float = 0.95) -> 
     return max(unseen, _reach(level, (1 + POWER) / 2) ** 2 * spread.total / room**2)
 
 
-def what_would_settle(spread: Spread, interval: tuple[float, float], *, margin: float, level: float = 0.95) -> str:
+def what_would_settle(spread: Spread, interval: Bounds, *, margin: float, level: float = 0.95) -> str:
     """In words, the smaller effort: what shows the difference seen, or shows that none is left beyond the margin."""
     show = cases_to_show(spread, level=level) - spread.cases
     rule_out = cases_to_rule_out(spread, margin, level=level) - spread.cases

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from minions_evals_mcp.stats.intervals import Bounds
+
 ENUMERATED = 16
 """Up to so many differences every choice of signs is tried."""
 SIMULATED = 9_999
@@ -25,10 +27,14 @@ _Choices = NDArray[np.uint8]
 
 @dataclass(frozen=True, slots=True)
 class SignFlip:
-    """The two-sided p-value of "the weighted mean difference is 0", and the interval of that mean."""
+    """The two-sided p-value of "the weighted mean difference is 0", and the interval of that mean.
+
+    `doubt`: two standard errors of a simulated p-value, 0 of an exact one.
+    """
 
     p_value: float
-    interval: tuple[float, float]
+    doubt: float
+    interval: Bounds
 
 
 def sign_flip(
@@ -37,53 +43,53 @@ def sign_flip(
     """The test and the interval of Σ w·d / Σ w, for differences within -1 and 1 and positive weights.
 
     Fewer cases than the level needs (6 at 95 %) bound nothing: the interval is then -1 to 1. Random choices depend on
-    `seed` and on the number of cases alone: differences of the opposite signs give the mirrored answer.
+    `seed` and on the number of cases alone: differences of the opposite signs give the mirrored answer. A simulated
+    p-value is (1 + hits) / (1 + draws), never 0 (Phipson & Smyth 2010, Stat. Appl. Genet. Mol. Biol. 9:39).
     """
     shares = np.asarray(weights, dtype=np.float64) * (len(weights) / math.fsum(weights))
-    seen = np.asarray(differences, dtype=np.float64)
-    return SignFlip(_p_value(shares * seen, seed), _interval(seen, shares, level=level, seed=seed))
-
-
-def _p_value(parts: _Floats, seed: int) -> float:
-    """The share of flips whose sum is at least as far from 0; ties, up to rounding, count as far.
-
-    Simulated: (1 + hits) / (1 + draws), never 0 (Phipson & Smyth 2010, SAGMB 9:39).
-    """
+    parts = shares * np.asarray(differences, dtype=np.float64)
+    choices = _choices(len(parts), seed)
+    sums = _chosen_sums(np.column_stack((parts, shares)), choices)
+    exact = len(parts) <= ENUMERATED
+    interval = _interval(sums, level=level, flips=len(sums) if exact else 1 + SIMULATED)
     changed = parts[parts != 0]
-    choices = _choices(len(changed), seed)
-    total = changed.sum()
-    flipped = total - 2 * _subset_sums(changed[:, np.newaxis], choices)[:, 0]
-    least = abs(total) - _ROUNDING * np.abs(changed).sum()
-    hits = int(np.count_nonzero(np.abs(flipped) >= least))
-    return hits / len(choices) if len(changed) <= ENUMERATED else (1 + hits) / (1 + len(choices))
+    if len(changed) > ENUMERATED:
+        p_value = (1 + _hits(parts, sums[:, 0])) / (1 + SIMULATED)
+        return SignFlip(p_value, 2 * math.sqrt(p_value * (1 - p_value) / SIMULATED), interval)
+    of_changed = sums[:, 0] if exact else _chosen_sums(changed[:, np.newaxis], _choices(len(changed), seed))[:, 0]
+    return SignFlip(_hits(parts, of_changed) / len(of_changed), 0.0, interval)
 
 
-def _interval(seen: _Floats, shares: _Floats, *, level: float, seed: int) -> tuple[float, float]:
-    """Between the k-th smallest and the k-th largest mean of a subset, k = the flips that half the error allows."""
-    choices = _choices(len(seen), seed)
-    flips = len(choices) if len(seen) <= ENUMERATED else 1 + len(choices)
+def _hits(parts: _Floats, flipped: _Floats) -> int:
+    """How many choices, by the sum of what they flip, leave a sum at least as far from 0; ties, up to rounding, do."""
+    total = float(parts.sum())
+    least = abs(total) - _ROUNDING * float(np.abs(parts).sum())
+    return int(np.count_nonzero(np.abs(total - 2 * flipped) >= least))
+
+
+def _interval(sums: _Floats, *, level: float, flips: int) -> Bounds:
+    """Between the k-th smallest and the k-th largest mean of what is flipped, k = the flips that half the error allows."""
     k = math.floor((1 - level) / 2 * flips + _ROUNDING)
     if k == 0:
         return -1.0, 1.0
-    sums = _subset_sums(np.column_stack((shares * seen, shares)), choices)
-    sums = sums[sums[:, 1] > 0]  # no case flipped: that is the observed sum itself, which k leaves room for
-    means = np.sort(sums[:, 0] / sums[:, 1])
+    flipped = sums[sums[:, 1] > 0]  # the choice without a case is what was observed; k leaves room for it
+    means = np.sort(flipped[:, 0] / flipped[:, 1])
     return float(means[k - 1]), float(means[-k])
 
 
 def _choices(cases: int, seed: int) -> _Choices:
-    """Which cases are flipped, one choice a row, a bit for each case: all there are, or a seeded sample."""
+    """Which cases are flipped, a column for each choice, a bit for each case: all there are, or a seeded sample."""
     if cases <= ENUMERATED:
-        return np.arange(2**cases, dtype="<u2").view(np.uint8).reshape(-1, 2)
-    return np.random.default_rng(seed).integers(0, 256, size=(SIMULATED, -(-cases // 8)), dtype=np.uint8)
+        return np.arange(2**cases, dtype="<u2").view(np.uint8).reshape(-1, 2).T
+    return np.random.default_rng(seed).integers(0, 256, size=(-(-cases // 8), SIMULATED), dtype=np.uint8)
 
 
-def _subset_sums(values: _Floats, choices: _Choices) -> _Floats:
+def _chosen_sums(values: _Floats, choices: _Choices) -> _Floats:
     """The column sums of the chosen rows, for each choice: eight rows at a time out of a table of their 256 sums."""
-    eights = np.zeros((choices.shape[1] * 8, values.shape[1]))
+    eights = np.zeros((len(choices) * 8, values.shape[1]))
     eights[: len(values)] = values
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, np.newaxis], axis=1, bitorder="little").astype(np.float64)
-    sums = np.zeros((len(choices), values.shape[1]))
-    for place, eight in enumerate(eights.reshape(choices.shape[1], 8, -1)):
-        sums += (bits @ eight)[choices[:, place]]
+    sums = np.zeros((choices.shape[1], values.shape[1]))
+    for eight, chosen in zip(eights.reshape(len(choices), 8, -1), choices, strict=True):
+        sums += np.take(bits @ eight, chosen, axis=0)
     return sums

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from statistics import NormalDist
 
-Bounds = tuple[float, float]
+from minions_evals_mcp.stats.intervals import Bounds
 
 
 def tango_interval(gained: int, lost: int, cases: int, *, level: float = 0.95) -> Bounds:

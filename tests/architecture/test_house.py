@@ -20,6 +20,8 @@ VIOLATIONS = (
     ("engine/request.py", "from minions_evals_mcp.settings import Settings", "Only composition roots"),
     ("engine/request.py", "import aiosqlite", "SQLite is spoken in store only"),
     ("judges/task.py", "import anthropic", "Providers' SDKs"),
+    ("cli/picking.py", "import agent", "The agent stands above the engine"),
+    ("engine/request.py", "import mcp", "MCP is spoken in server and toolboxes only"),
 )
 
 
@@ -35,9 +37,8 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
 def test_each_import_contract_catches_a_deliberate_violation(
     tmp_path: Path, file: str, line: str, contract: str
 ) -> None:
-    shutil.copytree(
-        ROOT / "minions_evals_mcp", tmp_path / "minions_evals_mcp", ignore=shutil.ignore_patterns("__pycache__")
-    )
+    for package in ("minions_evals_mcp", "agent"):
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
     broken = tmp_path / "minions_evals_mcp" / file
     broken.write_text(f"{broken.read_text()}\n{line}\n")

@@ -1,0 +1,1 @@
+"""The EvalAgent: a daemon that follows its skills and cannot break its rules."""

@@ -1,0 +1,150 @@
+"""`minions-eval-agent`: run, drain, send, status, retry."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import App, CycloptsError, Parameter
+
+from agent.retry import retry as revived
+from agent.settings import Working, engine_on, store_path
+from agent.sources import read_letter
+from agent.status import Status, told
+from agent.status import status as status_of
+from agent.working import work
+from minions_evals_mcp.cli.app import tell_error
+from minions_evals_mcp.cli.session import run as run_async
+from minions_evals_mcp.cli.session import say
+from minions_evals_mcp.engine.context import wall_clock
+from minions_evals_mcp.engine.send_message import Receipt, send_message
+from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.store.database import open_store
+
+app = App(
+    name="minions-eval-agent",
+    help="The EvalAgent: follows its skills on every message and event.",
+    help_format="plaintext",
+)
+Db = Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB; else in your data folder).")]
+AsJson = Annotated[bool, Parameter(name="--json", help="Answer in JSON, for programs.", negative="")]
+DEFAULTS = Working()
+
+
+@app.command
+def run(*, working: Working = DEFAULTS) -> None:
+    """Work until stopped: take messages, react to what is recorded, keep schedules, deliver.
+
+    Example: minions-eval-agent run --deliver-to outgoing
+    """
+    run_async(partial(work, working, until_quiet=False))
+
+
+@app.command
+def drain(*, working: Working = DEFAULTS) -> None:
+    """Process what is there, with all that follows from it, and end.
+
+    Example: echo '{"type": "run-benchmark", "payload": {"benchmarkId": "geography"}}' | minions-eval-agent drain --stdin
+    """
+    run_async(partial(work, working, until_quiet=True))
+
+
+@app.command
+def send(
+    type_: str, /, *, payload: str = "{}", id_: Annotated[str | None, Parameter(name="--id")] = None,
+    sender: Annotated[str | None, Parameter(name="--from")] = None, db: Db = None, as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """Put a message into the agent's inbox.
+
+    Example: minions-eval-agent send run-benchmark --payload '{"benchmarkId": "geography"}'
+
+    Parameters
+    ----------
+    type_
+        run-test-case, run-benchmark, compare-prompts, classify-failure, detect-trend, agent-run-completed,
+        approve-prompt-version or approval-decided.
+    payload
+        A JSON object, or @FILE that holds one.
+    id_
+        Under which the message is taken once, however often it is sent.
+    sender
+        Who is told how it ended.
+    """
+    said = {"type": type_, "payload": _payload(payload), "id": id_, "fromAgentId": sender}
+    receipt = run_async(partial(_send, db, json.dumps(said)))
+    if as_json:
+        say(receipt.model_dump(mode="json"))
+        return
+    before = "" if receipt.is_new else " (it was sent before)"
+    hint = "" if receipt.agent_running else "; no agent is running: minions-eval-agent run"
+    sys.stdout.write(f"{receipt.id}: {receipt.state}{before}{hint}\n")
+
+
+def _payload(text: str) -> object:
+    try:
+        return json.loads(Path(text[1:]).read_text("utf-8") if text.startswith("@") else text)
+    except OSError as error:
+        raise BadInputError(f"--payload {text}: {error.strerror}.") from None
+    except ValueError as error:
+        raise BadInputError(f"--payload: no JSON: {error}.") from None
+
+
+async def _send(db: Path | None, text: str) -> Receipt:
+    letter = read_letter(text)
+    async with engine_on(db) as engine:
+        return await send_message(engine, letter)
+
+
+@app.command
+def status(*, db: Db = None, as_json: AsJson = False) -> None:
+    """Show the queue, dead letters, the last events and the lag.
+
+    Example: minions-eval-agent status
+    """
+    found = run_async(partial(_status, db))
+    if as_json:
+        say(found.model_dump(mode="json"))
+    else:
+        sys.stdout.write(told(found))
+
+
+async def _status(db: Path | None) -> Status:
+    async with open_store(store_path(db), read_only=True) as store:
+        return await store.read(partial(status_of, now=wall_clock()))
+
+
+@app.command
+def retry(ident: str, /, *, db: Db = None, as_json: AsJson = False) -> None:
+    """Give a dead letter, or a delivery that was refused, another chance.
+
+    Example: minions-eval-agent retry 5e8c6b1e-3f6f-4a53-9d8e-1f4f5d8f0c11
+    """
+    what = run_async(partial(_retry, db, ident))
+    if as_json:
+        say({"id": ident, "kind": what, "state": "pending"})
+    else:
+        sys.stdout.write(f"{ident}: the {what} is pending again\n")
+
+
+async def _retry(db: Path | None, ident: str) -> str:
+    async with open_store(store_path(db)) as store:
+        return await store.write(partial(revived, ident=ident, at=wall_clock()))
+
+
+def main() -> None:
+    """Runs the command line: exit 0 ok, 2 bad input, 3 the instrument failed."""
+    arguments = sys.argv[1:]
+    try:
+        app(arguments, result_action="return_value", exit_on_error=False, print_error=False)
+    except CycloptsError as error:
+        refused = BadInputError(str(error), remedy="minions-eval-agent --help shows the form.")
+        sys.exit(tell_error(refused, as_json="--json" in arguments))
+    except EvalsError as error:
+        sys.exit(tell_error(error, as_json="--json" in arguments))
+
+
+if __name__ == "__main__":
+    main()

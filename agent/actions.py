@@ -1,0 +1,17 @@
+"""What the agent does for each trigger of each skill: it asks the engine, under a key made of the message's id."""
+
+from __future__ import annotations
+
+from agent import judging, learning
+from agent.asked import Action
+
+ACTIONS: dict[str, dict[str, Action]] = {
+    "run-test-case": {
+        "run-test-case": judging.judge_case, "agent-run-completed": judging.judge_agent_run, "approval-decided": judging.take_answer,
+    },
+    "run-benchmark": {"run-benchmark": judging.judge_benchmark, "schedule": judging.judge_on_schedule},
+    "detect-trend": {"benchmark-run-recorded": learning.check_trend, "detect-trend": learning.see_trend},
+    "compare-prompt-versions": {"compare-prompts": learning.compare, "approve-prompt-version": learning.decide_version},
+    "classify-failure": {"test-run-recorded": learning.learn_from_failure, "classify-failure": learning.classify},
+}  # fmt: skip
+"""By skill and trigger. Which of them are carried out, the skills' files decide."""

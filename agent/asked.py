@@ -1,0 +1,41 @@
+"""A message that is carried out, as the actions see it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine import messages
+from minions_evals_mcp.engine.asking import EVAL_AGENT
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.store.inbox import Message
+
+P = TypeVar("P", bound=Value)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A message that is carried out. `target`: the live target that the operator named at the start."""
+
+    engine: Engine
+    message: Message
+    target: str | None
+
+    @property
+    def key(self) -> str:
+        """Under which everything that the message sets off is kept once."""
+        return f"message:{self.message.id}"
+
+    def said(self, payload: type[P]) -> P:
+        """The message's payload as that type; raises `InvalidRecordError` naming the field that does not fit."""
+        return messages.payload_as(payload, self.message.payload, message=f"message {self.message.id}")
+
+    def by(self, triggered_by: str | None) -> str:
+        """Who asked for it: as the message says, else its sender."""
+        return triggered_by or self.message.sender or EVAL_AGENT
+
+
+Action = Callable[[Asked], Awaitable[Json]]

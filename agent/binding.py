@@ -1,0 +1,130 @@
+"""The skills' files bound to what does them: every step to its engine function, every trigger to an action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent.actions import ACTIONS
+from agent.asked import Action
+from minions_evals_mcp.domain import vetted
+from minions_evals_mcp.engine import (
+    asking,
+    classify_failure,
+    compare_prompt_versions,
+    comparing,
+    compose,
+    conclude,
+    detect_trend,
+    measures,
+    run_benchmark,
+    units,
+)
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.scoring import rubric
+from minions_evals_mcp.scoring.failures import classify
+from minions_evals_mcp.skills import Skills, Step
+from minions_evals_mcp.stats import regression, trend
+from minions_evals_mcp.store import rows, runs
+
+STEPS: dict[str, dict[str, Callable[..., object]]] = {
+    "run-test-case": {
+        "load-case": measures.measures,
+        "get-output": units.carry_out,
+        "score-criteria": units.judged,
+        "make-judgments": vetted.judgment,
+        "sum-scores": rubric.totals,
+        "decide-pass": compose.compose,
+        "record-run": runs.record_unit,
+    },
+    "run-benchmark": {
+        "load-benchmark": run_benchmark.start_benchmark,
+        "run-cases": run_benchmark.start_cases,
+        "aggregate-runs": run_benchmark.conclude_job,
+        "compute-figures": runs.sums,
+        "update-benchmark": conclude.conclude,
+        "check-regression": regression.pass_rate_dropped,
+    },
+    "detect-trend": {
+        "load-trend": runs.series,
+        "append-point": runs.record_benchmark_run,
+        "compute-direction": trend.read_series,
+        "update-trend": detect_trend.record_trend,
+        "escalate-degrading": asking.queue,
+    },
+    "compare-prompt-versions": {
+        "load-versions": compare_prompt_versions.start_comparison,
+        "run-both": compare_prompt_versions.compare_prompt_versions,
+        "record-comparison": comparing.record_comparison,
+        "name-winner": comparing.record_comparison,
+        "report-comparison": comparing.conclude_comparison,
+    },
+    "classify-failure": {
+        "compare-outputs": compose.failed_output,
+        "classify-type": classify,
+        "find-criteria": classify,
+        "estimate-cause": classify,
+        "record-failure": rows.insert,
+        "store-findings": classify_failure.store_findings,
+    },
+}
+"""By skill and step id, in the order of the steps: the function that does it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """An action, and the skill that asks for it."""
+
+    skill: str
+    action: Action
+
+
+def bind(skills: Skills, folder: Path) -> dict[str, tuple[Doing, ...]]:
+    """What is done on which trigger, as the files say.
+
+    Raises `BadInputError` with file and line for a step that nothing does, one that is missing, or a trigger that starts nothing.
+    """
+    bound: dict[str, tuple[Doing, ...]] = {}
+    for skill in (
+        skills.run_test_case, skills.run_benchmark, skills.detect_trend, skills.compare_prompt_versions,
+        skills.classify_failure,
+    ):  # fmt: skip
+        path = folder / skill.name / "SKILL.md"
+        _vet_steps(skill.name, skill.steps, path)
+        for name in skill.triggers:
+            action = ACTIONS[skill.name].get(name)
+            if action is None:
+                raise _unbound_trigger(skill.name, path, name)
+            bound[name] = (*bound.get(name, ()), Doing(skill.name, action))
+    return bound
+
+
+def _vet_steps(skill: str, steps: tuple[Step, ...], path: Path) -> None:
+    known = STEPS[skill]
+    for step in steps:
+        if step.id not in known:
+            raise BadInputError(
+                f"{path}:{step.line}: nothing does the step {step.id!r}.", remedy=f"Known are {', '.join(known)}."
+            )
+    there = [step.id for step in steps]
+    missing = [ident for ident in known if ident not in there]
+    if missing:
+        raise BadInputError(
+            f"{path}:{steps[-1].line}: the step {missing[0]!r} is missing.",
+            remedy="It is done whatever the file says, so the file must say it.",
+        )
+    if there != list(known):
+        first = next(step for step, ident in zip(steps, known, strict=True) if step.id != ident)
+        raise BadInputError(
+            f"{path}:{first.line}: the step {first.id!r} stands out of order.", remedy=f"Order: {', '.join(known)}."
+        )
+
+
+def _unbound_trigger(skill: str, path: Path, name: str) -> BadInputError:
+    lines = path.read_text("utf-8-sig").splitlines()
+    line = next((number for number, text in enumerate(lines, 1) if text.startswith("triggers:")), 1)
+    return BadInputError(
+        f"{path}:{line}: the trigger {name!r} starts nothing in this skill.",
+        remedy=f"Known are {', '.join(ACTIONS[skill])}.",
+    )

@@ -1,0 +1,83 @@
+"""One message from its taking to its end: carried out, then acknowledged with its reply in one transaction."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from functools import partial
+
+import anyio
+
+from agent.asked import Asked
+from agent.daemon import Agent, log
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.send_message import reply
+from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, UnsupportedError, ungrouped
+from minions_evals_mcp.store import inbox, lease
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.inbox import Message
+
+FACTOR = 4
+"""By how much each wait after a failure is longer than the one before."""
+
+
+async def carry_out(agent: Agent, message: Message) -> None:
+    """Carries the message out and writes down how it ended; whatever happens, the loop goes on."""
+    try:
+        try:
+            with ungrouped():
+                result = await _performed(agent, message)
+        except Exception as error:  # noqa: BLE001  a loop that must go on: told with its traceback where it is not ours
+            await _fail(agent, message, error)
+        else:
+            await agent.engine.store.write(partial(_finish, agent=agent, message=message, result=result))
+            log.info("message-done", message_id=message.id, type=message.type, topic=message.topic)
+    except EvalsError as error:  # not even the failure could be written down: the message is taken again
+        log.error("message-not-settled", message_id=message.id, error=str(error))
+        await anyio.sleep(agent.rhythm.retry_s)
+    finally:
+        agent.in_flight.discard(message.seq)
+        agent.pulse.beat()
+
+
+async def _performed(agent: Agent, message: Message) -> Json:
+    doings = agent.doings.get(message.type)
+    if doings is None:
+        raise UnsupportedError(
+            f"no skill is triggered by {message.type!r}.", remedy=f"Triggers are {', '.join(sorted(agent.doings))}."
+        )
+    result: Json = {}
+    for doing in doings:
+        result |= await doing.action(Asked(agent.engine, message, agent.target))
+    return result
+
+
+def _finish(db: Db, *, agent: Agent, message: Message, result: Json) -> None:
+    at = agent.engine.clock()
+    lease.require(db, agent.holder)
+    inbox.finish(db, message.id, result, at=at)
+    reply(db, message, {"result": result}, ended="complete", at=at)
+
+
+async def _fail(agent: Agent, message: Message, error: Exception) -> None:
+    """Puts the message off, or lays it with the dead letters: at once where trying again cannot help."""
+    reason = str(error) if isinstance(error, EvalsError) else f"{type(error).__name__}: {error}"
+    hopeless = isinstance(error, BadInputError | StoppedError)
+    dead = hopeless or message.attempts + 1 >= agent.rhythm.attempts
+    fields = {"message_id": message.id, "type": message.type, "attempts": message.attempts + 1, "reason": reason}
+    unforeseen = None if isinstance(error, EvalsError) else error
+    log.warning("message-dead" if dead else "message-put-off", **fields, exc_info=unforeseen)
+    write = partial(_bury if dead else _put_off, agent=agent, message=message, reason=reason)
+    await agent.engine.store.write(write)
+
+
+def _bury(db: Db, *, agent: Agent, message: Message, reason: str) -> None:
+    at = agent.engine.clock()
+    lease.require(db, agent.holder)
+    inbox.bury(db, message.id, reason, at=at)
+    reply(db, message, {"reason": reason}, ended="failed", at=at)
+
+
+def _put_off(db: Db, *, agent: Agent, message: Message, reason: str) -> None:
+    lease.require(db, agent.holder)
+    wait = timedelta(seconds=agent.rhythm.retry_s * FACTOR**message.attempts)
+    inbox.put_off(db, message.id, reason, until=agent.engine.clock() + wait)

@@ -1,0 +1,95 @@
+"""One agent works on a store: it holds a lease, which a crashed holder loses by itself."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+
+import anyio
+from filelock import FileLock, Timeout
+
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import lock_path
+from minions_evals_mcp.errors import BusyError, StoreError
+from minions_evals_mcp.store import lease
+from minions_evals_mcp.store.lease import Lease
+
+LEASE_S = 12.0
+"""How long a holder that says nothing keeps the lease."""
+RENEWED_EVERY_S = 4.0
+
+
+@asynccontextmanager
+async def held_lease(engine: Engine) -> AsyncGenerator[str]:
+    """Holds the lease, by the name that it is held under; raises `BusyError` where another agent lives.
+
+    On one machine a lock on a file tells at once that a holder has died; on another, its lease must expire.
+    """
+    path = lock_path(engine.config.db, "agent")
+    lock = _locked(path)
+    try:
+        holder = f"{socket.gethostname()}:{os.getpid()}:{engine.new_id()}"
+        await _take(engine, holder)
+        try:
+            yield holder
+        finally:
+            with anyio.CancelScope(shield=True):
+                await engine.store.write(lambda db: lease.release(db, holder))
+    finally:
+        lock.release()
+
+
+def _locked(path: Path) -> FileLock:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(path, thread_local=False)
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise _busy("another process on this machine") from None
+    return lock
+
+
+def _busy(who: str) -> BusyError:
+    return BusyError(
+        f"an agent works on this store already: {who}.",
+        remedy="`minions-eval-agent status` shows it. Stop it first, or let it do the work.",
+    )
+
+
+async def _take(engine: Engine, holder: str) -> None:
+    """Takes the lease; waits out one that was left by a crash on another machine."""
+    seen: Lease | None = None
+    while True:
+        at = engine.clock()
+        wanted = Lease(holder, socket.gethostname(), at + timedelta(seconds=LEASE_S))
+        kept = await engine.store.read(lease.lease)
+        dead = kept.holder if kept is not None and kept.host == wanted.host else None
+        other = await engine.store.write(
+            lambda db, new=wanted, at=at, dead=dead: lease.take(db, new, at=at, instead_of=dead)
+        )
+        if other is None:
+            return
+        left = (other.expires_at - at).total_seconds()
+        if left > LEASE_S or (seen is not None and seen.expires_at != other.expires_at):
+            raise _busy(other.holder)
+        seen = other
+        await anyio.sleep(left + 0.01)
+
+
+async def keep_renewed(engine: Engine, holder: str) -> None:
+    """Holds the lease on; raises `BusyError` once another agent has it, `StoreError` where it cannot be held any longer."""
+    lost_at = anyio.current_time() + LEASE_S
+    while True:
+        await anyio.sleep(RENEWED_EVERY_S)
+        until = engine.clock() + timedelta(seconds=LEASE_S)
+        try:
+            await engine.store.write(lambda db, until=until: lease.renew(db, holder, until=until))
+        except StoreError:
+            if anyio.current_time() + RENEWED_EVERY_S > lost_at:
+                raise
+        else:
+            lost_at = anyio.current_time() + LEASE_S

@@ -1,0 +1,72 @@
+"""The loop: whatever wakes it, it looks at what happened, what is due and what waits, and starts what may start."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import anyio
+
+from agent.daemon import Agent
+from agent.delivery import deliver
+from agent.inbox import carry_out
+from agent.lease import keep_renewed
+from agent.pulse import follow_store
+from agent.reactions import news, react
+from agent.schedule import tick
+from minions_evals_mcp.store import delivery, inbox
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.inbox import Message
+
+
+async def serve(agent: Agent, *, until_quiet: bool) -> None:
+    """Works until it is stopped; with `until_quiet` until all that is there, and all that follows from it, is done."""
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(keep_renewed, agent.engine, agent.holder)
+        tasks.start_soon(follow_store, agent.engine, agent.pulse)
+        tasks.start_soon(deliver, agent)
+        await _work(agent, until_quiet=until_quiet)
+        tasks.cancel_scope.cancel()
+
+
+async def _work(agent: Agent, *, until_quiet: bool) -> None:
+    async with anyio.create_task_group() as messages:
+        while not agent.stopping:
+            seen = agent.pulse.count
+            await react(agent)
+            next_minute = await tick(agent)
+            look = await agent.engine.store.read(lambda db: _look(db, agent, agent.engine.clock()))
+            for message in look.due:
+                agent.in_flight.add(message.seq)
+                messages.start_soon(carry_out, agent, message)
+            if until_quiet and await _is_quiet(agent):
+                return
+            await agent.pulse.after(seen, timeout_s=min(next_minute.total_seconds(), look.wait_s))
+        messages.cancel_scope.deadline = anyio.current_time() + agent.rhythm.grace_s
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The messages that may start now, and how long it is until one that was put off may."""
+
+    due: list[Message]
+    wait_s: float
+
+
+def _look(db: Db, agent: Agent, now: datetime) -> Look:
+    room = agent.rhythm.workers - len(agent.in_flight)
+    due = inbox.due(db, now=now, skip=agent.in_flight, limit=room) if room > 0 else []
+    later = inbox.next_due(db, after=now)
+    return Look(due, float("inf") if later is None else (later - now).total_seconds() + 0.001)
+
+
+async def _is_quiet(agent: Agent) -> bool:
+    """Whether nothing is under way, nothing waits that could start, and whoever is not told yet is down."""
+    if agent.in_flight or agent.sources:
+        return False
+    return await agent.engine.store.read(lambda db: _nothing_waits(db, agent))
+
+
+def _nothing_waits(db: Db, agent: Agent) -> bool:
+    waiting = [one for one in delivery.addressees(db) if one not in agent.down and agent.route(one) is not None]
+    return not waiting and not inbox.counts(db).get("pending") and not news(db, tuple(agent.doings)).events

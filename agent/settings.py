@@ -1,0 +1,89 @@
+"""From options and the environment to an open engine: the agent's composition root."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import structlog
+from cyclopts import Parameter
+
+from agent.daemon import Rhythm, Route, pulled
+from minions_evals_mcp.cli.session import Common, db_path, engine_config
+from minions_evals_mcp.engine.context import Engine, open_engine
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.settings import read_settings
+from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
+
+MOST_WORKERS = 100
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class Working:
+    """What `run` and `drain` take."""
+
+    db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB; else in your data folder).")] = None
+    stdin: Annotated[bool, Parameter(help="Take messages as JSON lines from standard input.", negative="")] = False
+    watch: Annotated[Path | None, Parameter(help="Take every JSON file of that folder as a message.")] = None
+    deliver_to: Annotated[
+        Path | None,
+        Parameter(help="Write what is told to others as JSON lines, a file each; else they pull the outbox."),
+    ] = None
+    target: Annotated[
+        str | None, Parameter(help="The live target of runs, as `minions-evals run-benchmark` takes it.")
+    ] = None
+    judge_model: Annotated[str | None, Parameter(help="Who judges, as provider:model.")] = None
+    workers: Annotated[int, Parameter(help="So many topics are worked on at once.")] = 8
+    retry_seconds: Annotated[
+        float, Parameter(help="The first wait after a failure; each next is four times as long.")
+    ] = 2.0
+
+    def rhythm(self) -> Rhythm:
+        """The loop's measures; raises `BadInputError` for ones that cannot be."""
+        if not 1 <= self.workers <= MOST_WORKERS or not 0 < self.retry_seconds <= 3600:
+            raise BadInputError(
+                "--workers or --retry-seconds is out of range.", remedy="1–100 workers, up to 3600 seconds."
+            )
+        return Rhythm(self.workers, self.retry_seconds)
+
+    def route(self) -> Route:
+        """Who takes what is queued for whom."""
+        if self.deliver_to is None:
+            return pulled
+        folder = JsonLinesFolder(self.deliver_to.absolute())
+        return lambda _: folder
+
+
+def common(db: Path | None, *, as_json: bool = False) -> Common:
+    """The options that the agent shares with `minions-evals`."""
+    return Common(db=db, json=as_json)
+
+
+@asynccontextmanager
+async def engine_on(db: Path | None, *, judge_model: str | None = None) -> AsyncGenerator[Engine]:
+    """An open engine, set up as for `minions-evals`: what the one has measured the other can continue."""
+    async with open_engine(engine_config(common(db), read_settings(), judge_model=judge_model)) as engine:
+        yield engine
+
+
+def store_path(db: Path | None) -> Path:
+    """The store's file: the option, else the environment, else the platform's data folder."""
+    return db_path(common(db), read_settings())
+
+
+def log_as_json() -> None:
+    """One JSON object a line, on stderr."""
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso"),
+            structlog.processors.format_exc_info,
+            structlog.processors.JSONRenderer(ensure_ascii=False),
+        ],
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
+    )

@@ -1,0 +1,77 @@
+"""How the agent stands: its queue, its dead letters, what happened last, and how far it is behind."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.engine.messages import OWN
+from minions_evals_mcp.report.plain import shortened
+from minions_evals_mcp.store import delivery, inbox, lease
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.happened import count_happened, happened, last_event
+
+SHOWN = 10
+
+
+class Status(Value):
+    """`lagSeconds`: the age of the oldest message that is not settled; `eventsBehind`: so many that start something."""
+
+    running: bool
+    holder: str | None
+    messages: dict[str, int]
+    lag_seconds: float
+    events_behind: int
+    deliveries: list[Json]
+    refused: list[Json]
+    dead_letters: list[Json]
+    last_events: list[Json]
+
+
+def status(db: Db, *, now: datetime) -> Status:
+    """The status as of that moment."""
+    held = lease.lease(db)
+    running = held is not None and held.expires_at > now
+    oldest, last = inbox.oldest_pending(db), last_event(db)
+    counted = inbox.counts(db)
+    return Status(
+        running=running,
+        holder=held.holder if held is not None and running else None,
+        messages={state: counted.get(state, 0) for state in ("pending", "done", "dead")},
+        lag_seconds=0.0 if oldest is None else max(0.0, (now - oldest).total_seconds()),
+        events_behind=count_happened(db, after=lease.position(db, "events"), types=tuple(OWN)),
+        deliveries=[one.wire() for one in delivery.queue(db)],
+        refused=[one.wire() for one in delivery.refused(db, limit=SHOWN)],
+        dead_letters=[one.wire() for one in inbox.dead_letters(db, limit=SHOWN)],
+        last_events=[
+            {"seq": one.seq, "at": iso(one.at), "type": one.type, "subjectId": one.subject_id}
+            for one in reversed(happened(db, after=max(0, last - SHOWN)))
+        ],
+    )
+
+
+def told(found: Status) -> str:
+    """The status for a person."""
+    counted = ", ".join(f"{number} {state}" for state, number in found.messages.items())
+    lines = [
+        f"agent: {f'running as {found.holder}' if found.running else 'not running'}",
+        f"messages: {counted}; the oldest that is pending waits for {found.lag_seconds:.0f} s",
+        f"events not looked at yet: {found.events_behind}",
+        *(_waiting(one) for one in found.deliveries),
+        *(f"refused by {one['addressee']}: {one['id']}: {_short(one['reason'])}" for one in found.refused),
+        *(f"dead: {one['id']} ({one['type']}): {_short(one['reason'])}" for one in found.dead_letters),
+        *(f"event {one['seq']} {one['at']} {one['type']} {one['subjectId']}" for one in found.last_events),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _waiting(one: Json) -> str:
+    failed = f"; failed {one['attempts']} times: {_short(one['reason'])}" if one["attempts"] else ""
+    return f"to {one['addressee']}: {one['rows']} wait{failed}"
+
+
+def _short(reason: JsonValue) -> str:
+    return shortened(str(reason), 200)

@@ -1,0 +1,111 @@
+"""What changed between two runs, as a person reads it in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Group
+from rich.text import Text
+
+from minions_evals_mcp.domain.results import DiffPart
+from minions_evals_mcp.engine.run_diff import APART, KINDS, CaseChange, RunDiff, Totals
+from minions_evals_mcp.report.plain import printable, shortened
+from minions_evals_mcp.report.sentences import EVIDENCE, KIND_WORDS, change_words
+from minions_evals_mcp.report.tables import console
+
+GLYPHS = {
+    "newly-failing": ("✗", "bold red"),
+    "worse": ("↓", "red"),
+    "newly-passing": ("✓", "bold green"),
+    "better": ("↑", "green"),
+}
+CONTEXT = 40
+"""Characters that are shown of what both outputs have, on either side of a change."""
+LONGEST = 600
+
+
+def show_diff(found: RunDiff) -> None:
+    """The figures, then each change with what it did to the output."""
+    out = console()
+    out.print(diff_view(found, coloured=out.color_system is not None), soft_wrap=True)
+
+
+def show_written(file: Path, answer: str) -> None:
+    """The report's answer, and where it was written."""
+    out = console()
+    out.print(Text(printable(answer, 600), style="bold"), soft_wrap=True)
+    out.print(Text(f"written to {file}", style="dim"), soft_wrap=True)
+
+
+def diff_view(found: RunDiff, *, coloured: bool) -> Group:
+    """What `show_diff` prints."""
+    lines = [Text(printable(found.title, 200), style="bold"), *_figures(found)]
+    for change in found.changes:
+        lines.extend(_change(change, coloured=coloured))
+    if found.more:
+        lines.append(Text(f"and {found.more} more: --limit shows them", style="dim"))
+    return Group(*lines)
+
+
+def _figures(found: RunDiff) -> Iterator[Text]:
+    for name, totals in (("before", found.before), ("after", found.after)):
+        yield Text(f"  {name:<6}  {_totals(totals)}")
+    counted = ", ".join(
+        f"{found.counts[kind]} {KIND_WORDS[kind]}" for kind in KINDS if kind in found.counts and kind not in APART
+    )
+    yield Text(f"  {counted or 'nothing to compare'}; {EVIDENCE[found.evidence]}")
+    apart = ", ".join(f"{found.counts[kind]} {KIND_WORDS[kind]}" for kind in APART if kind in found.counts)
+    if apart:
+        yield Text(f"  left out of these figures: {apart}", style="yellow")
+    yield Text("")
+
+
+def _totals(totals: Totals) -> str:
+    score = "–" if totals.score is None else f"{totals.score:.3f}"
+    version = f"  {totals.version}" if totals.version else ""
+    return f"{totals.passed} of {totals.trials} passed  score {score}{version}  {totals.run_id}"
+
+
+def _change(change: CaseChange, *, coloured: bool) -> Iterator[Text]:
+    glyph, style = GLYPHS.get(change.kind, ("·", "dim"))
+    line = Text(f"{glyph} ", style=style)
+    line.append(shortened(change.title or change.test_case_id, 70), style="bold")
+    line.append(f"  {change_words(change)}", style=style)
+    yield line
+    if change.title and change.title != change.test_case_id:
+        yield Text(f"   {change.test_case_id}", style="dim")
+    if change.output_diff is not None:
+        yield _output(change.output_diff, coloured=coloured)
+
+
+def _output(parts: tuple[DiffPart, ...], *, coloured: bool) -> Text:
+    """The output with its changes marked: by colour and line on a terminal, by brackets in a pipe."""
+    if all(part.op == "equal" for part in parts):
+        return Text("   same output", style="dim")
+    line = Text("   ")
+    for at, part in enumerate(parts):
+        if len(line.plain) > LONGEST:
+            line.append("…", style="dim")
+            break
+        line.append_text(_stretch(part, first=at == 0, last=at == len(parts) - 1, coloured=coloured))
+    return line
+
+
+def _stretch(part: DiffPart, *, first: bool, last: bool, coloured: bool) -> Text:
+    if part.op == "equal":
+        return Text(_context(part.text, first=first, last=last), style="dim")
+    text = printable(part.text, LONGEST // 2)
+    if part.op == "delete":
+        return Text(text, style="red strike") if coloured else Text(f"[-{text}-]")
+    return Text(text, style="green underline") if coloured else Text(f"{{+{text}+}}")
+
+
+def _context(text: str, *, first: bool, last: bool) -> str:
+    """What both have, as much as helps to find the place."""
+    room = CONTEXT if first or last else 2 * CONTEXT
+    if len(text) <= room:
+        return printable(text, room + 1)
+    head = "" if first else printable(text[:CONTEXT], CONTEXT + 1)
+    tail = "" if last else printable(text[-CONTEXT:], CONTEXT + 1)
+    return f"{head} … {tail}"

@@ -1,0 +1,123 @@
+"""A report as Markdown that fits a pull-request comment: the answer first, then what failed or changed, as far as there is room."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+
+from minions_evals_mcp.domain.outputs import value_text
+from minions_evals_mcp.engine.report_data import Report, ReportedCase, Tried
+from minions_evals_mcp.report import sentences
+from minions_evals_mcp.report.plain import printable, revealed
+from minions_evals_mcp.report.sentences import answer, case_title, change_words, number
+from minions_evals_mcp.scoring.word_diff import word_diff
+
+FITS = 60_000
+"""Characters of a comment; GitHub takes 65,536."""
+CLOSING = 300
+"""Room kept for the line that says what was left out."""
+LONG = 1_500
+_ACTIVE = re.compile(r"[\\`*_{}\[\]<>|~#@&/$]|:(?=\S)|\.(?=[^\W\d])")
+
+
+async def markdown(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncGenerator[str]:
+    """The file, piece by piece."""
+    head = "\n".join(_head(report)) + "\n"
+    yield head
+    room = FITS - CLOSING - len(head)
+    left_out = 0
+    async for case in cases:
+        told = _case(case) if _matters(case, report) else ""
+        if left_out or len(told) > room:
+            left_out += bool(told)
+        else:
+            room -= len(told)
+            yield told
+    if left_out:
+        yield f"\n{left_out} more cases failed or changed; a report in the form `.html` has all of them.\n"
+
+
+def _head(report: Report) -> Iterator[str]:
+    yield f"**{_inert(answer(report))}**\n"
+    summary = report.run.summary
+    if summary.regression is not None:
+        yield f"> ▼ {_inert(printable(str(summary.regression['summary']), 600))}\n"
+        yield f"> {sentences.EVIDENCE[str(summary.regression['evidence'])]}\n"
+    if summary.failure_types:
+        yield "Failed by cause: " + ", ".join(f"{count} {kind}" for kind, count in summary.failure_types.items()) + "\n"
+    if report.criteria:
+        yield from _criteria(report)
+    yield f"Run `{summary.run_id}`" + (f" beside run `{report.before.summary.run_id}`" if report.before else "") + "\n"
+
+
+def _criteria(report: Report) -> Iterator[str]:
+    beside = report.diff is not None
+    yield "| criterion | mean | out of |" + (" before |" if beside else "")
+    yield "|---|--:|--:|" + ("--:|" if beside else "")
+    for one in report.criteria:
+        before = f" {number(one.before)} |" if beside else ""
+        yield f"| {_inert(printable(one.title, 80))} | {one.score:.3f} | {one.max_score:g} |{before}"
+    yield ""
+
+
+def _matters(case: ReportedCase, report: Report) -> bool:
+    if report.diff is not None:
+        return case.change is None or case.change.kind != "same"
+    return case.status != "passed"
+
+
+def _inert(text: str) -> str:
+    """Free text inside Markdown: no character of it can be read as markup, a link, a mention or a reference."""
+    return _ACTIVE.sub(lambda one: f"&#{ord(one[0])};", text)
+
+
+def _case(case: ReportedCase) -> str:
+    """A case as a block of HTML on lines of its own, within which Markdown is not read."""
+    shown = case.shown
+    score = "" if shown.score is None else f", {shown.score:.2f}"
+    said = f" · {_escaped(change_words(case.change))}" if case.change is not None else ""
+    lines = [
+        f"<details><summary>{sentences.STATUS_WORDS[case.status]}{score}: {_code(case_title(case))}{said}</summary>",
+        *_told(case, shown),
+        "</details>",
+    ]
+    return "\n".join(lines) + "\n\n"
+
+
+def _told(case: ReportedCase, shown: Tried) -> Iterator[str]:
+    yield f"Case {_code(case.test_case_id)}" + (
+        f": {shown.outcome} {_code(shown.reason)}" if shown.passed is None else ""
+    )
+    for name, value in (("Input", case.inputs), ("Expected", case.expected or {})):
+        for key, part in value.items():
+            yield f"{name} {_code(key)}: {_block(value_text(part))}"
+    if case.before is not None and case.tried is not None and case.before.text != case.tried.text:
+        yield f"Output: {_changes(case.before.text, case.tried.text)}"
+    elif shown.output is not None:
+        yield f"Output: {_block(shown.text)}"
+    for judged in shown.judgments:
+        yield f"{_code(judged.criterion_id)} {judged.score:.3g} of {judged.max_score:g}: {_block(judged.rationale)}"
+    if shown.cause is not None:
+        yield f"Cause: {shown.cause.failure_type}, {shown.cause.severity}: {_block(shown.cause.root_cause or shown.cause.description)}"
+
+
+def _escaped(text: str) -> str:
+    """Text inside HTML on one line of the file: a blank line would end the block and let Markdown in."""
+    return html.escape(revealed(text)).replace("\n", "&#10;")
+
+
+def _code(text: str) -> str:
+    return f"<code>{_escaped(printable(text, 160))}</code>"
+
+
+def _block(text: str) -> str:
+    more = f"\n… {len(text) - LONG} more characters" if len(text) > LONG else ""
+    return f"<pre>{_escaped(text[:LONG] + more)}</pre>"
+
+
+def _changes(before: str, after: str) -> str:
+    """Both outputs in one: what was taken out struck through, what came in underlined."""
+    marks = {"equal": "{}", "delete": "<del>{}</del>", "insert": "<ins>{}</ins>"}
+    parts = word_diff(before[:LONG], after[:LONG])
+    return f"<pre>{''.join(marks[part.op].format(_escaped(part.text)) for part in parts)}</pre>"

@@ -1,0 +1,112 @@
+"""A report as one HTML file: no network, no markup from what was under test, and a policy that lets only our own script run."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import AsyncGenerator, AsyncIterator
+from functools import cache, partial
+from importlib.resources import files
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+from pydantic import JsonValue
+from pydantic_core import to_json
+
+from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.report_data import Report, ReportedCase, Side
+from minions_evals_mcp.report import case_lines, sentences
+from minions_evals_mcp.report.charts import chart_css, trend_chart
+from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.report.sentences import answer
+
+COLUMNS = 10
+"""So many criteria have a column of their own; a case shows the others when it is opened."""
+
+
+@cache
+def _templates() -> Environment:
+    loader = PackageLoader("minions_evals_mcp.report", "templates")
+    found = Environment(
+        loader=loader, autoescape=True, enable_async=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )  # fmt: skip
+    found.filters.update(line=partial(printable, limit=300), iso=iso, figure=sentences.number)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
+    return found
+
+
+def _read(name: str) -> str:
+    return files("minions_evals_mcp.report").joinpath(f"templates/{name}").read_text("utf-8")
+
+
+def _hashed(text: str) -> str:
+    return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+def policy(*, style: str, script: str) -> str:
+    """The content security policy under which that style and that script, and nothing else, take effect."""
+    return f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(script)}; base-uri 'none'; form-action 'none'"
+
+
+async def page(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncGenerator[str]:
+    """The file, piece by piece."""
+    columns = report.criteria[:COLUMNS]
+    style = "\n".join((_read("report.css"), chart_css(), _grid(len(columns))))
+    script = _read("report.js")
+    template = _templates().get_template("report.html.j2")
+    found = report.run.summary.benchmark_run
+    lines = case_lines.lines(report, cases, [one.id for one in columns])
+    async for piece in template.generate_async(
+        report=report,
+        answer=printable(answer(report), 600),
+        benchmark_run=found,
+        columns=columns,
+        chart=Markup(_chart(report)),  # noqa: S704  made by charts.py, whose only text is escaped by its library
+        policy=policy(style=style, script=script),
+        style=Markup(style),  # noqa: S704  our own file
+        script=Markup(script),  # noqa: S704  as above
+        labels=_embedded(_labels(report)),
+        lines=_embedded_lines(lines),
+        words=sentences,
+    ):
+        yield piece
+
+
+def _chart(report: Report) -> str:
+    """The history of the benchmark, once there is one."""
+    if len(report.history) < 2:
+        return ""
+    label = f"Score of {report.run.title} over its last {len(report.history)} runs; the table below has the figures"
+    return trend_chart(report.history, threshold=report.run.threshold, label=label)
+
+
+def _grid(criteria: int) -> str:
+    """Inline styles are refused by the policy, so the number of columns stands in the stylesheet."""
+    return f":root {{ --criteria: {max(criteria, 1)}; }}\n"
+
+
+def _labels(report: Report) -> JsonValue:
+    """What the script needs to know of all cases."""
+    return {
+        "columns": [printable(one.title, 80) for one in report.criteria[:COLUMNS]],
+        "statuses": {**sentences.STATUS_WORDS},
+        "kinds": {**sentences.KIND_WORDS} if report.diff is not None else {},
+        "sides": ["output"]
+        if report.before is None
+        else [f"before: {_name(report.before)}", f"after: {_name(report.run)}"],
+    }
+
+
+def _name(side: Side) -> str:
+    found = side.summary.benchmark_run
+    return str((found or {}).get("promptVersionRef") or side.summary.run_id)
+
+
+def _embedded(value: JsonValue) -> Markup:
+    """JSON that no HTML parser can see an end tag, a comment or an entity in."""
+    text = to_json(value).decode()
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))  # noqa: S704  escaped just now
+
+
+async def _embedded_lines(lines: AsyncIterator[tuple[JsonValue, JsonValue]]) -> AsyncIterator[Markup]:
+    async for brief, whole in lines:
+        yield _embedded(brief) + "\t" + _embedded(whole) + "\n"

@@ -1,0 +1,78 @@
+"""A report for programs: JSON with everything in it, and CSV with a row for each trial of each case."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+
+from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.engine.report_data import Report, ReportedCase
+from minions_evals_mcp.report.sentences import answer
+
+CELL = 32_000
+"""Spreadsheets take 32,767 characters in a cell."""
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+FIXED = (
+    "testCaseId", "title", "trial", "status", "outcome", "score", "points", "possible", "before", "change", "failureType",
+    "severity", "latencyMs", "costUsd", "testRunId", "inputs", "expected", "output", "rationale", "rootCause", "reason",
+)  # fmt: skip
+
+
+async def json_text(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncGenerator[str]:
+    """One JSON document: the answer, the figures, then the cases, whole."""
+    head = {"answer": answer(report), **report.model_dump(mode="json")}
+    if report.diff is not None:
+        head["diff"] = report.diff.model_dump(mode="json", exclude={"changes", "more"})  # each case has its own change
+    yield json.dumps(head, ensure_ascii=False)[:-1] + ', "cases": ['
+    between = "\n"
+    async for case in cases:
+        yield between + case.model_dump_json(exclude_none=True)
+        between = ",\n"
+    yield "\n]}\n"
+
+
+async def csv_text(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncGenerator[str]:
+    """A table whose cells no spreadsheet takes for a formula: those that might be one begin with an apostrophe."""
+    criteria = [one.id for one in report.criteria]
+    names = [_heading(one.title) for one in report.criteria]
+    yield _row([*FIXED, *names])
+    async for case in cases:
+        yield _row([*_cells(case), *_scores(case, criteria)])
+
+
+def _heading(title: str) -> str:
+    """A criterion's column, told from the others where it has the name of one of them."""
+    return f"criterion {title}" if title in FIXED else title
+
+
+def _cells(case: ReportedCase) -> list[object]:
+    shown, cause = case.shown, case.shown.cause
+    return [
+        case.test_case_id, case.title, case.trial, case.status, shown.outcome, shown.score, shown.points, shown.possible,
+        case.before.score if case.before is not None and case.change is not None else None,
+        case.change.kind if case.change is not None else None, cause.failure_type if cause is not None else None,
+        cause.severity if cause is not None else None, shown.latency_ms, shown.cost_usd, shown.test_run_id, canonical(case.inputs),
+        None if case.expected is None else canonical(case.expected), shown.text,
+        "\n".join(f"{one.criterion_id}: {one.rationale}" for one in shown.judgments),
+        cause.root_cause if cause is not None else None, shown.reason,
+    ]  # fmt: skip
+
+
+def _scores(case: ReportedCase, criteria: Sequence[str]) -> list[object]:
+    scores = {**case.shown.metrics, **{one.criterion_id: one.score for one in case.shown.judgments}}
+    return [scores.get(ident) for ident in criteria]
+
+
+def _row(cells: Sequence[object]) -> str:
+    told = io.StringIO()
+    csv.writer(told, lineterminator="\n").writerow([_cell(cell) for cell in cells])
+    return told.getvalue()
+
+
+def _cell(cell: object) -> object:
+    if not isinstance(cell, str):
+        return cell
+    text = cell.replace("\0", "") if len(cell) <= CELL else cell[:CELL].replace("\0", "") + "…"
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -1,0 +1,149 @@
+"""The answer of a report in one sentence, and the words that all forms share."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.results import UNSCORED, Interval, PromptComparison
+from minions_evals_mcp.engine.report_data import Report, ReportedCase, Side, Status
+from minions_evals_mcp.engine.run_diff import CaseChange, Kind, RunDiff
+from minions_evals_mcp.store.reporting import Judged
+
+KIND_WORDS: dict[Kind, str] = {
+    "newly-failing": "newly failing",
+    "worse": "worse",
+    "newly-passing": "newly passing",
+    "better": "better",
+    "same": "the same",
+    "not-alike": "not measured alike",
+    "only-before": "only in the run before",
+    "only-after": "only in the run after",
+}
+STATUS_WORDS: dict[Status, str] = {
+    "passed": "✓ passed",
+    "failed": "✗ failed",
+    "unscored": "◌ not scored",
+    "absent": "– not run",
+}
+EVIDENCE = {
+    "supported": "more than noise (exact McNemar test, p ≤ .05)",
+    "within-noise": "could be noise (exact McNemar test)",
+    "undecidable": "too few cases changed to tell it from chance",
+}
+
+
+def answer(report: Report) -> str:
+    """What the report comes to, in one sentence."""
+    if report.comparison is not None:
+        return _compared(report.comparison)
+    if report.diff is not None:
+        return _side_by_side(report.diff)
+    return _ran(report.run)
+
+
+def _ran(side: Side) -> str:
+    summary, found = side.summary, side.summary.benchmark_run
+    if found is None and summary.state == "completed" and side.judged:
+        return f"{side.title}: {side.passed} of {side.judged} passed{_unscored(side)}."
+    if found is None:
+        counted = ", ".join(f"{number} {outcome}" for outcome, number in summary.outcomes.items()) or "nothing yet"
+        return f"{side.title} is {summary.state}: {counted}, of {summary.units}."
+    reached = "passed" if found["passed"] is True else "is below its threshold"
+    verdict = reached if summary.regression is None else "regressed"
+    needed = "" if side.threshold is None else f", {side.threshold:g} is needed"
+    return f"{side.title} {verdict}: {_passes(found)}, score {number(found['overallScore'])}{needed}{_unscored(side)}."
+
+
+def _passes(found: Json) -> str:
+    interval = found.get("passRateCi")
+    low_high = f", 95 %: {number(interval[0], 0)}–{number(interval[1], 0)} %" if isinstance(interval, list) else ""
+    return f"{found['passedCount']} of {found['totalCount']} passed ({number(found['passRate'], 0)} %{low_high})"
+
+
+def _unscored(side: Side) -> str:
+    missing = sum(side.summary.outcomes.get(outcome, 0) for outcome in (*UNSCORED, "skipped", "awaiting-judgments"))
+    return f"; {missing} not scored" if missing else ""
+
+
+def _compared(found: PromptComparison) -> str:
+    a, b = found.prompt_version_a, found.prompt_version_b
+    match found.verdict:
+        case "improved":
+            verdict = f"{b} is better than {a}"
+        case "regressed":
+            verdict = f"{b} is worse than {a}"
+        case "equivalent":
+            verdict = f"{b} is as good as {a}"
+        case "inconclusive":
+            verdict = f"{b} cannot be told from {a}"
+        case _:
+            assert_never(found.verdict)
+    return f"{verdict}: score {found.score_a:.3f} → {found.score_b:.3f} ({delta_words(found)}) on {found.sample_size} cases."
+
+
+def delta_words(found: PromptComparison) -> str:
+    """The difference with its interval and p-value."""
+    parts = [f"{found.score_delta:+.3f}"]
+    if found.delta_ci is not None:
+        parts.append(f"95 %: {interval_words(found.delta_ci, signed=True)}")
+    if found.p_value is not None:
+        parts.append(f"p = {found.p_value:.3f}")
+    return ", ".join(parts)
+
+
+def interval_words(interval: Interval, *, signed: bool = False) -> str:
+    """An interval from low to high."""
+    low, high = interval
+    return f"{low:+.3f} to {high:+.3f}" if signed else f"{low:.3f}–{high:.3f}"
+
+
+def _side_by_side(diff: RunDiff) -> str:
+    counts = diff.counts
+    changed = [
+        f"{counts[kind]} {KIND_WORDS[kind]}"
+        for kind in ("newly-failing", "worse", "newly-passing", "better")
+        if kind in counts
+    ]
+    said = ", ".join(changed) or "nothing changed"
+    passed = f"passed {diff.before.passed} → {diff.after.passed} of {diff.after.trials}"
+    return f"{diff.title}: {said}, of {diff.alike} cases measured alike; {passed}."
+
+
+def change_words(change: CaseChange) -> str:
+    """What happened to a case from one run to the other."""
+    words = KIND_WORDS[change.kind]
+    if change.kind == "not-alike":
+        return f"{words} ({', '.join(change.unlike)} differ)"
+    if change.before is None or change.after is None or change.kind == "same":
+        return words
+    return f"{words}: {_share(change, before=True)} → {_share(change, before=False)}"
+
+
+def _share(change: CaseChange, *, before: bool) -> str:
+    measured = change.before if before else change.after
+    assert measured is not None
+    trials = f" ({measured.passed} of {measured.trials} trials)" if measured.trials > 1 else ""
+    return f"{measured.score:.2f}{trials}"
+
+
+def case_title(case: ReportedCase) -> str:
+    """A case's title, with the number of its trial where that is not the first."""
+    return case.title if case.trial == 1 else f"{case.title} (trial {case.trial})"
+
+
+def score_words(judged: Judged) -> str:
+    """A criterion's score, with what it is out of where that is not 1."""
+    return f"{judged.score:.3g}" if judged.max_score == 1 else f"{judged.score:.3g} of {judged.max_score:g}"
+
+
+def fraction(judged: Judged) -> float:
+    """The share of its range that a judgment reached."""
+    return (judged.score - judged.min_score) / (judged.max_score - judged.min_score)
+
+
+def number(value: JsonValue, digits: int = 3) -> str:
+    """A figure of an answer, to so many digits after the point."""
+    return f"{value:.{digits}f}" if isinstance(value, int | float) else "–"

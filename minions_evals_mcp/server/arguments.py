@@ -1,0 +1,58 @@
+"""What each tool takes. Bounds stand here, at the edge; inside, the values are trusted."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints, WithJsonSchema
+
+from minions_evals_mcp.domain.values import ID_PATTERN
+
+Detail = Literal["summary", "full"]
+Json = dict[str, JsonValue]
+MOST_WAITED_S = 50
+SAVED_AT_ONCE = 200
+ROWS_AT_ONCE = 100
+LONGEST_OUTPUT = 50_000
+"""Characters of one output that is scored: the checks' work grows with it."""
+LISTED = (
+    "run", "test-case", "rubric", "rubric-criterion", "benchmark", "test-branch", "test-run", "eval-judgment",
+    "benchmark-run", "eval-metric", "eval-trend", "prompt-comparison", "eval-failure", "approval", "test-branch-execution",
+    "agent-run", "prompt-version", "skill-definition", "proposal-draft", "agent-message", "task", "approval-request",
+    "memory-item",
+)  # fmt: skip
+
+Id = Annotated[str, StringConstraints(pattern=ID_PATTERN), WithJsonSchema({"type": "string"})]
+Name = Annotated[str, StringConstraints(max_length=200, pattern=r"\S"), WithJsonSchema({"type": "string"})]
+Key = Annotated[Name, Field(description="Same key, same run; resumes it")]
+Wait = Annotated[float, Field(ge=0, le=MOST_WAITED_S, description="Wait so long; the run goes on anyway")]
+Cursor = Annotated[
+    str,
+    StringConstraints(pattern=r"^[0-9]{1,18}$"),
+    WithJsonSchema({"type": "string", "description": "An answer's nextCursor"}),
+]
+Fields = Annotated[list[Name], Field(max_length=20, description="Show these keys only")]
+Cap = Annotated[float, Field(gt=0, le=1_000_000, description="Stop before spending more")]
+Dry = Annotated[bool, Field(description="Tell units, calls, cost; run nothing")]
+
+
+def _model_target(name: str) -> str:
+    provider, _, model = name.partition(":")
+    if provider not in {"anthropic", "openai", "gemini"} or not model:
+        raise ValueError(
+            "a tool can name a model only (anthropic:MODEL, openai:MODEL, gemini:MODEL);"
+            " code, commands and addresses are named by the operator, who starts the server with --target"
+        )
+    return name
+
+
+Target = Annotated[
+    str,
+    StringConstraints(max_length=120),
+    AfterValidator(_model_target),
+    WithJsonSchema({"type": "string", "description": "Makes missing outputs, e.g. anthropic:MODEL"}),
+]
+Judge = Annotated[
+    Literal["auto", "heuristic", "llm", "human", "caller"],
+    Field(description="auto: each criterion's own; caller: you judge"),
+]

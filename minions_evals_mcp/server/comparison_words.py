@@ -1,0 +1,45 @@
+"""A comparison's run in words for a model: where it is, and once it is made the verdict and what follows from it."""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+from mcp_types import CallToolResult
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.answers import summarize
+from minions_evals_mcp.engine.comparison_summary import summarize_comparison
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.server.answers import Shape, answered
+from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.server.run_words import next_calls
+from minions_evals_mcp.store.jobs import Job
+
+
+async def comparison_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
+    """Where the comparison stands; its verdict once it is made."""
+    now = await get_job(call.engine, job.id)
+    told: Json = {
+        "summary": f"comparison {now.subject_id}: {now.state}", "runId": now.id, "key": now.key, "kind": now.kind,
+        "subjectId": now.subject_id, "state": now.state, "reason": now.reason, "units": now.total,
+    }  # fmt: skip
+    if now.state != "completed":
+        return answered({**told, "next": await _next(call, now)}, shape=shape)
+    found = await summarize_comparison(call.engine, now.id)
+    told["summary"] = (
+        f"comparison {now.subject_id}: {found.verdict}; {found.version_b} scores {found.score_b:.3g},"
+        f" {found.version_a} {found.score_a:.3g} on {found.sample_size} cases; {found.recommendation}"
+    )
+    told["comparison"] = cast("JsonValue", found.model_dump(mode="json"))
+    asked = {"promptVersionRef": found.version_b, "comparisonId": found.comparison_id, "decidedBy": "YOUR-ID"}
+    told["next"] = [f"approve_prompt_version {json.dumps(asked)}"] if found.verdict == "improved" else []
+    return answered(told, shape=shape)
+
+
+async def _next(call: Call, job: Job) -> list[JsonValue]:
+    """What to call next; packets wait with the two runs, not with the whole."""
+    if job.state == "awaiting-judgments":
+        return [f'get_run {{"runId": "{job.id}:{which}"}}' for which in ("A", "B")]
+    return [*next_calls(await summarize(call.engine, job.id, limit=1), job.spec)]

@@ -1,0 +1,220 @@
+"""All use of the SDK's insides: strict arguments, compact schemas, refusals that say what to do, crashes told by an id only."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, cast
+
+import structlog
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp.shared.exceptions import MCPError
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import GenerateJsonSchema
+from pydantic_core import CoreSchema, ErrorDetails, to_json
+
+from minions_evals_mcp.errors import EvalsError, ungrouped
+from minions_evals_mcp.server.refusals import refusal
+
+MAX_BYTES = 1_000_000
+"""A call's arguments, as JSON."""
+SHOWN = 60
+"""So much of a refused value is quoted."""
+_log = structlog.get_logger("minions_evals_mcp.server")
+Schema = dict[str, JsonValue]
+
+
+class Arguments(ArgModelBase):
+    """A tool's arguments: camelCase on the wire, unknown names refused, handed to the tool as one value."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_alias=True,
+        validate_by_name=False,
+        allow_inf_nan=False,
+    )
+
+    def model_dump_one_level(self) -> dict[str, Any]:
+        """The keyword arguments of the tool's function."""
+        return {"asked": self}
+
+
+class _Untitled(GenerateJsonSchema):
+    """A schema without the titles that only repeat names."""
+
+    def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:
+        del schema
+        return False
+
+
+def schema_of(model: type[BaseModel]) -> Schema:
+    """The model's schema in as few words as a reader needs: no titles, no references, an optional value as its type."""
+    made = model.model_json_schema(schema_generator=_Untitled)
+    held = made.pop("$defs", {})
+    made.pop("description", None)  # the tool has one of its own
+    return cast("Schema", _compact(made, held))
+
+
+def _compact(node: JsonValue, held: Mapping[str, JsonValue]) -> JsonValue:
+    if isinstance(node, list):
+        return [_compact(one, held) for one in node]
+    if not isinstance(node, dict):
+        return node
+    reference = node.get("$ref")
+    if isinstance(reference, str):
+        return _compact({**cast("Schema", held[reference.rpartition("/")[2]]), **_without(node, "$ref")}, held)
+    choices = node.get("anyOf")
+    if isinstance(choices, list) and {"type": "null"} in choices and len(choices) == 2:
+        (only,) = [one for one in choices if one != {"type": "null"}]
+        return _compact({**cast("Schema", only), **_without(node, "anyOf", "default")}, held)
+    properties = node.get("properties")
+    shown = {
+        name: _compact(one, held) for name, one in node.items() if name != "properties" and not _goes_without(name, one)
+    }
+    if isinstance(properties, dict):  # names here are a user's, not the schema's
+        shown["properties"] = {name: _compact(one, held) for name, one in properties.items()}
+    return shown
+
+
+def _goes_without(name: str, value: JsonValue) -> bool:
+    """Whether a reader expects just that: an option that is off, an object of any keys."""
+    match name:
+        case "title":
+            return True
+        case "default":
+            return not value
+        case "additionalProperties":
+            return value is True or value == {}
+        case _:
+            return False
+
+
+def _without(node: Schema, *names: str) -> Schema:
+    return {name: value for name, value in node.items() if name not in names}
+
+
+Work = Callable[[Any, Context[Any]], Awaitable[CallToolResult]]
+
+
+class StrictTool(Tool):
+    """A tool that refuses what it does not know, and whose every refusal says what to do next."""
+
+    work: Work = Field(exclude=True)
+
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:  # noqa: FBT001, FBT002  the SDK's signature
+        """The tool's result; raises `ToolError` whose text is all that the caller sees."""
+        del convert_result  # a tool makes its own result
+        asked = self._read(arguments)
+        try:
+            with ungrouped():
+                return await self.work(asked, context)
+        except EvalsError as error:
+            raise ToolError(refusal(error)) from None
+        except MCPError:
+            raise
+        except Exception as error:  # noqa: BLE001  the edge: the caller learns an id, the log everything
+            crash = secrets.token_hex(6)
+            _log.exception("tool-crashed", tool=self.name, crash=crash, error=type(error).__name__)
+            raise ToolError(
+                f"internal-error: {self.name} broke inside the server; its log has the reason under {crash}."
+                " Next: call it again, or tell the operator that id."
+            ) from None
+
+    def _read(self, arguments: dict[str, Any]) -> BaseModel:
+        try:
+            size = len(to_json(arguments))
+        except (ValueError, RecursionError):
+            raise ToolError(
+                "bad-arguments: they are no JSON (broken Unicode, or nested too deeply). Send plain text and fewer levels."
+            ) from None
+        if size > MAX_BYTES:
+            raise ToolError(
+                f"bad-arguments: {size:,} bytes; at most {MAX_BYTES:,}. Split them over several calls."
+            ) from None
+        try:
+            return self.fn_metadata.arg_model.model_validate(self.fn_metadata.pre_parse_json(arguments))
+        except (ValidationError, RecursionError) as error:
+            raise ToolError(_refused(self.parameters, error)) from None
+
+
+def strict_tool(
+    *,
+    name: str,
+    description: str,
+    arguments: type[Arguments],
+    answer: type[BaseModel],
+    annotations: ToolAnnotations,
+    work: Work,
+) -> StrictTool:
+    """The tool as the SDK holds it."""
+    return StrictTool(
+        fn=work,
+        work=work,
+        name=name,
+        title=annotations.title,
+        description=description,
+        parameters=schema_of(arguments),
+        fn_metadata=FuncMetadata(arg_model=arguments, output_schema=schema_of(answer)),
+        is_async=True,
+        context_kwarg=None,
+        annotations=annotations,
+    )
+
+
+def _refused(schema: Mapping[str, Any], error: ValidationError | RecursionError) -> str:
+    """What does not fit, in a line each, and what is allowed."""
+    if isinstance(error, RecursionError):
+        return "bad-arguments: nested too deeply."
+    details = error.errors(include_url=False, include_context=True)
+    known: dict[str, Any] = schema["properties"]
+    said = [_problem(one, known) for one in details[:3]]
+    more = [f"and {len(details) - 3} more"] if len(details) > 3 else []
+    required = ", ".join(schema.get("required", ())) or "none"
+    return f"bad-arguments: {'; '.join(said + more)}. Nothing has run. Arguments: {', '.join(known)}; required: {required}."
+
+
+def _problem(detail: ErrorDetails, known: Mapping[str, Any]) -> str:
+    path = ".".join(str(part)[:SHOWN] for part in detail["loc"])
+    match detail["type"]:
+        case "extra_forbidden":
+            near = difflib.get_close_matches(to_camel(path), known, 1, 0.5) if len(detail["loc"]) == 1 else []
+            return f"unknown argument {path!r}" + (f", did you mean {near[0]!r}?" if near else "")
+        case "missing":
+            return f"{path} is missing"
+        case "value_error":
+            return f"{path}: {detail['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+        case _:
+            return f"{path}: {detail['msg']}, not {_quoted(detail['input'])}"
+
+
+def _quoted(value: object) -> str:
+    shown = (
+        json.dumps(value, default=str) if isinstance(value, str | int | float | bool | None) else type(value).__name__
+    )
+    return shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
+
+
+class EvalsServer(MCPServer[None]):
+    """The server; `withheld` says of each tool that exists and is not offered here why that is so."""
+
+    withheld: Mapping[str, str] = {}
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """As the SDK's; an unknown tool is refused with those that are known."""
+        known = [tool.name for tool in self._tool_manager.list_tools()]
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            why = self.withheld.get(name, f"did you mean {near[0]}?" if near else f"tools are {', '.join(known)}.")
+            raise ToolError(f"unknown-tool: {name[:SHOWN]!r}; {why}")
+        return await super().call_tool(name, arguments, context)

@@ -1,0 +1,81 @@
+"""What the operator says when the server is started."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.server.catalogue import CATALOGUE, TOOLSETS
+from minions_evals_mcp.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Which tools are offered, on which store. No toolset and no tool named: all of them."""
+
+    db: Path | None = None
+    read_only: bool = False
+    toolsets: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    target: str | None = None
+
+    def offered(self) -> dict[str, str]:
+        """Every tool's name with why it is not offered; empty where it is."""
+        return {name: self._withheld(name) for name in CATALOGUE}
+
+    def _withheld(self, name: str) -> str:
+        entry = CATALOGUE[name]
+        if self.read_only and entry.writes:
+            return "this server is read-only (--read-only): nothing can be written through it."
+        named = self.toolsets or self.tools
+        if named and entry.toolset not in self.toolsets and name not in self.tools:
+            return f"the operator does not offer it (toolset {entry.toolset})."
+        return ""
+
+
+def store_path(options: Options, settings: Settings) -> Path:
+    """The store's file: the option, else the environment, else the data folder."""
+    named = options.db or settings.db
+    if named is None:
+        from platformdirs import user_data_path  # noqa: PLC0415  20 ms of the start that a named store does not need
+
+        named = user_data_path("minions-evals") / "evals.db"
+    return named.absolute()
+
+
+def read_options(arguments: Sequence[str]) -> Options:
+    """The options; raises `BadInputError` for a toolset or tool that does not exist."""
+    parser = argparse.ArgumentParser(
+        prog="minions-evals-mcp", description="Serve Minions Evals to agents over MCP (stdio).", allow_abbrev=False
+    )
+    parser.add_argument("--db", type=Path, help="the store's file (MINIONS_EVALS_DB; else in your data folder)")
+    parser.add_argument(
+        "--read-only", action="store_true", help="offer no tool that writes; a missing store is an error"
+    )
+    parser.add_argument("--toolsets", default="", metavar="A,B", help=f"offer these only: {', '.join(TOOLSETS)}")
+    parser.add_argument("--tools", default="", metavar="A,B", help="offer these tools, besides the toolsets named")
+    parser.add_argument(
+        "--target", help="what makes outputs where none is recorded: PROVIDER:MODEL or python:module:function"
+    )
+    found = parser.parse_args(arguments)
+    return Options(
+        db=found.db,
+        read_only=found.read_only,
+        toolsets=_names("toolset", found.toolsets, TOOLSETS),
+        tools=_names("tool", found.tools, tuple(CATALOGUE)),
+        target=found.target,
+    )
+
+
+def _names(kind: str, given: str, known: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(name.strip() for name in given.split(",") if name.strip())
+    for name in names:
+        if name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
+            raise BadInputError(f"there is no {kind} {name!r}.", remedy=hint)
+    return names

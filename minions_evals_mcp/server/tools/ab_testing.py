@@ -1,0 +1,27 @@
+"""The tool that runs branches side by side."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mcp_types import CallToolResult
+
+from minions_evals_mcp.engine.run_ab_test import AbTestRequest, start_ab_test
+from minions_evals_mcp.server import asked as arguments
+from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.server.tools.running import begun
+
+
+async def run_ab_test(call: Call, asked: arguments.RunAbTest) -> CallToolResult:
+    """The A/B test, as far as it is when the wait ends."""
+    request = AbTestRequest(
+        test_case_id=asked.test_case_id,
+        branch_ids=tuple(asked.branch_ids),
+        prompt_version=asked.prompt_version,
+        winner_criteria=asked.winner_criteria,
+        iterations=asked.iterations,
+        triggered_by=asked.triggered_by,
+        key=asked.idempotency_key,
+        max_cost_usd=asked.max_cost_usd,
+    )
+    return await begun(call, partial(start_ab_test, call.engine, request), asked.wait_seconds, asked.max_cost_usd)

@@ -1,0 +1,59 @@
+"""The tool that compares two prompt versions."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mcp_types import CallToolResult
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.compare_prompt_versions import start_comparison
+from minions_evals_mcp.engine.estimate import Estimate, estimate
+from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
+from minions_evals_mcp.server import asked as arguments
+from minions_evals_mcp.server.answers import answered
+from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.server.tools.running import begun
+
+
+async def compare_prompt_versions(call: Call, asked: arguments.ComparePromptVersions) -> CallToolResult:
+    """The comparison's run, as far as it is when the wait ends."""
+    request = ComparisonRequest(
+        benchmark_id=asked.benchmark_id,
+        version_a=asked.version_a,
+        version_b=asked.version_b,
+        judge=asked.judge,
+        target=asked.target or call.target,
+        trials=asked.trials,
+        fresh=asked.fresh,
+        triggered_by=asked.triggered_by,
+        tie_threshold=asked.tie_threshold,
+        key=asked.idempotency_key,
+        max_cost_usd=asked.max_cost_usd,
+    )
+    if asked.dry_run:
+        return await _estimated(call, request)
+    return await begun(call, partial(start_comparison, call.engine, request), asked.wait_seconds, asked.max_cost_usd)
+
+
+async def _estimated(call: Call, request: ComparisonRequest) -> CallToolResult:
+    a, b = [await _side(call, request, version) for version in (request.version_a, request.version_b)]
+    told: Json = {
+        "summary": f"dry run: {a.units + b.units} outputs would be judged, {a.model_calls + b.model_calls} model calls",
+        "kind": "comparison",
+        "subjectId": request.benchmark_id,
+        "units": a.units + b.units,
+        "estimate": {request.version_a: a.model_dump(mode="json"), request.version_b: b.model_dump(mode="json")},
+    }
+    return answered(told)
+
+
+async def _side(call: Call, request: ComparisonRequest, version: str) -> Estimate:
+    run = RunRequest(
+        subject_id=request.benchmark_id,
+        prompt_version_ref=version,
+        judge=request.judge,
+        target=request.target,
+        trials=request.trials,
+    )
+    return await estimate(call.engine, run, kind="benchmark")

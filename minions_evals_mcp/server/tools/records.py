@@ -1,0 +1,181 @@
+"""Tools that list, read, save and hide records."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import cast
+
+from mcp_types import CallToolResult
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Fields, Json
+from minions_evals_mcp.domain.records import Record, record_from_wire
+from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.domain.results import EvalFailure
+from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.resolve_failure import Resolution, resolve_failures
+from minions_evals_mcp.engine.save_records import Arrival, Saved
+from minions_evals_mcp.engine.save_records import delete_record as hide_record
+from minions_evals_mcp.engine.save_records import get_record as find_record
+from minions_evals_mcp.engine.save_records import save_records as take_in
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.server import asked as arguments
+from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, part_of, selected
+from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.store import jobs, links, records
+from minions_evals_mcp.store.jobs import Job
+
+RUN = "run"
+
+
+async def list_records(call: Call, asked: arguments.ListRecords) -> CallToolResult:
+    """A page of one type's records, in a line each or whole."""
+    after = cursor_of(asked.cursor)
+    if asked.type == RUN:
+        return await _runs(call, asked, after)
+    page = await call.engine.store.read(partial(records.page, kind=asked.type, after=after, limit=asked.limit + 1))
+    rows = [_row(record, asked) for _, record in page[: asked.limit]]
+    told: Json = {"summary": f"{len(rows)} {asked.type} records", "records": selected(rows, asked.fields)}
+    result = answered(told, shape=Shape(asked.detail), pages=Pages(("records",), len(page) > asked.limit))
+    shown = cast("Json", result.structured_content)
+    if "nextCursor" in shown:  # what fits is known only now; a store's cursor is the last record's own number
+        last = page[len(cast("list[JsonValue]", shown["records"])) - 1][0]
+        return answered({**shown, "nextCursor": str(last)}, shape=Shape("full"))
+    return result
+
+
+def _row(record: Record[Fields], asked: arguments.ListRecords) -> Json:
+    wire = record.wire()
+    if asked.detail == "full":
+        return wire
+    found: Json = {"id": record.id, "title": record.title, "status": record.status, "updatedAt": iso(record.updated_at)}
+    fields = cast("Json", wire["fields"])
+    return {**found, **{name: fields[name] for name in asked.fields if name in fields}}
+
+
+async def _runs(call: Call, asked: arguments.ListRecords, offset: int) -> CallToolResult:
+    until = offset + asked.limit
+    found = await call.engine.store.read(partial(jobs.jobs, limit=min(until + 1, 10_000)))
+    rows = [_run(job) for job in found[offset:until]]
+    told: Json = {"summary": f"{len(rows)} runs", "records": selected(rows, asked.fields)}
+    return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("records",), len(found) > until))
+
+
+def _run(job: Job) -> Json:
+    return {
+        "id": job.id, "key": job.key, "kind": job.kind, "subjectId": job.subject_id, "state": job.state, "reason": job.reason,
+        "units": job.total, "startedAt": iso(job.created_at),
+    }  # fmt: skip
+
+
+async def get_record(call: Call, asked: arguments.GetRecord) -> CallToolResult:
+    """The record with what it is linked to, or a stretch of its JSON text."""
+    record = await find_record(call.engine, asked.id)
+    wire = record.wire()
+    if asked.cursor is not None:
+        return part_of(wire, cursor_of(asked.cursor), about={"id": record.id})
+    linked = await call.engine.store.read(lambda db: links.links(db, record.id, record.type))
+    gates = await call.engine.store.read(lambda db: records.gates(db, record))
+    told: Json = {
+        "summary": f"{record.type} {record.id}, {record.status}",
+        "record": _chosen(wire, asked.fields),
+        "relations": [{"sourceId": one.source_id, "type": one.type, "targetId": one.target_id} for one in linked],
+    }
+    if gates:
+        told["gates"] = [cast("JsonValue", gate.wire()) for gate in gates]
+    result = answered(told, shape=Shape(asked.detail))
+    if cast("Json", result.structured_content).get("truncated"):
+        return answered({**told, "nextCursor": "0"}, shape=Shape(asked.detail))
+    return result
+
+
+def _chosen(wire: Json, names: list[str]) -> Json:
+    """The record with those of its fields only."""
+    if not names:
+        return wire
+    fields = cast("Json", wire["fields"])
+    kept = {name: value for name, value in wire.items() if name in {"id", "type"} or name in names}
+    return {**kept, "fields": {name: fields[name] for name in names if name in fields}}
+
+
+async def save_records(call: Call, asked: arguments.SaveRecords) -> CallToolResult:
+    """What was written, all or nothing; the resolution of an eval-failure is taken beside the definitions."""
+    wires, resolutions = await _sorted_out(call.engine, asked)
+    engine = call.engine
+    arrivals = [
+        Arrival(
+            record_from_wire(wire, new_id=engine.new_id(), now=engine.clock()), partial("records.{}".format, number)
+        )
+        for number, wire in wires
+    ]
+    relations = [Relation(one.source_id, one.target_id, one.type) for one in asked.relations]
+    if resolutions and (arrivals or relations):
+        raise InvalidRecordError(
+            "eval-failures are resolved in a call of their own",
+            remedy="Send them apart: then each call is all or nothing.",
+        )
+    if resolutions:
+        saved = await resolve_failures(engine, resolutions)
+        idents = [one.id for one in resolutions]
+    else:
+        saved = await take_in(engine, arrivals, relations)
+        idents = [one.record.id for one in arrivals]
+    return _saved(saved, idents)
+
+
+def _saved(saved: Saved, idents: list[str]) -> CallToolResult:
+    told: Json = {
+        "summary": f"{saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged",
+        "new": saved.new, "changed": saved.changed, "unchanged": saved.unchanged, "ids": [*idents],
+    }  # fmt: skip
+    return answered(told)
+
+
+async def _sorted_out(engine: Engine, asked: arguments.SaveRecords) -> tuple[list[tuple[int, Json]], list[Resolution]]:
+    """The records to be saved with their numbers, merged with what is kept where that was asked; and the resolutions."""
+    wires: list[tuple[int, Json]] = []
+    resolutions: list[Resolution] = []
+    for number, wire in enumerate(asked.records):
+        if wire.get("type") == EvalFailure.slug:
+            resolutions.append(_resolution(number, wire))
+        else:
+            wires.append((number, await _merged(engine, wire) if asked.merge else wire))
+    return wires, resolutions
+
+
+def _resolution(number: int, wire: Json) -> Resolution:
+    fields, ident = wire.get("fields"), wire.get("id")
+    if (
+        not isinstance(ident, str)
+        or not isinstance(fields, dict)
+        or not fields.keys() <= {"resolutionNotes", "resolvedAt"}
+    ):
+        raise InvalidRecordError(
+            "of an eval-failure only its resolution can be written: {id, type, fields: {resolutionNotes}}",
+            where=f"records.{number}",
+        )
+    notes = fields.get("resolutionNotes")
+    if not isinstance(notes, str) or not notes.strip():
+        raise InvalidRecordError("say how it was resolved", field="fields.resolutionNotes", where=f"records.{number}")
+    return Resolution(ident, notes)
+
+
+async def _merged(engine: Engine, wire: Json) -> Json:
+    """The record over what is kept under its id: envelope and fields that it leaves out stay."""
+    ident, fields = wire.get("id"), wire.get("fields", {})
+    kept = await engine.store.read(lambda db: records.minion(db, ident)) if isinstance(ident, str) else None
+    if kept is None or not isinstance(fields, dict):
+        return wire
+    before = kept.wire()
+    before.pop("deletedAt", None)
+    return {**before, **wire, "fields": {**cast("Json", before["fields"]), **fields}}
+
+
+async def delete_record(call: Call, asked: arguments.DeleteRecord) -> CallToolResult:
+    """The record that is hidden now."""
+    record = await hide_record(call.engine, asked.id)
+    told: Json = {
+        "summary": f"{record.type} {record.id} is hidden; saving it again brings it back", "id": record.id, "type": record.type,
+    }  # fmt: skip
+    return answered(told)

@@ -1,0 +1,55 @@
+"""Tools that decide on a version, and that hand work to the agent."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from mcp_types import CallToolResult
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import is_blank
+from minions_evals_mcp.engine.approve_prompt_version import ApprovalAsked
+from minions_evals_mcp.engine.approve_prompt_version import approve_prompt_version as decide
+from minions_evals_mcp.engine.send_message import Letter
+from minions_evals_mcp.engine.send_message import send_message as send
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.server import asked as arguments
+from minions_evals_mcp.server.answers import answered
+from minions_evals_mcp.server.calls import Call
+
+
+async def approve_prompt_version(call: Call, asked: arguments.ApprovePromptVersion) -> CallToolResult:
+    """The decision as it is kept. Whoever calls a tool is an agent: a person's override is not to be had here."""
+    for name, said in (("decidedBy", asked.decided_by), ("reason", asked.reason)):
+        if said is not None and is_blank(said):
+            raise InvalidRecordError("must say something that can be seen", field=name)
+    record = await decide(
+        call.engine,
+        ApprovalAsked(
+            prompt_version_ref=asked.prompt_version_ref,
+            comparison_id=asked.comparison_id,
+            decision=asked.decision,
+            reason=asked.reason,
+            decided_by=asked.decided_by,
+            decided_by_type="agent",
+        ),
+    )
+    fields = record.fields
+    told: Json = {
+        "summary": f"{fields.prompt_version_ref}: {fields.decision}", "id": record.id,
+        "promptVersionRef": fields.prompt_version_ref, "comparisonId": fields.comparison_id, "decision": fields.decision,
+        "reason": fields.reason,
+    }  # fmt: skip
+    return answered(told)
+
+
+async def send_message(call: Call, asked: arguments.SendMessage) -> CallToolResult:
+    """The receipt of the message."""
+    letter = Letter(type=asked.type, payload=asked.payload, id=asked.id, from_agent_id=asked.from_agent_id)
+    receipt = await send(call.engine, letter)
+    waits = "" if receipt.agent_running else "; no EvalAgent is running yet, it waits"
+    told: Json = {
+        "summary": f"message {receipt.id} {'is taken in' if receipt.is_new else 'was taken in before'}: {receipt.state}{waits}",
+        **cast("Json", receipt.model_dump(mode="json")),
+    }  # fmt: skip
+    return answered(told)

@@ -1,0 +1,193 @@
+"""Tools that run, follow, stop and judge."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import Literal, cast
+
+import anyio
+from mcp_types import CallToolResult
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.answers import RunSummary, summarize
+from minions_evals_mcp.engine.estimate import estimate
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.rejudge import rejudge_request
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.starting import Started, start
+from minions_evals_mcp.engine.submit import submit_judgments as take_judgments
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
+from minions_evals_mcp.server import asked as arguments
+from minions_evals_mcp.server.ab_words import ab_test_answer
+from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, part_of, text_of
+from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.server.comparison_words import comparison_answer
+from minions_evals_mcp.server.run_words import next_calls, told_run
+from minions_evals_mcp.store.jobs import Job
+
+GRACE_S = 0.25
+"""A run that ends so soon is answered whole at once, whatever was asked."""
+SHOWN = 5
+PACKETS = "packets"
+LISTS = ("failures", "unscored", "testRuns", PACKETS)
+
+
+async def run_test_case(call: Call, asked: arguments.RunTestCase) -> CallToolResult:
+    """The run of a test case, as far as it is when the wait ends."""
+    request = _request(
+        call, asked, asked.test_case_id, agent_run_id=asked.agent_run_id, version=asked.prompt_version_ref
+    )
+    return await _run(call, asked, request, "test-case")
+
+
+async def run_benchmark(call: Call, asked: arguments.RunBenchmark) -> CallToolResult:
+    """The run of a benchmark, as far as it is when the wait ends."""
+    if asked.rejudge_run_id is not None:
+        return await _run(call, asked, await _rejudging(call, asked, asked.rejudge_run_id), "benchmark")
+    request = _request(call, asked, asked.benchmark_id, version=asked.prompt_version_ref)
+    return await _run(call, asked, request, "benchmark")
+
+
+async def _rejudging(call: Call, asked: arguments.RunBenchmark, run_id: str) -> RunRequest:
+    """The stored outputs of that run, judged by another judge."""
+    request = await rejudge_request(
+        call.engine, run_id, judge=asked.judge, key=asked.idempotency_key, triggered_by=asked.triggered_by
+    )
+    if request.subject_id != asked.benchmark_id:
+        raise BadInputError(f"the run {run_id} is of the benchmark {request.subject_id}.", remedy="Name that one.")
+    return request.model_copy(update={"fresh": asked.fresh, "max_cost_usd": asked.max_cost_usd})
+
+
+def _request(
+    call: Call,
+    asked: arguments.RunTestCase | arguments.RunBenchmark,
+    subject_id: str,
+    *,
+    version: str | None,
+    agent_run_id: str | None = None,
+) -> RunRequest:
+    return RunRequest(
+        subject_id=subject_id,
+        agent_run_id=agent_run_id,
+        prompt_version_ref=version,
+        judge=asked.judge,
+        target=asked.target or call.target,
+        trials=asked.trials,
+        fresh=asked.fresh,
+        triggered_by=asked.triggered_by,
+        key=asked.idempotency_key,
+        max_cost_usd=asked.max_cost_usd,
+    )
+
+
+async def _run(
+    call: Call,
+    asked: arguments.RunTestCase | arguments.RunBenchmark,
+    request: RunRequest,
+    kind: Literal["test-case", "benchmark"],
+) -> CallToolResult:
+    if asked.dry_run:
+        found = await estimate(call.engine, request, kind=kind)
+        told: Json = {
+            "summary": f"dry run: {found.units} outputs of {request.subject_id} would be judged, {found.model_calls} model calls",
+            "kind": kind, "subjectId": request.subject_id, "units": found.units, "estimate": found.model_dump(mode="json"),
+        }  # fmt: skip
+        return answered(told)
+    return await begun(call, partial(start, call.engine, request, kind=kind), asked.wait_seconds, asked.max_cost_usd)
+
+
+async def begun(
+    call: Call, starting: Callable[[], Awaitable[Started]], wait_seconds: float, max_cost_usd: float | None
+) -> CallToolResult:
+    """The answer about a run that goes on in the background, when it has ended or the wait is over."""
+    job = await call.runs.begin(starting, max_cost_usd=max_cost_usd)
+    await call.runs.follow(job, max(wait_seconds, GRACE_S), call.report_progress)
+    return await run_answer(call, job, Shape())
+
+
+async def get_run(call: Call, asked: arguments.GetRun) -> CallToolResult:
+    """Where the run stands, after waiting for it as long as was asked."""
+    job = await get_job(call.engine, asked.run_id)
+    if asked.wait_seconds:
+        await call.runs.follow(job, asked.wait_seconds, call.report_progress)
+    if asked.packet is not None:
+        return await _packet_part(call, job, asked.packet, cursor_of(asked.cursor))
+    shape = Shape(asked.detail, tuple(asked.fields), cursor_of(asked.cursor))
+    return await run_answer(call, job, shape, limit=asked.limit)
+
+
+async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) -> CallToolResult:
+    """The run's figures, and a page of what of it matters."""
+    if job.kind == "comparison":
+        return await comparison_answer(call, job, shape)
+    if job.kind == "ab-test":
+        return await ab_test_answer(call, job, shape)
+    until = shape.offset + limit
+    summary = await summarize(call.engine, job.id, limit=until + 1)
+    if call.runs.is_active(job.id):
+        summary = summary.model_copy(update={"state": "running", "reason": ""})
+    spec = (await get_job(call.engine, job.id)).spec
+    told = told_run(summary, offset=shape.offset, limit=limit)
+    told["next"] = list(next_calls(summary, spec))
+    if told.get(PACKETS) and shape.detail == "summary":
+        return _whole_packets(told, shape, more=_more(summary, until))
+    return answered(told, shape=shape, pages=Pages(LISTS, _more(summary, until)))
+
+
+def _more(summary: RunSummary, until: int) -> bool:
+    lists = (summary.failures, summary.unscored, summary.test_runs)
+    return len(summary.packets) + summary.more_packets > until or any(len(one) > until for one in lists)
+
+
+def _whole_packets(told: Json, shape: Shape, *, more: bool) -> CallToolResult:
+    """Packets are to be judged, so none is cut to be short: as many as fit a short answer, at least one as it is."""
+    packets = cast("list[JsonValue]", told[PACKETS])
+    first: Json = {**told, PACKETS: packets[:1]}
+    is_large = len(text_of(first)) > 4_000
+    whole = Shape("full", shape.fields, shape.offset)
+    if is_large:
+        return answered(first, shape=whole, pages=Pages(LISTS, more or len(packets) > 1))
+    fits = max(n for n in range(1, len(packets) + 1) if len(text_of({**told, PACKETS: packets[:n]})) <= 4_000)
+    return answered({**told, PACKETS: packets[:fits]}, shape=whole, pages=Pages(LISTS, more or fits < len(packets)))
+
+
+async def _packet_part(call: Call, job: Job, digest: str, cursor: int) -> CallToolResult:
+    summary = await summarize(call.engine, job.id, limit=10_000)
+    found = [one for one in summary.packets if isinstance(one, dict) and one["digest"] == digest]
+    if not found:
+        raise NotFoundError("packet", digest[:80], remedy=f'get_run {{"runId": "{job.id}"}} shows those that wait.')
+    return part_of(found[0], cursor, about={"runId": job.id})
+
+
+async def cancel_run(call: Call, asked: arguments.CancelRun) -> CallToolResult:
+    """The run as it stands once it was stopped."""
+    with anyio.CancelScope(shield=True):
+        await call.runs.cancel(asked.run_id)
+    return await run_answer(call, await get_job(call.engine, asked.run_id), Shape())
+
+
+async def submit_judgments(call: Call, asked: arguments.SubmitJudgments) -> CallToolResult:
+    """The run after the verdicts were taken, with the packets that wait next."""
+    submission = Submission(
+        run_id=asked.run_id,
+        judged_by=asked.judged_by,
+        packets=tuple(
+            AnsweredPacket(
+                digest=one.digest,
+                judgments=tuple(
+                    GivenJudgment(
+                        criterion_id=given.criterion_id,
+                        score=given.score,
+                        rationale=given.rationale,
+                        confidence=given.confidence,
+                    )
+                    for given in one.judgments
+                ),
+            )
+            for one in asked.packets
+        ),
+    )
+    return await run_answer(call, await take_judgments(call.engine, submission), Shape())

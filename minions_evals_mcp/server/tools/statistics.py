@@ -1,0 +1,90 @@
+"""The tool that reads figures: of a test case over time, of a prompt's cases, of a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from mcp_types import CallToolResult
+from pydantic import BaseModel, JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.branches import branch_executions, branches_of_case
+from minions_evals_mcp.engine.test_history import test_case_executions, test_case_stats, test_cases
+from minions_evals_mcp.server import asked as arguments
+from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of
+from minions_evals_mcp.server.calls import Call
+
+SHORT = ("id", "passed", "score", "regressionType", "promptVersion", "latencyMs", "createdAt")
+
+
+async def get_statistics(call: Call, asked: arguments.GetStatistics) -> CallToolResult:
+    """The figures that were asked for."""
+    if asked.prompt_id is not None:
+        return await _of_prompt(call, asked, asked.prompt_id)
+    if asked.branch_id is not None:
+        return await _of_branch(call, asked, asked.branch_id)
+    assert asked.test_case_id is not None
+    if asked.executions:
+        return await _executions(call, asked, asked.test_case_id)
+    return await _of_case(call, asked, asked.test_case_id)
+
+
+async def _of_case(call: Call, asked: arguments.GetStatistics, ident: str) -> CallToolResult:
+    found = await test_case_stats(call.engine, ident, limit=asked.limit)
+    branches = await branches_of_case(call.engine, ident)
+    rate = "no runs yet" if found.pass_rate is None else f"{found.pass_rate:.3g} % passed"
+    told: Json = {
+        "summary": f"test-case {ident}: {found.total_runs} runs, {rate}; {len(found.regressions)} regressions shown",
+        **_wire(found),
+    }
+    if branches:
+        told["branches"] = [{"id": one.id, **cast("Json", one.wire()["fields"])} for one in branches]
+    lists = ("recentRuns", "regressions", "trendData")
+    kept = {name: value for name, value in told.items() if name not in lists or value}
+    if "trendData" in kept:
+        kept["trendData"] = cast("list[JsonValue]", kept["trendData"])[-asked.limit :]
+    return answered(kept, shape=Shape(asked.detail))
+
+
+async def _executions(call: Call, asked: arguments.GetStatistics, ident: str) -> CallToolResult:
+    offset = cursor_of(asked.cursor)
+    page = await test_case_executions(call.engine, ident, limit=asked.limit, offset=offset)
+    rows = [_row(one, asked) for one in page.executions]
+    told: Json = {"summary": f"{len(rows)} of {page.total} runs of {ident}", "testCaseId": ident, "executions": [*rows]}
+    more = offset + len(rows) < page.total
+    return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("executions",), more))
+
+
+async def _of_prompt(call: Call, asked: arguments.GetStatistics, prompt_id: str) -> CallToolResult:
+    found = await test_cases(call.engine, prompt_id)
+    return _page(
+        asked, f"{len(found)} test cases of the prompt {prompt_id}", "testCases", [_wire(one) for one in found]
+    )
+
+
+async def _of_branch(call: Call, asked: arguments.GetStatistics, branch_id: str) -> CallToolResult:
+    offset = cursor_of(asked.cursor)
+    found = await branch_executions(call.engine, branch_id, limit=asked.limit + 1, offset=offset)
+    rows: list[Json] = [{"id": one.id, **cast("Json", one.wire()["fields"])} for one in found[: asked.limit]]
+    told: Json = {"summary": f"{len(rows)} executions of {branch_id}, newest first", "executions": [*rows]}
+    return answered(
+        told, shape=Shape(asked.detail, offset=offset), pages=Pages(("executions",), len(found) > asked.limit)
+    )
+
+
+def _page(asked: arguments.GetStatistics, summary: str, name: str, rows: Sequence[Json]) -> CallToolResult:
+    offset = cursor_of(asked.cursor)
+    shown = rows[offset : offset + asked.limit]
+    told: Json = {"summary": summary, name: [*shown]}
+    more = len(rows) > offset + asked.limit
+    return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages((name,), more))
+
+
+def _row(one: BaseModel, asked: arguments.GetStatistics) -> Json:
+    wire = _wire(one)
+    return wire if asked.detail == "full" else {name: wire[name] for name in SHORT}
+
+
+def _wire(value: BaseModel) -> Json:
+    return cast("Json", value.model_dump(mode="json"))

@@ -1,0 +1,1 @@
+"""The neighbours: where what is told to them goes."""

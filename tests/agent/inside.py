@@ -1,0 +1,48 @@
+"""The daemon inside the test's own process: the same loop on the same store, without the second that a process takes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+import anyio
+
+from agent.binding import bind
+from agent.daemon import Agent, Rhythm, Route, pulled
+from agent.lease import held_lease
+from agent.loop import serve
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.send_message import Letter, send_message
+from minions_evals_mcp.store import inbox
+from minions_evals_mcp.store.inbox import Message
+from tests.workshop import Json
+
+QUICK = Rhythm(retry_s=0.01)
+
+
+@asynccontextmanager
+async def at_work(engine: Engine, *, route: Route = pulled, rhythm: Rhythm = QUICK) -> AsyncGenerator[Agent]:
+    """An agent that holds the lease."""
+    async with held_lease(engine) as holder:
+        yield Agent(engine, bind(engine.skills, engine.config.skills), holder, rhythm, route)
+
+
+async def drained(engine: Engine, *, route: Route = pulled, rhythm: Rhythm = QUICK) -> Agent:
+    """Everything that is in the store is done, with all that follows from it."""
+    with anyio.fail_after(30):
+        async with at_work(engine, route=route, rhythm=rhythm) as agent:
+            await serve(agent, until_quiet=True)
+            return agent
+
+
+async def sent(engine: Engine, ident: str, kind: str, **payload: object) -> str:
+    """The id of a message of the orchestrator's that is taken in."""
+    said: Json = {"id": ident, "type": kind, "payload": payload, "fromAgentId": "orchestrator"}  # pyright: ignore[reportAssignmentType]  JSON in the tests' own words
+    return (await send_message(engine, Letter.model_validate(said))).id
+
+
+async def kept(engine: Engine, ident: str) -> Message:
+    """The message as it stands."""
+    found = await engine.store.read(lambda db: inbox.message(db, ident))
+    assert found is not None
+    return found

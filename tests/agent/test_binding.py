@@ -1,0 +1,83 @@
+"""The skills' files drive the daemon: their steps and triggers are bound, or the start is refused with file and line."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from agent.binding import STEPS, bind
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.shipped import shipped_folder
+from minions_evals_mcp.skills import NAMES, load_skills
+from tests.agent.desk import AGENT, Desk, message
+from tests.agent.story import answer, case, measured, rubrics
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    copied = tmp_path / "skills"
+    shutil.copytree(shipped_folder("skills"), copied)
+    return copied
+
+
+def edit(folder: Path, name: str, old: str, new: str) -> None:
+    """The skill's file says something else."""
+    file = folder / name / "SKILL.md"
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+
+
+def test_every_step_of_every_shipped_skill_is_bound_in_its_order() -> None:
+    folder = shipped_folder("skills")
+    assert tuple(STEPS) == NAMES
+    bound = bind(load_skills(folder), folder)
+    assert [doing.skill for doing in bound["test-run-recorded"]] == ["classify-failure"]
+    assert [doing.skill for doing in bound["approval-decided"]] == ["run-test-case"]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("detect-trend", "2. `append-point`", "2. `draw-chart`", ":17: nothing does the step 'draw-chart'."),
+        ("detect-trend", "5. `escalate-degrading` When", "   When", ":20: the step 'escalate-degrading' is missing."),
+        ("run-test-case", "1. `load-case`", "1. `get-output`", ":15: the step 'get-output' comes twice."),
+        ("run-benchmark", "[run-benchmark, schedule]", "[full-moon]", ":4: the trigger 'full-moon' starts nothing in this skill."),
+    ],
+)  # fmt: skip
+def test_a_file_that_cannot_be_carried_out_is_refused_with_its_line(
+    folder: Path, name: str, old: str, new: str, said: str
+) -> None:
+    edit(folder, name, old, new)
+    with pytest.raises(BadInputError) as caught:
+        bind(load_skills(folder), folder)
+    assert caught.value.message == f"{folder}/{name}/SKILL.md{said}"
+
+
+def test_steps_that_change_places_are_refused(folder: Path) -> None:
+    edit(folder, "detect-trend", "`load-trend`", "`swapped`")
+    edit(folder, "detect-trend", "`append-point`", "`load-trend`")
+    edit(folder, "detect-trend", "`swapped`", "`append-point`")
+    with pytest.raises(BadInputError, match="'append-point' stands out of order"):
+        bind(load_skills(folder), folder)
+
+
+def test_the_daemon_does_not_start_on_a_file_with_a_step_that_nothing_does(tmp_path: Path, folder: Path) -> None:
+    edit(folder, "classify-failure", "`find-criteria`", "`find-culprits`")
+    told = Desk(tmp_path, {"MINIONS_EVALS_SKILLS": str(folder)}).ran(AGENT, "drain")
+    assert told.code == 2
+    assert "classify-failure/SKILL.md:18: nothing does the step 'find-culprits'" in told.err
+
+
+def test_editing_the_files_changes_what_the_agent_does(tmp_path: Path, folder: Path) -> None:
+    """Half as steep a fall is a regression now, and nobody reacts to failures any more."""
+    edit(folder, "run-benchmark", "dropPoints: 10", "dropPoints: 70")
+    edit(folder, "classify-failure", "[test-run-recorded, classify-failure]", "[classify-failure]")
+    desk = Desk(tmp_path, {"MINIONS_EVALS_SKILLS": str(folder)})
+    desk.imported(*rubrics(), *measured("b", 10, {"v1": 10, "v2": 4, "v3": 0}), case("c"), answer("a", "c", "bad"))
+    for version in ("v1", "v2"):
+        desk.drained(message(version, "run-benchmark", benchmarkId="b", promptVersionRef=version))
+    assert desk.result("v2")["isRegression"] is False
+    assert desk.rows("SELECT count(*) FROM outbox WHERE type = 'memory-item'") == [(0,)]

@@ -1,0 +1,147 @@
+"""The daemon as a process: where messages come from, how it is stopped, and what its commands say."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.agent.desk import AGENT, EVALS, Desk, Json
+from tests.agent.story import answer, case, rubrics
+
+
+def until(has_come: Callable[[], bool], limit_s: float = 20) -> None:
+    """Returns once it holds: another process's work calls nobody here."""
+    end = time.monotonic() + limit_s
+    while not has_come():
+        assert time.monotonic() < end
+        time.sleep(0.01)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """A store with one case and a right answer to it."""
+    desk = Desk(tmp_path)
+    desk.imported(*rubrics(), case("c"), answer("a", "c", "good"))
+    return desk
+
+
+RUN: Json = {"type": "run-test-case", "payload": {"testCaseId": "c"}}
+
+
+def put(path: Path, text: str) -> None:
+    """The file is there, whole, and old enough to be judged."""
+    path.write_text(text, "utf-8")
+    before = time.time() - 60
+    os.utime(path, (before, before))
+
+
+def test_lines_and_files_are_taken_once_and_bad_ones_kept_with_their_reason(desk: Desk) -> None:
+    folder = desk.folder / "incoming"
+    folder.mkdir()
+    put(folder / "good.json", json.dumps({**RUN, "id": "from-file"}))
+    put(folder / "bad.json", '{"type": "run-test-case", "payload": {"testCase": "c"}}')
+    put(folder / "torn.json", '{"type": "run-')
+    lines: list[Json] = [{**RUN, "id": "from-line"}, {"type": "run-test-case", "payload": {}}, {"type": "sing"}]
+    text = "".join(json.dumps(one) + "\n" for one in lines) + "no JSON\n\n"
+    told = desk.ran(AGENT, "drain", "--stdin", "--watch", "incoming", stdin=text)
+    assert told.code == 0, told.err
+    assert desk.result("from-file")["state"] == desk.result("from-line")["state"] == "completed"
+    reasons = [row[0] for row in desk.rows("SELECT reason FROM inbox WHERE state = 'dead' ORDER BY seq")]
+    assert [next(word for word in ("testCaseId", "sing", "JSON") if word in one) for one in reasons] == [
+        "testCaseId",
+        "sing",
+        "JSON",
+    ]
+    assert sorted(path.name for path in folder.iterdir()) == ["refused"]
+    assert (
+        (folder / "refused" / "bad.json.reason.txt")
+        .read_text()
+        .startswith("message run-test-case: payload.testCase: unknown key")
+    )
+    assert "torn.json" in {path.name for path in (folder / "refused").iterdir()}
+
+
+def test_standard_input_may_be_a_file(desk: Desk) -> None:
+    lines = desk.folder / "messages.jsonl"
+    lines.write_text(json.dumps({**RUN, "id": "m"}), "utf-8")
+    with lines.open("rb") as file:
+        done = subprocess.run(
+            [*AGENT, "drain", "--stdin"], stdin=file, env=desk.environment(), capture_output=True, check=False
+        )
+    assert done.returncode == 0, done.stderr
+    assert desk.result("m")["state"] == "completed"
+
+
+def test_a_running_daemon_wakes_for_another_process_tells_its_status_and_stops_when_told(desk: Desk) -> None:
+    with desk.running("--stdin", "--deliver-to", "out", "--watch", "incoming") as process:
+        assert process.stderr is not None
+        assert process.stdin is not None
+        assert json.loads(process.stderr.readline())["event"] == "agent-started"
+        receipt = json.loads(
+            desk.ran(AGENT, "send", "run-test-case", "--payload", '{"testCaseId": "c"}', "--id", "m", "--json").out
+        )
+        assert (receipt["id"], receipt["isNew"], receipt["agentRunning"]) == ("m", True, True)
+        until(lambda: desk.rows("SELECT state FROM inbox WHERE id = 'm'") == [("done",)])
+        process.stdin.write(json.dumps({**RUN, "id": "line", "fromAgentId": "anna"}).encode() + b"\n")
+        process.stdin.flush()
+        until((desk.folder / "out" / "anna.jsonl").exists)
+        (desk.folder / "incoming" / "new.tmp").write_text(json.dumps({**RUN, "id": "file"}))
+        (desk.folder / "incoming" / "new.tmp").rename(desk.folder / "incoming" / "new.json")
+        until(lambda: desk.rows("SELECT state FROM inbox WHERE id = 'file'") == [("done",)])
+        assert desk.status()["running"] is True
+        second = desk.ran(AGENT, "drain")
+        assert (second.code, "works on this store already" in second.err) == (3, True)
+        process.send_signal(signal.SIGTERM)
+        _, err = process.communicate(timeout=20)
+        assert process.returncode == 0, err
+    assert json.loads(err.decode().splitlines()[-1])["event"] == "agent-stopped"
+    assert desk.status()["running"] is False
+    assert desk.rows("SELECT count(*) FROM lease") == [(0,)]
+
+
+def test_status_retry_and_refusals_of_the_command_line(desk: Desk) -> None:
+    payload = desk.folder / "payload.json"
+    payload.write_text('{"testCaseId": "none"}')
+    told = desk.ran(AGENT, "send", "run-test-case", "--payload", f"@{payload}", "--id", "m")
+    assert told.out == "m: pending; no agent is running: minions-eval-agent run\n"
+    desk.drained()
+    shown = desk.ran(AGENT, "status").out
+    assert "agent: not running" in shown
+    assert "dead: m (run-test-case): no test-case with the id 'none'." in shown
+    desk.imported(case("none"), answer("late", "none", "good"))
+    assert desk.ran(AGENT, "retry", "m").out == "m: the message is pending again\n"
+    desk.drained()
+    assert desk.result("m")["state"] == "completed"
+    for arguments, code, said in (
+        (("send", "run-test-case", "--payload", "{"), 2, "no JSON"),
+        (("send", "run-test-case"), 2, "payload.testCaseId: is missing"),
+        (("drain", "--workers", "0"), 2, "out of range"),
+        (("sing",), 2, "minions-eval-agent --help"),
+    ):
+        refused = desk.ran(AGENT, *arguments)
+        assert (refused.code, said in refused.err) == (code, True), refused.err
+
+
+def test_s077_a_criterion_for_a_model_is_judged_by_the_model_that_is_set_up(tmp_path: Path) -> None:
+    from tests.bench.process import serving  # noqa: PLC0415
+
+    with serving(0) as url:
+        desk = Desk(tmp_path, {"ANTHROPIC_API_KEY": "a-key", "ANTHROPIC_BASE_URL": url})
+        tone: Json = {"rubricId": "m", "name": "tone", "description": "Is it kind?", "judgeType": "llm"}
+        desk.imported(
+            {"id": "m", "type": "rubric", "fields": {"name": "m", "passingThreshold": 0.5, "criteriaIds": ["m/tone"]}},
+            {"id": "m/tone", "type": "rubric-criterion", "fields": tone},
+            case("c", rubricId="m"), answer("a", "c", "state=resolved. Somebody looked into it and wrote to the customer."),
+        )  # fmt: skip
+        desk.drained({**RUN, "id": "m1"}, options=("--judge-model", "anthropic:claude-haiku-4-5-judge"))
+        (judged,) = desk.rows("SELECT judged_by, judged_by_type, length(rationale) > 0 FROM eval_judgment")
+    assert judged[1:] == ("llm", 1)
+    assert "claude-haiku" in judged[0]
+    assert desk.ran(EVALS, "db", "check").code == 0

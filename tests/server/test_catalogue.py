@@ -1,0 +1,103 @@
+"""The table of tools: order, words, budget, schemas, and which of them an operator offers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from mcp_types import Tool
+
+from minions_evals_mcp.domain.records import TYPES
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.server.arguments import LISTED
+from minions_evals_mcp.server.catalogue import CATALOGUE
+from minions_evals_mcp.server.options import Options, read_options
+from tests.server.hosts import Host, hosted, tokens_in
+from tests.workshop import config_in
+
+SNAPSHOT = Path(__file__).with_name("schemas.json")
+ORDER = (
+    "run_test_case", "run_benchmark", "compare_prompt_versions", "classify_failure", "detect_trend", "get_run", "cancel_run",
+    "submit_judgments", "run_ab_test", "get_statistics", "score_outputs", "list_records", "get_record", "save_records",
+    "approve_prompt_version", "send_message", "delete_record",
+)  # fmt: skip
+PARTS = ("Use:", "Not:", "Costs:", "Errors:")
+
+
+def tokens(tool: Tool) -> int:
+    """What the tool costs in every conversation."""
+    schema = json.dumps(tool.input_schema, separators=(",", ":"), ensure_ascii=False)
+    return sum(tokens_in(part) for part in (tool.name, tool.description or "", schema))
+
+
+async def tools_of(host: Host) -> list[Tool]:
+    return (await host.client.list_tools()).tools
+
+
+async def test_tools_stand_in_the_fixed_order(host: Host) -> None:
+    names = [tool.name for tool in await tools_of(host)]
+    assert names == [name for name in ORDER if name in names]
+    assert names == list(CATALOGUE)
+
+
+async def test_the_whole_catalogue_costs_at_most_5000_tokens_and_a_tool_350(host: Host) -> None:
+    costs = {tool.name: tokens(tool) for tool in await tools_of(host)}
+    assert max(costs.values()) <= 350, costs
+    assert sum(costs.values()) <= 5000, costs
+
+
+async def test_every_description_says_what_when_when_not_costs_and_errors(host: Host) -> None:
+    for tool in await tools_of(host):
+        lines = (tool.description or "").splitlines()
+        assert len(lines) == 5, tool.name
+        assert all(line.startswith(part) for line, part in zip(lines[1:], PARTS, strict=True)), tool.name
+
+
+async def test_every_tool_closes_its_arguments_and_says_what_it_answers_and_may_do(host: Host) -> None:
+    for tool in await tools_of(host):
+        assert tool.input_schema["additionalProperties"] is False, tool.name
+        assert tool.output_schema is not None, tool.name
+        assert tool.output_schema["required"][0] == "summary", tool.name
+        assert tool.annotations is not None
+        hints = tool.annotations
+        assert None not in {hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint}
+
+
+async def test_schemas_are_those_of_the_snapshot(host: Host) -> None:
+    shown = {tool.name: tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in await tools_of(host)}
+    kept = json.loads(SNAPSHOT.read_text())
+    assert shown == kept, f"if it is meant to change: python -m tests.server.write_schemas writes {SNAPSHOT.name} anew"
+
+
+def test_every_type_of_record_can_be_listed() -> None:
+    assert set(LISTED) == {"run", *TYPES}
+
+
+async def test_read_only_hides_every_tool_that_writes_and_refuses_it_by_name(tmp_path: Path) -> None:
+    async with hosted(config_in(tmp_path), options=Options(read_only=True)) as host:
+        names = {tool.name for tool in await tools_of(host)}
+        assert names == {name for name, entry in CATALOGUE.items() if not entry.writes}
+        said = await host.refused("save_records", records=[])
+        assert "read-only" in said
+    assert "save_records" not in names
+
+
+async def test_toolsets_and_tools_choose_what_is_offered(tmp_path: Path) -> None:
+    options = read_options(["--toolsets", "records", "--tools", "get_run"])
+    async with hosted(config_in(tmp_path), options=options) as host:
+        names = [tool.name for tool in await tools_of(host)]
+        assert names == ["get_run", "list_records", "get_record", "save_records", "delete_record"]
+        assert "operator does not offer it" in await host.refused("run_benchmark", benchmarkId="b")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "near"), [(["--toolsets", "record"], "records"), (["--tools", "get_runs"], "get_run")]
+)
+def test_an_unknown_toolset_or_tool_is_refused_with_the_nearest(arguments: list[str], near: str) -> None:
+    with pytest.raises(BadInputError, match=f"Did you mean {near}"):
+        read_options(arguments)
+
+
+async def test_an_unknown_tool_is_refused_with_the_nearest(host: Host) -> None:
+    assert "did you mean run_benchmark?" in await host.refused("run_benchmarks")

@@ -1,0 +1,164 @@
+"""Records through the tools: saved, merged, resolved, listed, read, hidden; and the figures that are read from them."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.server.tools.records import RUN
+from tests.server.hosts import Host, part, rows, suite
+from tests.workshop import Json
+
+
+async def test_saving_twice_changes_nothing(host: Host) -> None:
+    first = await host.call("save_records", records=suite(2))
+    again = await host.call("save_records", records=suite(2))
+    assert (first["new"], again["new"], again["changed"], again["unchanged"]) == (5, 0, 0, 5)
+
+
+async def test_a_batch_is_saved_whole_or_not_at_all(host: Host) -> None:
+    said = await host.refused(
+        "save_records", records=[*suite(1), {"id": "x", "type": "test-case", "fields": {"nam": "x"}}]
+    )
+    assert said.startswith("invalid-record: ")
+    assert "unknown key" in said or "missing" in said
+    assert "fields.nam" in said
+    assert not rows(await host.call("list_records", type="test-case"), "records")
+
+
+async def test_s125_a_new_baseline_is_a_merge_that_keeps_all_else(host: Host) -> None:
+    await host.call("save_records", records=suite(1))
+    before = part(await host.call("get_record", id="c0"), "record")
+    change = {"id": "c0", "type": "test-case", "fields": {"expectedOutputs": {"output": "bad"}}}
+    assert (await host.call("save_records", records=[change], merge=True))["changed"] == 1
+    after = part(await host.call("get_record", id="c0"), "record")
+    assert part(after, "fields") == {**part(before, "fields"), "expectedOutputs": {"output": "bad"}}
+    assert after["updatedAt"] != before["updatedAt"]
+
+
+async def test_a_failure_is_resolved_and_nothing_else_of_it_is_written(host: Host) -> None:
+    await host.call("save_records", records=suite(1))
+    run = await host.call("run_test_case", testCaseId="c0", waitSeconds=5)
+    ident = f"{rows(run, 'testRuns')[0]['id']}:failure"
+    resolution = {"id": ident, "type": "eval-failure", "fields": {"resolutionNotes": "the prompt was fixed"}}
+    assert (await host.call("save_records", records=[resolution]))["changed"] == 1
+    assert (await host.call("save_records", records=[resolution]))["unchanged"] == 1
+    fields = part(part(await host.call("get_record", id=ident), "record"), "fields")
+    assert fields["resolutionNotes"] == "the prompt was fixed"
+    assert fields["resolvedAt"]
+    other = {"id": ident, "type": "eval-failure", "fields": {"resolutionNotes": "x", "severity": "minor"}}
+    assert "only its resolution" in await host.refused("save_records", records=[other])
+    assert "not-found" in await host.refused("save_records", records=[{**resolution, "id": "nowhere"}])
+
+
+async def test_results_can_be_neither_saved_nor_deleted(host: Host) -> None:
+    await host.call("save_records", records=suite(1))
+    run = await host.call("run_test_case", testCaseId="c0", waitSeconds=5)
+    ident = rows(run, "testRuns")[0]["id"]
+    made: Json = {"id": "forged", "type": "test-run", "fields": {}}
+    assert "invalid-record" in await host.refused("save_records", records=[made])
+    assert "history is not deleted" in await host.refused("delete_record", id=ident)
+
+
+async def test_a_hidden_record_leaves_the_lists_and_comes_back_when_saved(host: Host) -> None:
+    await host.call("save_records", records=suite(1))
+    assert (await host.call("delete_record", id="c0"))["type"] == "test-case"
+    assert not rows(await host.call("list_records", type="test-case"), "records")
+    await host.call("save_records", records=suite(1)[:1])
+    assert len(rows(await host.call("list_records", type="test-case"), "records")) == 1
+
+
+async def test_a_record_shows_what_it_is_linked_to(host: Host) -> None:
+    await host.call("save_records", records=suite(1))
+    found = await host.call("get_record", id="b")
+    assert {"sourceId": "b", "type": "groups", "targetId": "c0"} in rows(found, "relations")
+
+
+async def test_runs_are_listed_newest_first(host: Host) -> None:
+    await host.call("save_records", records=suite(1))
+    for key in ("one", "two"):
+        await host.call("run_benchmark", benchmarkId="b", idempotencyKey=key, waitSeconds=5)
+    assert [one["key"] for one in rows(await host.call("list_records", type=RUN), "records")] == ["two", "one"]
+    page = await host.call("list_records", type=RUN, limit=1)
+    rest = await host.call("list_records", type=RUN, cursor=page["nextCursor"])
+    assert [one["key"] for one in rows(rest, "records")] == ["one"]
+
+
+# Looking back
+
+
+async def test_failures_are_classified_a_page_at_a_time(host: Host) -> None:
+    await host.call("save_records", records=suite(4, bad=3))
+    run = await host.call("run_benchmark", benchmarkId="b", waitSeconds=5)
+    first = await host.call("classify_failure", id=run["runId"], limit=2)
+    rest = await host.call("classify_failure", id=run["runId"], cursor=first["nextCursor"])
+    assert len(rows(first, "failures")) == 2
+    assert len(rows(rest, "failures")) == 1
+    assert {str(one["failureType"]) for one in rows(first, "failures")} == {"wrong-output"}
+    one = await host.call("classify_failure", id=rows(run, "failures")[0]["testRunId"])
+    assert one["summary"] == f"1 of 1 failures of {rows(run, 'failures')[0]['testRunId']} analysed"
+
+
+async def test_a_trend_shows_its_points_and_says_when_it_is_provisional(host: Host) -> None:
+    await host.call("save_records", records=suite(2))
+    assert 'run_benchmark {"benchmarkId": "b"}' in await host.refused("detect_trend", benchmarkId="b")
+    for number in range(3):
+        await host.call("run_benchmark", benchmarkId="b", idempotencyKey=str(number), waitSeconds=5)
+    answer = await host.call("detect_trend", benchmarkId="b", limit=2)
+    assert answer["direction"] == "stable"
+    assert answer["provisional"] is True
+    assert len(rows(answer, "points")) == 2
+
+
+async def test_s119_a_test_cases_figures_runs_and_days_are_read(host: Host) -> None:
+    await host.call("save_records", records=suite(1, bad=0))
+    for number in range(3):
+        await host.call("run_benchmark", benchmarkId="b", idempotencyKey=str(number), waitSeconds=5)
+    stats = await host.call("get_statistics", testCaseId="c0")
+    assert (stats["totalRuns"], stats["passRate"], stats["avgScore"]) == (3, 100, 1)
+    assert len(rows(stats, "recentRuns")) == 3
+    assert rows(stats, "trendData")[0]["totalRuns"] == 3
+    page = await host.call("get_statistics", testCaseId="c0", executions=True, limit=2)
+    rest = await host.call("get_statistics", testCaseId="c0", executions=True, cursor=page["nextCursor"])
+    assert len({str(one["id"]) for one in [*rows(page, "executions"), *rows(rest, "executions")]}) == 3
+    assert "exactly one of" in await host.refused("get_statistics")
+
+
+async def test_the_figures_of_a_prompts_cases_are_read(host: Host) -> None:
+    records = suite(2)
+    for one in records[:2]:
+        assert isinstance(one, dict)
+        part(one, "fields")["promptId"] = "p"
+        part(one, "fields")["passRule"] = "max_score"
+    await host.call("save_records", records=records)
+    answer = await host.call("get_statistics", promptId="p")
+    assert [one["id"] for one in rows(answer, "testCases")] == ["c0", "c1"]
+
+
+# Scoring without keeping
+
+
+async def test_rows_are_checked_and_a_bad_one_does_not_stop_the_others(host: Host) -> None:
+    good = {"id": "1", "output": "Paris", "assert": [{"type": "contains", "value": "Paris"}]}
+    answer = await host.call("score_outputs", rows=[good, {**good, "id": "2", "output": "Rome"}, {"id": "3"}])
+    assert answer["summary"] == "1 of 3 passed, 1 could not be checked"
+    first, second, third = rows(answer, "results")
+    assert first == {"id": "1", "pass": True, "score": 1.0}
+    assert rows(second, "failed")[0]["type"] == "contains"
+    assert "is missing" in str(third["error"])
+    whole = await host.call("score_outputs", rows=[good], detail="full")
+    assert rows(rows(whole, "results")[0], "results")[0]["reason"]
+
+
+async def test_the_best_of_several_outputs_is_selected(host: Host) -> None:
+    pick = {"id": "1", "outputs": ["Rome", "Paris"], "assert": [{"type": "contains", "value": "Paris"}]}
+    (found,) = rows(await host.call("score_outputs", picks=[pick]), "results")
+    assert found["selected"] == 1
+
+
+async def test_a_table_and_a_run_have_score_cards_that_compare(host: Host) -> None:
+    answer = await host.call(
+        "score_outputs", table=[{"ok": True}, {"ok": False}], compareTable=[{"ok": False}, {"ok": False}]
+    )
+    assert answer["summary"] == "score 50 % of 1 columns, before 0"
+    await host.call("save_records", records=suite(4, bad=1))
+    run = await host.call("run_benchmark", benchmarkId="b", waitSeconds=5)
+    assert part(await host.call("score_outputs", runId=run["runId"]), "card")["score"] == 0.75
+    assert "no column 'nope'" in await host.refused("score_outputs", table=[{"ok": True}], columns=["nope"])

@@ -1,0 +1,203 @@
+"""The real process: nothing but protocol on stdout, logs on stderr, a bad start that says why, a kill that loses nothing."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from subprocess import PIPE
+from typing import cast
+
+import anyio
+import pytest
+from anyio.abc import Process
+from anyio.streams.buffered import BufferedByteReceiveStream
+from mcp import Client, StdioServerParameters, stdio_client
+from pydantic import JsonValue
+
+from minions_evals_mcp.server.catalogue import CATALOGUE
+from tests.fakes.llm_server import FakeSettings, serving
+from tests.server.hosts import ERAS, Host, read_by_people, suite
+from tests.workshop import Json
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = (sys.executable, "-c", "from minions_evals_mcp.server.app import main; main()")
+LIMIT_S = 60
+
+
+def environment(folder: Path, **more: str) -> dict[str, str]:
+    """All that the server sees of the outside."""
+    return {
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": str(ROOT),
+        "HOME": str(folder),
+        "MINIONS_EVALS_DB": str(folder / "evals.db"),
+        **more,
+    }
+
+
+@dataclass
+class Wire:
+    """A server process, spoken to line by line in the 2025 era; every line of its stdout must be JSON-RPC."""
+
+    process: Process
+    lines: BufferedByteReceiveStream
+    last: int = 0
+    notes: list[Json] = field(default_factory=list[Json])
+
+    async def ask(self, method: str, **params: JsonValue) -> Json:
+        """The result of a request; what the server tells meanwhile is kept in `notes`."""
+        self.last += 1
+        await self.say({"jsonrpc": "2.0", "id": self.last, "method": method, "params": params})
+        while True:
+            found = json.loads(await self.lines.receive_until(b"\n", 10**7))
+            assert found["jsonrpc"] == "2.0"
+            if found.get("id") == self.last:
+                assert "result" in found, found
+                return found["result"]
+            self.notes.append(found)
+
+    async def say(self, message: Json) -> None:
+        """Sends one line."""
+        assert self.process.stdin is not None
+        await self.process.stdin.send(json.dumps(message).encode() + b"\n")
+
+    async def call(self, tool: str, **arguments: JsonValue) -> Json:
+        """The structured answer of a tool."""
+        found = await self.ask("tools/call", name=tool, arguments=arguments)
+        assert not found.get("isError"), found
+        return cast("Json", found["structuredContent"])
+
+
+@asynccontextmanager
+async def wired(env: dict[str, str], *arguments: str) -> AsyncGenerator[Wire]:
+    """A started server after its handshake; killed at the end if it still runs."""
+    async with await anyio.open_process(
+        [*COMMAND, *arguments], env=env, stdin=PIPE, stdout=PIPE, stderr=PIPE
+    ) as process:
+        try:
+            assert process.stdout is not None
+            wire = Wire(process, BufferedByteReceiveStream(process.stdout))
+            client: Json = {"name": "test", "version": "0"}
+            await wire.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
+            await wire.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+            yield wire
+        finally:
+            if process.returncode is None:
+                process.send_signal(signal.SIGKILL)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_suite_is_run_over_stdio_in_either_era(tmp_path: Path, era: str) -> None:
+    server = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:]], env=environment(tmp_path))
+    with anyio.fail_after(LIMIT_S):
+        async with Client(stdio_client(server), mode=era) as client:
+            host = Host(client)
+            assert [tool.name for tool in (await client.list_tools()).tools] == list(CATALOGUE)
+            await host.call("save_records", records=suite(3))
+            answer = await host.call("run_benchmark", benchmarkId="b", waitSeconds=20)
+            assert "2 of 3 passed" in str(answer["summary"])
+
+
+async def test_stdout_carries_protocol_only_and_closing_stdin_ends_the_process(tmp_path: Path) -> None:
+    with anyio.fail_after(LIMIT_S):
+        async with wired(environment(tmp_path)) as wire:
+            tools = await wire.ask("tools/list")
+            assert len(cast("list[JsonValue]", tools["tools"])) == len(CATALOGUE)
+            await wire.call("save_records", records=suite(2))
+            await wire.call("run_benchmark", benchmarkId="b", waitSeconds=20)
+            assert wire.process.stdin is not None
+            await wire.process.stdin.aclose()
+            assert await wire.process.wait() == 0
+
+
+async def test_a_killed_server_leaves_a_run_that_the_next_start_resumes_by_itself(tmp_path: Path) -> None:
+    """Nothing that was judged before the kill is judged again, and nobody has to ask for the rest."""
+    size = 12
+    with anyio.fail_after(LIMIT_S):
+        async with serving(FakeSettings(latency_ms=150)) as judge:
+            env = environment(
+                tmp_path, ANTHROPIC_API_KEY="key", ANTHROPIC_BASE_URL=judge.url, MINIONS_EVALS_JUDGE_MODEL="anthropic:fake-judge",
+                MINIONS_EVALS_CONCURRENCY="2",
+            )  # fmt: skip
+            async with wired(env) as wire:
+                await wire.call("save_records", records=read_by_people(size))
+                begun = await wire.call("run_benchmark", benchmarkId="b", judge="llm", idempotencyKey="k")
+                while judge.requests < 4:  # noqa: ASYNC110  another process's calls wake nobody here
+                    await anyio.sleep(0.01)
+                wire.process.send_signal(signal.SIGKILL)
+                await wire.process.wait()
+            async with wired(env) as wire:
+                done = await wire.call("get_run", runId="k", waitSeconds=30)
+                assert (done["runId"], done["state"]) == (begun["runId"], "completed")
+                assert "of 12 passed" in str(done["summary"])
+            assert size <= judge.requests <= size + 4, "only what was in flight is asked again"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "more", "why"),
+    [
+        (["--toolsets", "nope"], {}, "there is no toolset 'nope'"),
+        ([], {"MINIONS_EVALS_DBB": "x"}, "MINIONS_EVALS_DBB is unknown"),
+    ],
+)
+def test_a_bad_start_says_why_on_stderr_and_exits_2(
+    tmp_path: Path, arguments: list[str], more: dict[str, str], why: str
+) -> None:
+    done = subprocess.run(
+        [*COMMAND, *arguments], env=environment(tmp_path, **more), capture_output=True, text=True, check=False, timeout=LIMIT_S,
+        stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (2, "")
+    assert why in done.stderr
+
+
+def test_a_missing_store_under_read_only_or_a_broken_skill_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / "skills").mkdir()
+    for arguments, more, code, why in (
+        (["--read-only"], {}, 3, "evals.db"),
+        ([], {"MINIONS_EVALS_SKILLS": str(tmp_path / "skills")}, 2, "skills"),
+    ):
+        done = subprocess.run(
+            [*COMMAND, *arguments], env=environment(tmp_path, **more), capture_output=True, text=True, check=False, timeout=LIMIT_S,
+        )  # fmt: skip
+        assert done.returncode == code
+        assert why in done.stderr
+
+
+async def test_a_store_that_cannot_be_used_is_told_to_every_call(tmp_path: Path) -> None:
+    (tmp_path / "evals.db").write_text("this is no database, but a letter to my aunt")
+    server = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:]], env=environment(tmp_path))
+    with anyio.fail_after(LIMIT_S):
+        async with Client(stdio_client(server)) as client:
+            for _ in range(2):
+                said = await Host(client).refused("list_records", type="test-case")
+                assert said.startswith("store")
+
+
+def test_listing_tools_imports_no_engine_provider_or_store(tmp_path: Path) -> None:
+    probe = (
+        "import sys, json; from minions_evals_mcp.server.app import build_server; from minions_evals_mcp.server.options import Options;"
+        "from minions_evals_mcp.server.session import Session; build_server(Session(None), Options());"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe], env=environment(tmp_path), capture_output=True, text=True, check=True
+    )
+    loaded = {name.partition(".")[0] for name in json.loads(done.stdout)}
+    assert not loaded & {
+        "anthropic",
+        "openai",
+        "aiosqlite",
+        "genai_prices",
+        "numpy",
+        "wordllama",
+        "sqlglot",
+        "cyclopts",
+    }
+    assert "minions_evals_mcp.engine" not in json.loads(done.stdout)
