@@ -19,8 +19,8 @@ STDIN = 0
 
 async def work(working: Working, *, until_quiet: bool) -> None:
     """Works until it is told to stop, or until nothing is left to do; raises before anything runs where it cannot start."""
-    log_as_json()
     rhythm = working.rhythm()
+    log_as_json()
     async with engine_on(working.db, judge_model=working.judge_model) as engine:
         doings = bind(engine.skills, engine.config.skills)
         async with held_lease(engine) as holder, anyio.create_task_group() as tasks:

@@ -151,7 +151,7 @@ def show_executions(branch_id: str, made: Sequence[Record[TestBranchExecution]])
         shown = one.output if one.error is None else one.error
         out.print(Text(f"{iso(record.created_at)}  {one.status:<7}  {figures}  {shortened(shown, OUTPUT)}"))
     if not made:
-        out.print(Text(f"{branch_id} was not run yet; `minions-evals ab-test` runs it"))
+        out.print(Text(f"{branch_id} has no executions here; `minions-evals ab-test` makes some"))
 
 
 def _score(value: float | None) -> str:

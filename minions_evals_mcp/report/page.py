@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import AsyncGenerator, AsyncIterator
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -30,8 +30,12 @@ def _templates() -> Environment:
     found = Environment(
         loader=loader, autoescape=True, enable_async=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )  # fmt: skip
-    found.filters.update(line=partial(printable, limit=300), iso=iso, figure=sentences.number)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
+    found.filters.update(line=_line, iso=iso, figure=sentences.number)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
     return found
+
+
+def _line(text: str, limit: int = 300) -> str:
+    return printable(text, limit)
 
 
 def _read(name: str) -> str:

@@ -53,7 +53,7 @@ def _ran(side: Side) -> str:
         return f"{side.title} is {summary.state}: {counted}, of {summary.units}."
     reached = "passed" if found["passed"] is True else "is below its threshold"
     verdict = reached if summary.regression is None else "regressed"
-    needed = "" if side.threshold is None else f", {side.threshold:g} is needed"
+    needed = f", {side.threshold:g} is needed" if side.threshold else ""
     return f"{side.title} {verdict}: {_passes(found)}, score {number(found['overallScore'])}{needed}{_unscored(side)}."
 
 

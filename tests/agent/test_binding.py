@@ -77,7 +77,8 @@ def test_editing_the_files_changes_what_the_agent_does(tmp_path: Path, folder: P
     edit(folder, "classify-failure", "[test-run-recorded, classify-failure]", "[classify-failure]")
     desk = Desk(tmp_path, {"MINIONS_EVALS_SKILLS": str(folder)})
     desk.imported(*rubrics(), *measured("b", 10, {"v1": 10, "v2": 4, "v3": 0}), case("c"), answer("a", "c", "bad"))
-    for version in ("v1", "v2"):
-        desk.drained(message(version, "run-benchmark", benchmarkId="b", promptVersionRef=version))
+    desk.drained(
+        *(message(version, "run-benchmark", benchmarkId="b", promptVersionRef=version) for version in ("v1", "v2"))
+    )
     assert desk.result("v2")["isRegression"] is False
     assert desk.rows("SELECT count(*) FROM outbox WHERE type = 'memory-item'") == [(0,)]

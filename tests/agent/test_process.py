@@ -14,6 +14,7 @@ import pytest
 
 from tests.agent.desk import AGENT, EVALS, Desk, Json
 from tests.agent.story import answer, case, rubrics
+from tests.bench.process import serving
 
 
 def until(has_come: Callable[[], bool], limit_s: float = 20) -> None:
@@ -106,32 +107,7 @@ def test_a_running_daemon_wakes_for_another_process_tells_its_status_and_stops_w
     assert desk.rows("SELECT count(*) FROM lease") == [(0,)]
 
 
-def test_status_retry_and_refusals_of_the_command_line(desk: Desk) -> None:
-    payload = desk.folder / "payload.json"
-    payload.write_text('{"testCaseId": "none"}')
-    told = desk.ran(AGENT, "send", "run-test-case", "--payload", f"@{payload}", "--id", "m")
-    assert told.out == "m: pending; no agent is running: minions-eval-agent run\n"
-    desk.drained()
-    shown = desk.ran(AGENT, "status").out
-    assert "agent: not running" in shown
-    assert "dead: m (run-test-case): no test-case with the id 'none'." in shown
-    desk.imported(case("none"), answer("late", "none", "good"))
-    assert desk.ran(AGENT, "retry", "m").out == "m: the message is pending again\n"
-    desk.drained()
-    assert desk.result("m")["state"] == "completed"
-    for arguments, code, said in (
-        (("send", "run-test-case", "--payload", "{"), 2, "no JSON"),
-        (("send", "run-test-case"), 2, "payload.testCaseId: is missing"),
-        (("drain", "--workers", "0"), 2, "out of range"),
-        (("sing",), 2, "minions-eval-agent --help"),
-    ):
-        refused = desk.ran(AGENT, *arguments)
-        assert (refused.code, said in refused.err) == (code, True), refused.err
-
-
 def test_s077_a_criterion_for_a_model_is_judged_by_the_model_that_is_set_up(tmp_path: Path) -> None:
-    from tests.bench.process import serving  # noqa: PLC0415
-
     with serving(0) as url:
         desk = Desk(tmp_path, {"ANTHROPIC_API_KEY": "a-key", "ANTHROPIC_BASE_URL": url})
         tone: Json = {"rubricId": "m", "name": "tone", "description": "Is it kind?", "judgeType": "llm"}

@@ -59,11 +59,13 @@ def checks(n: int) -> list[JsonValue]:
 def written(folder: Path, rows: int) -> tuple[Path, Path]:
     """The rows as `score` reads them, and the config that `promptfoo eval` reads."""
     ours, theirs = folder / f"{rows}.jsonl", folder / f"{rows}.json"
-    ours.write_text(
-        "".join(json.dumps({"id": str(n), "output": output(n), "assert": checks(n)}) + "\n" for n in range(rows))
-    )
-    tests: list[JsonValue] = [{"vars": {"output": output(n)}, "assert": checks(n)} for n in range(rows)]
-    theirs.write_text(json.dumps({"prompts": ["{{output}}"], "providers": ["echo"], "tests": tests}))
+    # A line at a time: what this process holds counts in the peak memory of those that it starts.
+    with ours.open("w") as lines, theirs.open("w") as config:
+        config.write('{"prompts": ["{{output}}"], "providers": ["echo"], "tests": [')
+        for n in range(rows):
+            lines.write(json.dumps({"id": str(n), "output": output(n), "assert": checks(n)}) + "\n")
+            config.write(", " * (n > 0) + json.dumps({"vars": {"output": output(n)}, "assert": checks(n)}))
+        config.write("]}")
     return ours, theirs
 
 

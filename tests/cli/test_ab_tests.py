@@ -36,6 +36,7 @@ def place(at: Terminal, server: Server) -> Terminal:
             record(
                 "mood", "test-case", name="Mood", promptId="feel", inputs={"text": "I am happy"},
                 expectedOutputs={"output": ANSWER},
+                assertions=[{"type": "contains", "value": "happy"}],
             ),
             branch("quick", "openai", "gpt-4o-mini"),
             branch("careful", "anthropic", "claude-opus-4-7"),
@@ -126,3 +127,22 @@ async def test_hostile_outputs_and_names_are_shown_as_text(place: Terminal) -> N
         assert one.code == 0, one.err
         assert "[bold]" in one.out
         assert not {"\x1b", "\u202e"} & set(one.out)
+
+
+async def test_every_criterion_shows_its_own_figure_and_the_executions_are_listed(place: Terminal) -> None:
+    asked = ["ab-test", "mood", "--criteria"]
+    _, fast, value, balanced, made, none = await ran(
+        place,
+        [*asked, "fastest"],
+        [*asked, "best_value"],
+        [*asked, "balanced"],
+        ["branches", "mood", "--executions", "quick", "--limit", "2"],
+        ["branches", "mood", "--executions", "quick", "--offset", "3"],
+    )
+    assert " ms)" in fast.out.splitlines()[0]
+    assert "quick wins  by best_value (" in value.out
+    assert " a dollar)" in value.out.splitlines()[0]
+    assert " wins  by balanced (0." in balanced.out or " wins  by balanced (1." in balanced.out
+    assert "max-score selects quick" in balanced.out, "both hold what is asked for: the first of equals"
+    assert [line.split()[1] for line in made.out.splitlines()] == ["success", "success"]
+    assert none.out == "quick has no executions here; `minions-evals ab-test` makes some\n"

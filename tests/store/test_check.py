@@ -20,6 +20,11 @@ RUN = (
     " VALUES ('{}', 'c1', 1, 'scored', {}, 1, 1, 'llm', 0, '{{}}')"
 )
 
+MESSAGE = (
+    "INSERT INTO inbox (id, state, reason, result, settled_at, type, topic, payload, sent_at, attempts, next_at)"
+    " SELECT column1, column2, column3, column4, column5, 'run-benchmark', 'b', '{}', 0, 0, 0 FROM (VALUES"
+)
+
 
 def tamper(path: Path, *done: str) -> None:
     """Does what the triggers and checks forbid: they are taken away first and put back afterwards."""
@@ -82,6 +87,14 @@ PROBLEMS = [
         ["the completed run lost has no benchmark-run"],
     ),
     ("UPDATE unit SET test_run_id = 'none'", ["the unit job:0.1 names a test-run that is not there"]),
+    (
+        "UPDATE delivery SET addressee = 'nobody' WHERE seq = (SELECT seq FROM outbox WHERE type = 'task')",
+        ["HR5: the outbox's row run3:task is on its way to nobody"],
+    ),
+    (f"{MESSAGE} ('m', 'pending', '', NULL, 1))", ["the message m is settled and pending at once"]),
+    (f"{MESSAGE} ('m', 'dead', ' ', NULL, 1))", ["the message m is dead without a reason"]),
+    (f"{MESSAGE} ('m', 'done', '', NULL, 1))", ["the message m is done with nothing to show"]),
+    ("INSERT INTO agent_cursor VALUES ('events', 9999)", ["the agent has read on beyond the last event: 9999"]),
     (
         "UPDATE eval_judgment SET rationale = ' ' WHERE seq = 1",
         ["HR4: the judgment run1:1.1:j:rubric/tone has no rationale"],

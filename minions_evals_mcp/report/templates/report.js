@@ -101,7 +101,9 @@
       ...labels.columns.map((name, index) => cell(name, brief.cells[index])));
     details.append(summary);
     details.addEventListener("toggle", () => {
-      if (details.open && details.childElementCount === 1) details.append(inside(one));
+      if (!details.open || details.childElementCount > 1) return;
+      details.append(inside(one));
+      for (const pre of details.querySelectorAll("pre")) if (pre.scrollHeight > pre.clientHeight) pre.tabIndex = 0;
     });
     const item = node("li");
     item.append(details);

@@ -1,0 +1,241 @@
+"""What is exchanged with an application of the user's: the JSON that it is sent, and what is read from its answer."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, cast
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+from jmespath.parser import ParsedResult
+from pydantic import AfterValidator, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic_core import from_json
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.neighbours import PromptVersion, ToolCall
+from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
+from minions_evals_mcp.domain.outputs import output_text, value_text
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.values import Count, Value
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.scoring.rendering import render
+
+PLACE = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
+VERSION_NAMES = frozenset({"prompt", "promptVersion"})
+MOST_BYTES = 10_000_000
+"""An answer is no longer than this."""
+SHOWN = 200
+
+
+@cache
+def _compiled(selector: str) -> ParsedResult:
+    return jmespath.compile(selector)
+
+
+def _parses(selector: str) -> str:
+    try:
+        _compiled(selector)
+    except JMESPathError as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{selector!r} is no JMESPath expression ({reason})") from None
+    return selector
+
+
+Selector = Annotated[str, AfterValidator(_parses)]
+"""A JMESPath expression: which part of an answer is meant."""
+
+
+class UsageSelectors(Value):
+    """Where an answer tells what it cost."""
+
+    input_tokens: Selector | None = None
+    output_tokens: Selector | None = None
+    cost_usd: Selector | None = None
+
+
+class Exchange(Value):
+    """What an application is sent and how its answer is read.
+
+    In `input`, `{{name}}` stands for that input, `{{inputs}}` for all of them, `{{prompt}}` for the rendered prompt
+    version and `{{promptVersion}}` for its id. Without it the inputs are sent, and with them `prompt` and
+    `promptVersion` where a version is asked for.
+    """
+
+    input: JsonValue = None
+    output: Selector | None = None
+    tool_calls: Selector | None = None
+    usage: UsageSelectors = UsageSelectors()
+    timeout_seconds: Annotated[float, Field(gt=0, le=3600, strict=False)] | None = None
+
+
+class AnswerError(Exception):
+    """An answer in which what was asked for does not stand."""
+
+
+_CALLS: TypeAdapter[tuple[ToolCall, ...]] = TypeAdapter(Annotated[tuple[ToolCall, ...], Field(strict=False)])
+_TOKENS: TypeAdapter[int] = TypeAdapter(Count)
+_COST: TypeAdapter[float] = TypeAdapter(Annotated[float, Field(ge=0, allow_inf_nan=False)])
+
+
+def vet_version(template: JsonValue, version: Record[PromptVersion] | None) -> None:
+    """Raises `BadInputError` where a version is asked for of which the application would be told nothing."""
+    if version is not None and template is not None and not VERSION_NAMES & names_in(template):
+        raise BadInputError(
+            f"the target is not told of the prompt version {version.id}: its input has no {{{{prompt}}}}.",
+            remedy="Put {{prompt}} or {{promptVersion}} into it, or leave --prompt-version out.",
+        )
+
+
+def names_in(template: JsonValue) -> frozenset[str]:
+    """The names that stand in a template."""
+    return frozenset(name.partition(".")[0] for name in PLACE.findall(canonical(template)))
+
+
+def sent(template: JsonValue, inputs: Json, version: Record[PromptVersion] | None) -> JsonValue:
+    """The JSON that the application is sent; raises `BadInputError` for a name that the case lacks."""
+    if template is None:
+        return inputs if version is None else inputs | _of_version(version, inputs)
+    return _filled(template, names_of(inputs, version))
+
+
+def names_of(inputs: Json, version: Record[PromptVersion] | None) -> Json:
+    """What the names in a template stand for."""
+    if version is None:
+        return {"prompt": output_text(inputs), **inputs, "inputs": inputs}
+    return {**inputs, "inputs": inputs, **_of_version(version, inputs)}
+
+
+def _of_version(version: Record[PromptVersion], inputs: Json) -> Json:
+    return {"prompt": render(version.fields.content, inputs), "promptVersion": version.id}
+
+
+def _filled(template: JsonValue, names: Json) -> JsonValue:
+    """The template with its places filled; one that is the whole string keeps its value's type."""
+    if isinstance(template, dict):
+        return {key: _filled(value, names) for key, value in template.items()}
+    if isinstance(template, list):
+        return [_filled(value, names) for value in template]
+    if not isinstance(template, str):
+        return template
+    whole = PLACE.fullmatch(template)
+    if whole is not None:
+        return looked_up(whole.group(1), names)
+    return PLACE.sub(lambda place: value_text(looked_up(place.group(1), names)), template)
+
+
+def looked_up(name: str, names: Json) -> JsonValue:
+    """What a (dotted) name stands for; raises `BadInputError` where nothing bears it."""
+    found: JsonValue = names
+    for part in [name] if name in names else name.split("."):
+        if not isinstance(found, dict) or part not in found:
+            raise BadInputError(f"the target's {{{{{name}}}}} stands for nothing in this case.")
+        found = found[part]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """One question to an application: who is asked, for which version, and how long it may take."""
+
+    name: str
+    version_ref: str | None
+    timeout_ms: int | None
+    limit_s: float
+
+    def too_late(self, latency_ms: float) -> Observed | TargetErrored:
+        """The outcome where no answer came in time: the case's own limit is the application's failure, ours is not."""
+        if self.timeout_ms is None:
+            return TargetErrored(f"{self.name} did not answer within {self.limit_s:g} s", unanswered=True)
+        return Observed(
+            output={}, prompt_version_ref=self.version_ref, produced_by=self.name, latency_ms=latency_ms, timed_out=True
+        )
+
+    def answered(self, body: bytes, exchange: Exchange, *, latency_ms: float) -> Observed | TargetErrored:
+        """What was read from the answer; where that cannot be done, the target's error."""
+        try:
+            found = _read(body, exchange)
+        except AnswerError as error:
+            return TargetErrored(f"{self.name}: {error}")
+        return found.model_copy(
+            update={
+                "prompt_version_ref": self.version_ref,
+                "produced_by": self.name,
+                "latency_ms": latency_ms,
+                "timed_out": self.timeout_ms is not None and latency_ms > self.timeout_ms,
+            }
+        )
+
+
+def asking(
+    name: str, version: Record[PromptVersion] | None, *, timeout_ms: int | None, deadline_s: float
+) -> Asking:
+    """The question to that application: the case's time limit, else the target's."""
+    limit = deadline_s if timeout_ms is None else timeout_ms / 1000
+    return Asking(name, None if version is None else version.id, timeout_ms, limit)
+
+
+def _read(body: bytes, exchange: Exchange) -> Observed:
+    answer = _json(body)
+    selects = (exchange.output, exchange.tool_calls, *exchange.usage.model_dump(by_alias=False).values())
+    if answer is None:
+        if any(selects):
+            raise AnswerError(f"its answer is no JSON: {_shown(body)}")
+        return Observed(output={"output": body.decode("utf-8", "replace").rstrip("\r\n")})
+    value = answer[0] if exchange.output is None else _selected(answer[0], exchange.output)
+    if value is None:
+        raise AnswerError(f"there is no {exchange.output or 'output'} in its answer: {_shown(body)}")
+    log = () if exchange.tool_calls is None else _tool_calls(_selected(answer[0], exchange.tool_calls))
+    return Observed(
+        output=value if isinstance(value, dict) else {"output": value},
+        tool_calls=log,
+        has_log=exchange.tool_calls is not None,
+        input_tokens=_number(answer[0], exchange.usage.input_tokens, _TOKENS),
+        output_tokens=_number(answer[0], exchange.usage.output_tokens, _TOKENS),
+        cost_usd=_number(answer[0], exchange.usage.cost_usd, _COST),
+    )
+
+
+def _json(body: bytes) -> tuple[JsonValue] | None:
+    """The answer as JSON in a tuple of one, for it may be null; none where it is no JSON."""
+    try:
+        value = cast("JsonValue", from_json(body, allow_inf_nan=False))
+        canonical(value).encode()  # lone surrogates stand in no record
+    except ValueError:
+        return None
+    return (value,)
+
+
+def _selected(answer: JsonValue, selector: str) -> JsonValue:
+    try:
+        return cast("JsonValue", _compiled(selector).search(answer))
+    except JMESPathError as error:
+        raise AnswerError(f"{selector} cannot be read from its answer: {' '.join(str(error).split())}") from None
+
+
+def _tool_calls(found: JsonValue) -> tuple[ToolCall, ...]:
+    try:
+        return _CALLS.validate_python(found or ())
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        place = ".".join(map(str, first["loc"]))
+        raise AnswerError(
+            f"its tool calls are no list of {{tool, arguments, result, error}}: {place}: {first['msg']}"
+        ) from None
+
+
+def _number(answer: JsonValue, selector: str | None, kind: TypeAdapter[int] | TypeAdapter[float]) -> float | None:
+    found = None if selector is None else _selected(answer, selector)
+    if found is None:
+        return None
+    try:
+        return kind.validate_python(found)
+    except ValidationError:
+        raise AnswerError(f"{selector} is {_shown(canonical(found).encode())}, no number from 0") from None
+
+
+def _shown(body: bytes) -> str:
+    text = " ".join(body[: 4 * SHOWN].decode("utf-8", "replace").split())
+    return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

@@ -1,0 +1,89 @@
+"""What send, status and retry say, and how they refuse."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import anyio
+import pytest
+
+from agent.__main__ import app
+from minions_evals_mcp.domain.definitions import Fields
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.engine.context import open_engine
+from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InvalidRecordError, StoreError
+from tests.agent.inside import drained
+from tests.workshop import answer, case, config_in, save
+
+
+class Commands:
+    """The command line on a store of its own."""
+
+    def __init__(self, folder: Path, printed: pytest.CaptureFixture[str]) -> None:
+        self.folder = folder
+        self.printed = printed
+
+    def said(self, *arguments: str) -> str:
+        """What the command prints."""
+        app(
+            [*arguments, "--db", str(self.folder / "evals.db")], result_action="return_value", exit_on_error=False,
+            print_error=False,
+        )  # fmt: skip
+        return self.printed.readouterr().out
+
+    def drained(self, *records: Record[Fields]) -> None:
+        """The records are saved, and everything is done."""
+
+        async def work() -> None:
+            async with open_engine(config_in(self.folder)) as engine:
+                await save(engine, *records)
+                await drained(engine)
+
+        anyio.run(work)
+
+
+@pytest.fixture
+def commands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Commands:
+    return Commands(tmp_path, capsys)
+
+
+def test_a_message_is_sent_seen_dead_and_retried(commands: Commands) -> None:
+    payload = commands.folder / "payload.json"
+    payload.write_text('{"testCaseId": "c"}')
+    sent = ("send", "run-test-case", "--payload", f"@{payload}", "--id", "m", "--from", "anna")
+    assert commands.said(*sent) == "m: pending; no agent is running: minions-eval-agent run\n"
+    assert commands.said(*sent).startswith("m: pending (it was sent before)")
+    commands.drained()
+    shown = commands.said("status")
+    assert "agent: not running" in shown
+    assert "messages: 0 pending, 0 done, 1 dead" in shown
+    assert "to anna: 1 wait" in shown
+    assert "dead: m (run-test-case): no test-case with the id 'c'." in shown
+    assert commands.said("retry", "m") == "m: the message is pending again\n"
+    behind = json.loads(commands.said("status", "--json"))
+    assert (behind["messages"]["pending"], behind["running"], behind["deadLetters"]) == (1, False, [])
+    commands.drained(case("c", expectedOutputs={"output": "good"}), answer("a", "c", "good"))
+    assert json.loads(commands.said("status", "--json"))["messages"] == {"pending": 0, "done": 1, "dead": 0}
+    with pytest.raises(ConflictError, match="is done, not dead"):
+        commands.said("retry", "m")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "said"),
+    [
+        (("send", "run-test-case", "--payload", "{"), BadInputError, "no JSON"),
+        (("send", "run-test-case", "--payload", "[]"), BadInputError, "payload: "),
+        (("send", "run-test-case", "--payload", "@nowhere"), BadInputError, "No such file"),
+        (("send", "run-test-case"), InvalidRecordError, "payload.testCaseId: is missing"),
+        (("send", "sing"), BadInputError, "unknown message type 'sing'"),
+        (("status",), StoreError, "cannot be used"),
+        (("drain", "--workers", "0"), BadInputError, "out of range"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_with_the_reason(
+    commands: Commands, arguments: tuple[str, ...], error: type[EvalsError], said: str
+) -> None:
+    with pytest.raises(error) as caught:
+        commands.said(*arguments)
+    assert said in str(caught.value)
