@@ -8,6 +8,13 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.answers import summarize
     from minions_evals_mcp.engine.approve_prompt_version import ApprovalAsked, approve_prompt_version
     from minions_evals_mcp.engine.baselines import update_expected_output
+    from minions_evals_mcp.engine.branches import (
+        branch_executions,
+        branches_of_case,
+        create_branch,
+        delete_branch,
+        update_branch,
+    )
     from minions_evals_mcp.engine.calibrate import CalibrationRequest, calibrate
     from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions, compare_runs
     from minions_evals_mcp.engine.comparison_summary import summarize_comparison
@@ -16,6 +23,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.prompt_scoring import compare_versions, run_test, run_test_suite
     from minions_evals_mcp.engine.rejudge import rejudge_request
     from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
+    from minions_evals_mcp.engine.run_ab_test import AbTestRequest, run_ab_test
     from minions_evals_mcp.engine.run_benchmark import run_benchmark
     from minions_evals_mcp.engine.run_test_case import run_test_case
     from minions_evals_mcp.engine.test_history import test_case, test_case_executions, test_case_stats, test_cases
@@ -29,6 +37,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.trend_summary import summarize_trend
 
 __all__ = [
+    "AbTestRequest",
     "ApprovalAsked",
     "CalibrationRequest",
     "ComparisonRequest",
@@ -37,11 +46,15 @@ __all__ = [
     "RunRequest",
     "approve_prompt_version",
     "batch_run_tests",
+    "branch_executions",
+    "branches_of_case",
     "calibrate",
     "compare_prompt_versions",
     "compare_runs",
     "compare_versions",
+    "create_branch",
     "create_test_case",
+    "delete_branch",
     "delete_test_case",
     "embedding_similarity",
     "execute_test_case",
@@ -49,6 +62,7 @@ __all__ = [
     "open_engine",
     "rejudge_request",
     "rule_based",
+    "run_ab_test",
     "run_benchmark",
     "run_test",
     "run_test_case",
@@ -60,11 +74,13 @@ __all__ = [
     "test_case_executions",
     "test_case_stats",
     "test_cases",
+    "update_branch",
     "update_expected_output",
     "update_test_case",
 ]
 
 _HOMES = {
+    "AbTestRequest": "engine.run_ab_test",
     "ApprovalAsked": "engine.approve_prompt_version",
     "CalibrationRequest": "engine.calibrate",
     "ComparisonRequest": "engine.request",
@@ -73,11 +89,15 @@ _HOMES = {
     "RunRequest": "engine.request",
     "approve_prompt_version": "engine.approve_prompt_version",
     "batch_run_tests": "engine.testing",
+    "branch_executions": "engine.branches",
+    "branches_of_case": "engine.branches",
     "calibrate": "engine.calibrate",
     "compare_prompt_versions": "engine.compare_prompt_versions",
     "compare_runs": "engine.compare_prompt_versions",
     "compare_versions": "engine.prompt_scoring",
+    "create_branch": "engine.branches",
     "create_test_case": "engine.testing",
+    "delete_branch": "engine.branches",
     "delete_test_case": "engine.testing",
     "embedding_similarity": "engine.evaluators",
     "execute_test_case": "engine.testing",
@@ -85,6 +105,7 @@ _HOMES = {
     "open_engine": "engine.context",
     "rejudge_request": "engine.rejudge",
     "rule_based": "engine.evaluators",
+    "run_ab_test": "engine.run_ab_test",
     "run_benchmark": "engine.run_benchmark",
     "run_test": "engine.prompt_scoring",
     "run_test_case": "engine.run_test_case",
@@ -96,6 +117,7 @@ _HOMES = {
     "test_case_executions": "engine.test_history",
     "test_case_stats": "engine.test_history",
     "test_cases": "engine.test_history",
+    "update_branch": "engine.branches",
     "update_expected_output": "engine.baselines",
     "update_test_case": "engine.testing",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from array import array
 from collections.abc import Callable
 from functools import cache
@@ -47,7 +48,14 @@ def semantic_embedder() -> Embedder:
 
 @cache
 def _wordllama() -> Backend:
-    import wordllama  # noqa: PLC0415  imported at first use: 0.3 s and 60 MB
+    quiet = logging.NullHandler()
+    logging.getLogger().addHandler(
+        quiet
+    )  # its import calls basicConfig(INFO), which leaves a root with a handler alone
+    try:
+        import wordllama  # noqa: PLC0415  imported at first use: 0.3 s and 60 MB
+    finally:
+        logging.getLogger().removeHandler(quiet)
 
     model = wordllama.WordLlama.load(cache_dir=Path(wordllama.__file__).parent, disable_download=True)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 from urllib.parse import quote, urljoin, urlsplit
 
 import anyio
-from pydantic import AfterValidator, JsonValue
+from pydantic import AfterValidator, JsonValue, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import value_text
@@ -23,6 +24,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.targets.exchange import (
     MOST_BYTES,
     PLACE,
+    VERSION_NAMES,
     Exchange,
     asking,
     looked_up,
@@ -44,6 +46,7 @@ FATAL = frozenset({401, 403, 407})
 UNANSWERED = frozenset({408, 425, 429})
 PORTS = {"http": 80, "https": 443}
 CLOSING_S = 5.0
+_PREFIXED = re.compile(r"^https?:(?=https?://)")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 Method = Literal["GET", "POST", "PUT", "PATCH"]
@@ -92,8 +95,178 @@ def http_settings(target: str) -> HttpSettings:
 
     Raises `BadInputError` for what is no address or no selector.
     """
-    url, _, selector = (target if "://" in target.partition(":")[2][:8] or target.startswith(("http://", "https://")) else target).partition("#")
+    url, _, selector = (_PREFIXED.sub("", target)).partition("#")
     try:
         return HttpSettings(url=url, output=selector or None)
-    except ValueError as error:
-        raise BadInputError(str(error)) from None
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise BadInputError(
+            f"--target {target}: {first['msg'].removeprefix('Value error, ')}.",
+            remedy="Write it as http://HOST/PATH, or as http://HOST/PATH#EXPRESSION with the JMESPath of the output.",
+        ) from None
+
+
+class Web:
+    """The connections to applications of one engine: made at first use, kept open between questions, closed together."""
+
+    def __init__(self) -> None:
+        self._client: httpx2.AsyncClient | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._client is not None:
+            with anyio.move_on_after(CLOSING_S, shield=True):
+                await self._client.aclose()
+
+    def client(self) -> httpx2.AsyncClient:
+        """The client: without cookies, so that no case hears of another; without limits of its own."""
+        if self._client is None:
+            import httpx2  # noqa: PLC0415  0.1 s that only this target needs
+
+            self._client = httpx2.AsyncClient(
+                timeout=None,  # noqa: S113  the whole exchange has a limit, which its caller keeps
+                limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
+                trust_env=False,  # settings.py alone reads the environment
+                cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
+            )
+        return self._client
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One HTTP request; `json` is its body, if it has one."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    json: JsonValue = None
+
+
+async def fetched(web: Web, question: Question) -> bytes | TargetErrored:
+    """The body of the answer, or why there is none. Redirects are followed on the same host only.
+
+    It may take forever: the caller sets the limit.
+    """
+    import httpx2  # noqa: PLC0415  as above
+
+    for _ in range(MOST_REDIRECTS + 1):
+        try:
+            found = await _once(web.client(), question)
+        except httpx2.TransportError as error:
+            said = str(error) or type(error).__name__
+            return TargetErrored(f"no connection to {_origin(question.url)}: {said}", unanswered=True)
+        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
+            return TargetErrored(f"{_origin(question.url)}: {type(error).__name__}: {error}")
+        if not isinstance(found, Question):
+            return found
+        question = found
+    return TargetErrored(f"{_origin(question.url)} redirects more than {MOST_REDIRECTS} times")
+
+
+async def _once(client: httpx2.AsyncClient, question: Question) -> bytes | Question | TargetErrored:
+    """The body of a 2xx, the question that a redirect leads to, or the error that another status stands for."""
+    body = None if question.json is None else canonical(question.json).encode()
+    headers = {"accept": "application/json, text/plain;q=0.9, */*;q=0.5", **question.headers}
+    if body is not None:
+        headers = {"content-type": "application/json", **headers}
+    async with client.stream(question.method, question.url, headers=headers, content=body) as answer:
+        status = answer.status_code
+        if status in REDIRECTS:
+            return _redirected(question, status, answer.headers.get("location", ""))
+        read = bytearray()
+        async for part in answer.aiter_bytes():
+            read += part
+            if len(read) > MOST_BYTES:
+                return TargetErrored(f"its answer is longer than {MOST_BYTES // 1_000_000} MB")
+        if 200 <= status < 300:
+            return bytes(read)
+        said = " ".join(bytes(read[:800]).decode("utf-8", "replace").split())[:200] or "no message"
+        unanswered = status in UNANSWERED or status >= 500
+        return TargetErrored(f"HTTP {status}: {said}", fatal=status in FATAL, unanswered=unanswered)
+
+
+def _redirected(question: Question, status: int, location: str) -> Question | TargetErrored:
+    to = urljoin(question.url, location)
+    if not location or not _same_host(question.url, to):
+        return TargetErrored(
+            f"it redirects to another place, {_origin(to)}, which is not followed; name that address", fatal=True
+        )
+    if status not in KEEPING and question.method != "GET":
+        return TargetErrored(f"it redirects a {question.method} to {_origin(to)}{urlsplit(to).path}; name that address")
+    return replace(question, url=to)
+
+
+def _same_host(before: str, after: str) -> bool:
+    """Whether that is the same host and port; from http to https on their usual ports counts as the same."""
+    old, new = urlsplit(before), urlsplit(after)
+    if new.scheme not in PORTS or old.hostname != new.hostname:
+        return False
+    ports = [parts.port or PORTS[parts.scheme] for parts in (old, new)]
+    if old.scheme == new.scheme:
+        return ports[0] == ports[1]
+    return new.scheme == "https" and ports == [PORTS["http"], PORTS["https"]]
+
+
+def _origin(url: str) -> str:
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+@dataclass(frozen=True, slots=True)
+class HttpTarget:
+    """An application of the user's at an address. `secrets` are the headers whose values the environment held."""
+
+    settings: HttpSettings
+    web: Web
+    deadline_s: float
+    secrets: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+
+    def digest(self) -> str:
+        """The digest of the settings, with the names of the secrets only: the application's code is the user's to version."""
+        return digest({"target": "http", **self.settings.model_dump(mode="json")})
+
+    def vet(self, version: Record[PromptVersion] | None) -> None:
+        """Raises `BadInputError` where a version is asked for of which the application would be told nothing."""
+        settings = self.settings
+        told = [settings.url, settings.input] if settings.method != "GET" else [settings.url]
+        if settings.method == "GET" or (settings.input is not None and not names_in(settings.url) & VERSION_NAMES):
+            vet_version(told, version)
+
+    async def produce(
+        self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+    ) -> Observed | TargetErrored:
+        """What the application answered; at the limit it is given up."""
+        settings = self.settings
+        body = None if settings.method == "GET" else sent(settings.input, inputs, version)
+        url = _filled_address(settings.url, inputs, version)
+        question = Question(settings.method, url, {**settings.headers, **self.secrets}, body)
+        asked = asking(
+            settings.name, version, timeout_ms=timeout_ms, deadline_s=settings.timeout_seconds or self.deadline_s
+        )
+        found: bytes | TargetErrored | None = None
+        started = time.perf_counter()
+        with anyio.move_on_after(asked.limit_s):
+            found = await fetched(self.web, question)
+        latency_ms = (time.perf_counter() - started) * 1000
+        if found is None:
+            return asked.too_late(latency_ms)
+        if isinstance(found, TargetErrored):
+            return replace(found, reason=f"{settings.name}: {found.reason}")
+        return asked.answered(found, settings, latency_ms=latency_ms)
+
+
+def _filled_address(url: str, inputs: Json, version: Record[PromptVersion] | None) -> str:
+    """The address with its places filled; a value can neither leave its segment nor name another host."""
+    if PLACE.search(url) is None:
+        return url
+    names = names_of(inputs, version)
+    return PLACE.sub(lambda place: _segment(place.group(1), names), url)
+
+
+def _segment(name: str, names: Json) -> str:
+    text = quote(value_text(looked_up(name, names)), safe="")
+    if text in {"", ".", ".."}:
+        raise BadInputError(f"the target's {{{{{name}}}}} is {text!r} in this case, which leads to another address.")
+    return text

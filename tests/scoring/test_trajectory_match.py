@@ -66,6 +66,7 @@ def called(name: str, args: Json, **more: JsonValue) -> Json:
         ([{"unordered": ["a", "b"]}, "c"], ["c", "b", "a"], 2 / 3, "add c after call 3"),
         ([{"unordered": [{"anyOf": ["a", "b"]}, "b"]}], ["b", "a"], 1, "as asked for"),
         ([called("s", {"q": "x", "n": 1})], [("s", {"q": "x", "n": 2})], 0.5, "change n in call 1 (s)"),
+        (["a", called("s", {"n": 1})], ["a", ("s", {"n": 2})], 0.5, "change n in call 2 (s)"),
     ],
 )
 def test_a_log_is_given_credit_and_told_what_would_make_it_right(

@@ -60,11 +60,12 @@ class _Trail(NamedTuple):
     """A way through the log: what its edits cost, the last of them, and the way before that."""
 
     cost: float = 0.0
+    added: int = 0
     edit: Edit | None = None
     before: _Trail | None = None
 
     def then(self, cost: float, edit: Edit) -> _Trail:
-        return _Trail(self.cost + cost, edit, self)
+        return _Trail(self.cost + cost, self.added + (edit.kind == "add"), edit, self)
 
     def backwards(self) -> Iterator[Edit]:
         trail: _Trail | None = self
@@ -196,4 +197,6 @@ def _without_the_rest(group: Sequence[Wanted], done: int, trail: _Trail, number:
 def _keep(trails: dict[int, _Trail], done: int, trail: _Trail) -> None:
     known = trails.get(done)
     if known is None or trail.cost < known.cost - SLACK:
+        trails[done] = trail
+    elif trail.cost < known.cost + SLACK and trail.added < known.added:  # rather change a call than add another
         trails[done] = trail

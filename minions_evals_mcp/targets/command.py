@@ -1,0 +1,167 @@
+"""Outputs made by a program of the user's: `command:…`, named by the operator only."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import anyio
+from anyio.abc import ByteReceiveStream, ByteSendStream, Process
+from pydantic import Field, StringConstraints
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import canonical, digest
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.targets.exchange import MOST_BYTES, Exchange, asking, sent, vet_version
+
+KEPT_OF_STDERR = 2000
+"""So many bytes of what a program says beside its answer are kept: the last ones."""
+
+
+class CommandSettings(Exchange):
+    """A program with its arguments, started without a shell; `{{name}}` is filled in `input`, never in `run`."""
+
+    run: Annotated[tuple[Annotated[str, StringConstraints(min_length=1)], ...], Field(min_length=1, strict=False)]
+
+    @property
+    def name(self) -> str:
+        """The target as it stands in `producedBy`."""
+        return f"command:{shlex.join(self.run)}"
+
+
+def command_settings(target: str) -> CommandSettings:
+    """The settings that `command:PROGRAM ARGUMENTS…` stands for; raises `BadInputError` for what is no command line."""
+    try:
+        words = shlex.split(target.removeprefix("command:"))
+    except ValueError as error:
+        raise BadInputError(f"--target {target} is no command line: {error}.", remedy="Check its quotes.") from None
+    if not words:
+        raise BadInputError("--target command: names no program.", remedy="Write it as 'command:PROGRAM ARGUMENTS'.")
+    return CommandSettings(run=tuple(words))
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a program ended and what it wrote; of stderr the end."""
+
+    code: int
+    out: bytes
+    err: str
+
+
+async def finished(command: Sequence[str], given: bytes) -> Finished | TargetErrored:
+    """How the program ended that was given those bytes; one that writes too much is stopped.
+
+    It may take forever: the caller sets the limit. However this ends, the program and its children are killed by then.
+    """
+    try:
+        process = await anyio.open_process(command, start_new_session=True)
+    except OSError as error:
+        return TargetErrored(f"cannot be started: {error.strerror or error}", fatal=True)
+    out, err = bytearray(), bytearray()
+    assert process.stdin is not None
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_give, process.stdin, given)
+            tasks.start_soon(_take, process, process.stdout, out)
+            tasks.start_soon(_take_end, process.stderr, err)
+            code = await process.wait()
+            _kill(process)  # what it left behind holds the pipes open, and is no part of the answer
+    finally:
+        _kill(process)
+        with anyio.CancelScope(shield=True):
+            await process.aclose()
+    if len(out) > MOST_BYTES:
+        return TargetErrored(f"wrote more than {MOST_BYTES // 1_000_000} MB")
+    return Finished(code, bytes(out), err.decode("utf-8", "replace").strip())
+
+
+def _kill(process: Process) -> None:
+    """Kills the program's process group: it was started as the leader of one."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):  # nobody is left; macOS says it in the second way
+        return
+
+
+async def _give(stdin: ByteSendStream, given: bytes) -> None:
+    async with stdin:
+        try:
+            await stdin.send(given)
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            return  # it does not read its input, which is its own affair
+
+
+async def _take(process: Process, stdout: ByteReceiveStream, out: bytearray) -> None:
+    async for part in stdout:
+        out += part
+        if len(out) > MOST_BYTES:
+            _kill(process)
+            return
+
+
+async def _take_end(stderr: ByteReceiveStream, err: bytearray) -> None:
+    async for part in stderr:
+        err += part
+        del err[:-KEPT_OF_STDERR]
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTarget:
+    """A program of the user's, started once for each case."""
+
+    settings: CommandSettings
+    deadline_s: float
+
+    def __post_init__(self) -> None:
+        program = self.settings.run[0]
+        if shutil.which(program) is None:
+            raise BadInputError(
+                f"--target command: there is no program {program!r}.",
+                remedy="Name one on your PATH, or with its folder; a shell is named as well: command:sh -c '…'.",
+            )
+
+    def digest(self) -> str:
+        """The digest of the settings: the program's code is the user's to version."""
+        return digest({"target": "command", **self.settings.model_dump(mode="json")})
+
+    def vet(self, version: Record[PromptVersion] | None) -> None:
+        """Raises `BadInputError` where a version is asked for of which the program would be told nothing."""
+        vet_version(self.settings.input, version)
+
+    async def produce(
+        self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+    ) -> Observed | TargetErrored:
+        """What the program wrote: JSON or text; at the limit it is killed with its children."""
+        settings = self.settings
+        given = canonical(sent(settings.input, inputs, version)).encode() + b"\n"
+        asked = asking(
+            settings.name, version, timeout_ms=timeout_ms, deadline_s=settings.timeout_seconds or self.deadline_s
+        )
+        found: Finished | TargetErrored | None = None
+        started = time.perf_counter()
+        with anyio.move_on_after(asked.limit_s):
+            found = await finished(settings.run, given)
+        latency_ms = (time.perf_counter() - started) * 1000
+        match found:
+            case None:
+                return asked.too_late(latency_ms)
+            case TargetErrored():
+                return TargetErrored(f"{settings.name}: {found.reason}", fatal=found.fatal)
+            case Finished(code=0):
+                return asked.answered(found.out, settings, latency_ms=latency_ms).model_copy
+            case Finished():
+                ended = f"was killed by signal {-found.code}" if found.code < 0 else f"ended with code {found.code}"
+                return TargetErrored(f"{settings.name} {ended}: {found.err[-600:] or 'it said nothing on stderr'}")
