@@ -13,7 +13,8 @@ import structlog
 from cyclopts import Parameter
 
 from agent.daemon import Rhythm, Route, pulled
-from minions_evals_mcp.cli.session import Common, db_path, engine_config
+from minions_evals_mcp.cli.session import Common
+from minions_evals_mcp.configured import Chosen, db_path, engine_config
 from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.settings import read_settings
@@ -67,13 +68,13 @@ def common(db: Path | None, *, as_json: bool = False) -> Common:
 @asynccontextmanager
 async def engine_on(db: Path | None, *, judge_model: str | None = None) -> AsyncGenerator[Engine]:
     """An open engine, set up as for `minions-evals`: what the one has measured the other can continue."""
-    async with open_engine(engine_config(common(db), read_settings(), judge_model=judge_model)) as engine:
+    async with open_engine(engine_config(read_settings(), Chosen(db=db, judge_model=judge_model))) as engine:
         yield engine
 
 
 def store_path(db: Path | None) -> Path:
     """The store's file: the option, else the environment, else the platform's data folder."""
-    return db_path(common(db), read_settings())
+    return db_path(db, read_settings())
 
 
 def log_as_json() -> None:

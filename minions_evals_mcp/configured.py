@@ -1,0 +1,66 @@
+"""From settings and what was chosen at the start to the engine's set-up: the same for command line, server and agent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from platformdirs import user_data_path
+
+from minions_evals_mcp.engine.context import EngineConfig
+from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER
+from minions_evals_mcp.models.registry import ProviderSettings
+from minions_evals_mcp.settings import Settings
+from minions_evals_mcp.shipped import shipped_folder
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What the one who starts it chose; what is None is the environment's, else the default."""
+
+    db: Path | None = None
+    judge_model: str | None = None
+    concurrency: int | None = None
+    embedder: str | None = None
+    read_only: bool = False
+    trust_code: bool = False
+
+
+NOTHING_CHOSEN = Chosen()
+
+
+def default_db() -> Path:
+    """The store in the platform's data folder."""
+    return user_data_path("minions-evals") / "evals.db"
+
+
+def db_path(chosen: Path | None, settings: Settings) -> Path:
+    """The store's file: the one chosen, else the environment's, else the one in the data folder."""
+    return (chosen or settings.db or default_db()).absolute()
+
+
+def engine_config(settings: Settings, chosen: Chosen = NOTHING_CHOSEN) -> EngineConfig:
+    """How the engine is set up."""
+    width = chosen.concurrency or settings.concurrency
+    providers = ProviderSettings(
+        anthropic_api_key=settings.anthropic_api_key,
+        anthropic_base_url=settings.anthropic_base_url,
+        openai_api_key=settings.openai_api_key,
+        openai_base_url=settings.openai_base_url,
+        gemini_api_key=settings.gemini_api_key,
+        gemini_base_url=settings.gemini_base_url,
+        concurrency=width,
+        call_timeout_s=settings.call_timeout_s,
+    )
+    return EngineConfig(
+        db=db_path(chosen.db, settings),
+        skills=settings.skills or shipped_folder("skills"),
+        providers=providers,
+        judge_model=chosen.judge_model or settings.judge_model,
+        judge_together=settings.judge_calls == "per-run",
+        concurrency=width,
+        call_timeout_s=settings.call_timeout_s,
+        read_only=chosen.read_only,
+        embedder=chosen.embedder or settings.embedder or DEFAULT_EMBEDDER,
+        trust_code=chosen.trust_code,
+    )

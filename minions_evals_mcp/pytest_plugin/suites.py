@@ -1,0 +1,137 @@
+"""A suite as a file of tests: each active case is one, with the judge's rationale as its message."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, cast
+
+import pytest
+
+from minions_evals_mcp.configured import Chosen, engine_config
+from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.engine.answers import RunSummary, summarize
+from minions_evals_mcp.engine.context import open_engine, uuid4, wall_clock
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run_test_case import run_test_case
+from minions_evals_mcp.engine.save_records import save_records
+from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError
+from minions_evals_mcp.interop.suite import read_suite
+from minions_evals_mcp.pytest_plugin.fixture import waited
+from minions_evals_mcp.settings import read_settings
+from minions_evals_mcp.store import jobs
+
+JUDGES = ("auto", "heuristic", "llm")
+
+
+class CaseFailedError(AssertionError):
+    """The output did not pass; the message says why."""
+
+
+class SuiteOfCases(pytest.File):
+    """One suite. Its records lie in a store of this process, made at the first of its tests: workers share nothing."""
+
+    _folder: TemporaryDirectory[str] | None = None
+
+    def collect(self) -> Iterator[CaseOfSuite]:
+        """The active cases in the order of the file."""
+        try:
+            arrivals, _ = read_suite(self.path, new_id=uuid4, now=wall_clock())
+        except EvalsError as error:
+            raise self.CollectError(str(error)) from None
+        for arrival in arrivals:
+            record = arrival.record
+            if isinstance(record.fields, TestCase) and record.fields.status == "active":
+                yield CaseOfSuite.from_parent(self, name=record.id, title=record.title, line=_line(arrival.where()))  # pyright: ignore[reportUnknownMemberType]  pytest leaves the arguments open
+
+    def setup(self) -> None:
+        """Takes the suite's records in."""
+        self._folder = TemporaryDirectory(prefix="evals-")
+        waited(self._imported)
+
+    def teardown(self) -> None:
+        """Lets go of the store."""
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    @property
+    def store(self) -> Path:
+        """The store of this file's tests."""
+        assert self._folder is not None
+        return Path(self._folder.name) / "evals.db"
+
+    async def _imported(self) -> None:
+        async with open_engine(engine_config(read_settings(), Chosen(db=self.store))) as engine:
+            arrivals, relations = read_suite(self.path, new_id=engine.new_id, now=engine.clock())
+            await save_records(engine, arrivals, relations)
+
+
+class CaseOfSuite(pytest.Item):
+    """One case of a suite."""
+
+    def __init__(self, *, title: str, line: int, **named: Any) -> None:
+        super().__init__(**named)
+        self._title = title
+        self._line = line
+
+    def runtest(self) -> None:
+        """Judges the case's output; raises where it did not pass, skips where there is none."""
+        _tell(waited(self._judged))
+
+    async def _judged(self) -> RunSummary:
+        suite = self.parent
+        assert isinstance(suite, SuiteOfCases)
+        judge = self.config.getini("evals_judge")
+        if judge not in JUDGES:
+            raise BadInputError(f"evals_judge is {judge!r} in pytest's settings.", remedy=f"Use {', '.join(JUDGES)}.")
+        request = RunRequest(
+            subject_id=self.name,
+            judge=judge,
+            target=self.config.getini("evals_target") or None,
+            triggered_by="pytest",
+            key=f"pytest:{uuid4()}",
+        )
+        async with open_engine(engine_config(read_settings(), Chosen(db=suite.store))) as engine:
+            try:
+                await run_test_case(engine, request)
+            except (BadInputError, InstrumentError):
+                known = await engine.store.read(lambda db: jobs.job_by_key(db, str(request.key)))
+                if known is None:  # refused before anything ran
+                    raise
+            return await summarize(engine, str(request.key))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """What was wrong, without a traceback through our own code."""
+        if isinstance(excinfo.value, CaseFailedError | EvalsError):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        """Where the case stands, and its title."""
+        return self.path, self._line, f"{self.path.name}::{self._title}"
+
+
+def _tell(summary: RunSummary) -> None:
+    if summary.state == "awaiting-judgments":
+        pytest.skip("the output waits for a person or the caller to judge it")
+    for one in summary.unscored:
+        if one.outcome == "skipped":
+            pytest.skip(one.reason)
+        raise InstrumentError(f"the output could not be judged ({one.outcome}): {one.reason}")
+    for failure in summary.failures:
+        raise CaseFailedError("\n".join([f"{failure.failure_type}: {failure.description}", *_rationales(summary)]))
+
+
+def _rationales(summary: RunSummary) -> list[str]:
+    judged = [one for run in summary.test_runs for one in cast("list[dict[str, Any]]", run["judgments"])]
+    return [
+        f"  {one['criterionId']}: {one['score']:g} of {one['maxScore']:g} by {one['judgedBy']}: {one['rationale']}"
+        for one in judged
+    ]
+
+
+def _line(where: str) -> int:
+    """The line (from 0) that `file:line` names."""
+    number = where.rpartition(":")[2]
+    return int(number) - 1 if number.isdecimal() else 0

@@ -1,0 +1,148 @@
+"""The pytest plugin, in a real pytest process over a project of a user's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import inherited
+
+SUITE = """
+minions:
+  - {id: capital, type: test-case, fields: {name: Capital of France, inputs: {q: France}, expectedOutputs: {output: Paris}}}
+  - {id: river, type: test-case, fields: {name: River of Cologne, inputs: {q: Cologne}, expectedOutputs: {output: Rhine}}}
+  - {id: nobody, type: test-case, fields: {name: Nobody answered, inputs: {q: Rome}, expectedOutputs: {output: Tiber}}}
+  - {id: old, type: test-case, fields: {name: Old, inputs: {q: old}, status: deprecated}}
+  - {id: r1, type: agent-run, fields: {agentId: geo, inputs: {q: France}, outputs: {output: It is Paris.}}}
+  - {id: r2, type: agent-run, fields: {agentId: geo, inputs: {q: Cologne}, outputs: {output: It is the Main.}}}
+  - {id: geography, type: benchmark, fields: {name: Geography, testCaseIds: [capital, river]}}
+"""
+
+
+@dataclass
+class Project:
+    """A user's project with tests of its own."""
+
+    folder: Path
+
+    def write(self, name: str, text: str) -> None:
+        (self.folder / name).write_text(text)
+
+    def run(self, *arguments: str) -> str:
+        """What pytest says, and its exit code in the last line."""
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *arguments]
+        ended = subprocess.run(
+            command, cwd=self.folder, env=inherited(), capture_output=True, text=True, check=False, timeout=120
+        )
+        return f"{ended.stdout}{ended.stderr}\nexit {ended.returncode}"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """An empty project."""
+    made = Project(tmp_path)
+    made.write("pytest.ini", "[pytest]\n")
+    return made
+
+
+def test_each_case_of_a_suite_is_a_test_with_its_rationale_as_the_message(project: Project) -> None:
+    project.write("geo.evals.yaml", SUITE)
+    said = project.run("-rs")
+    assert "1 failed, 1 passed, 1 skipped" in said
+    assert "wrong-output: Expected “Rhine”, got “It is the Main.”" in said
+    assert "implicit:river: 0 of 1 by" in said
+    assert "no recorded agent-run with these inputs" in said
+    assert "Traceback" not in said
+    assert "1 passed" in project.run("geo.evals.yaml::capital")
+
+
+def test_several_workers_judge_a_suite_without_getting_in_each_others_way(project: Project) -> None:
+    project.write("geo.evals.yaml", SUITE)
+    assert "1 failed, 1 passed, 1 skipped" in project.run("-n", "2")
+
+
+def test_a_suite_that_does_not_parse_is_a_collection_error_with_file_line_and_reason(project: Project) -> None:
+    project.write("bad.evals.yaml", "minions:\n  - {id: a, type: test-case, fields: {nam: x}}\n")
+    said = project.run()
+    assert "bad.evals.yaml:2: test-case a: fields.name: is missing" in said
+    assert "exit 2" in said
+
+
+def test_a_test_checks_an_output_and_reads_the_verdict(project: Project) -> None:
+    project.write(
+        "test_reply.py",
+        """
+import pytest
+
+WANTED = [{"type": "icontains", "value": "refund"}, {"type": "regex", "value": "(?<=day )\\\\d+"}]
+
+def test_good(evals):
+    assert evals.check("A Refund by day 30", assertions=WANTED)["score"] == 1
+
+def test_bad(evals):
+    evals.check("no", assertions=WANTED)
+
+def test_threshold(evals):
+    assert evals.check("refund", assertions=WANTED, threshold=0.5)["pass"]
+
+def test_unknown(evals):
+    evals.check("x", assertions=[{"type": "nonsense"}])
+
+@pytest.mark.anyio
+async def test_async(evals):
+    evals.check({"output": "refund day 3"}, assertions=WANTED)
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+""",
+    )
+    said = project.run()
+    assert "2 failed, 3 passed" in said
+    assert "AssertionError: score 0.0: icontains: " in said
+    assert "nonsense" in said
+
+
+def test_a_test_runs_a_benchmark_and_holds_its_gates(project: Project) -> None:
+    project.write("geo.yaml", SUITE)
+    project.write(
+        "test_bench.py",
+        """
+def test_reached(evals):
+    assert evals.run_benchmark("geography", suite="geo.yaml", min_score=0.5).benchmark_run["passedCount"] == 1
+
+def test_missed(evals):
+    evals.run_benchmark("geography", suite="geo.yaml", min_score=0.9)
+
+def test_open(evals):
+    assert evals.run_benchmark("geography", suite="geo.yaml").state == "completed"
+""",
+    )
+    said = project.run()
+    assert "1 failed, 2 passed" in said
+    assert "geography scores 0.500, below 0.9: River of Cologne: Expected" in said
+
+
+def test_a_judge_that_is_no_judge_is_refused_by_name(project: Project) -> None:
+    project.write("pytest.ini", "[pytest]\nevals_judge = me\n")
+    project.write("geo.evals.yaml", SUITE)
+    assert "evals_judge is 'me' in pytest's settings. Use auto, heuristic, llm" in project.run("-k", "capital")
+
+
+def test_a_project_without_suites_imports_nothing_of_the_engine(project: Project) -> None:
+    project.write(
+        "test_plain.py",
+        """
+import sys
+
+def test_nothing_is_imported():
+    assert not [name for name in sys.modules if name.startswith("minions_evals_mcp.") and "pytest_plugin" not in name]
+    assert "pydantic" not in sys.modules
+    assert "minions_evals_mcp.pytest_plugin" in sys.modules
+""",
+    )
+    assert "1 passed" in project.run()
