@@ -13,11 +13,12 @@ import structlog
 from cyclopts import Parameter
 
 from agent.daemon import Rhythm, Route, pulled
+from agent.neighbours import Neighbours, open_neighbours, read_neighbours
 from minions_evals_mcp.cli.session import Common
 from minions_evals_mcp.configured import Chosen, db_path, engine_config
 from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.settings import read_settings
+from minions_evals_mcp.settings import named_variables, read_settings
 from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
 
 MOST_WORKERS = 100
@@ -34,6 +35,9 @@ class Working:
     deliver_to: Annotated[
         Path | None,
         Parameter(help="Write what is told to others as JSON lines, a file each; else they pull the outbox."),
+    ] = None
+    neighbours: Annotated[
+        Path | None, Parameter(help="A TOML or YAML file that says who is told and read, and how (README).")
     ] = None
     target: Annotated[
         str | None, Parameter(help="The live target of runs, as `minions-evals run-benchmark` takes it.")
@@ -58,6 +62,18 @@ class Working:
             return pulled
         folder = JsonLinesFolder(self.deliver_to.absolute())
         return lambda _: folder
+
+    @asynccontextmanager
+    async def opened_neighbours(self) -> AsyncGenerator[Neighbours]:
+        """Who is told and read; raises `BadInputError` where the file that names them does not fit."""
+        if self.neighbours is None:
+            yield Neighbours(self.route())
+            return
+        path = self.neighbours.absolute()
+        file = read_neighbours(path)
+        secrets = named_variables(file.variables())
+        async with open_neighbours(file, secrets=secrets, folder=path.parent, otherwise=self.route()) as found:
+            yield found
 
 
 def common(db: Path | None, *, as_json: bool = False) -> Common:

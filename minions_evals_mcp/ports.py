@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from minions_evals_mcp.domain.definitions import Fields
@@ -15,5 +17,24 @@ class Neighbour(Protocol):
         """Takes the record over. It may come again under the same key, and must then change nothing.
 
         Raises `InstrumentError` or `OSError` where it may be tried again later, `BadInputError` where it is refused for good.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """A JSON text of a neighbour's, and where it came from (`file:line`, or `server/tool`)."""
+
+    text: str
+    where: str
+
+
+class Source(Protocol):
+    """Somebody who has agent-runs and prompt versions for us, and is only ever read."""
+
+    async def read(self) -> Sequence[Arrived]:
+        """What there is, or what is new since the last call; the same text may come again.
+
+        Raises `InstrumentError` or `OSError` where it may be tried again later.
         """
         ...

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from minions_evals_mcp.errors import BadInputError
 
 PREFIX = "MINIONS_EVALS_"
-KNOWN = ("DB", "JUDGE_MODEL", "JUDGE_CALLS", "SKILLS", "CONCURRENCY", "CALL_TIMEOUT", "EMBEDDER")
+KNOWN = ("DB", "JUDGE_MODEL", "JUDGE_CALLS", "SKILLS", "CONCURRENCY", "CALL_TIMEOUT", "EMBEDDER", "HTTP_TOKEN")
 JUDGE_CALLS = ("per-criterion", "per-run")
 
 
@@ -32,6 +32,7 @@ class Settings:
     gemini_api_key: str | None = field(default=None, repr=False)
     gemini_base_url: str | None = None
     embedder: str | None = None
+    http_token: str | None = field(default=None, repr=False)
 
 
 def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
@@ -63,7 +64,18 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         gemini_api_key=environment.get("GEMINI_API_KEY") or None,
         gemini_base_url=environment.get("GEMINI_BASE_URL") or None,
         embedder=own("EMBEDDER"),
+        http_token=own("HTTP_TOKEN"),
     )
+
+
+def named_variables(names: Iterable[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The values of those environment variables; raises `BadInputError` naming the first that is not set."""
+    found: dict[str, str] = {}
+    for name in names:
+        if not environment.get(name, "").strip():
+            raise BadInputError(f"the environment variable {name} is not set.", remedy=f"Set it: export {name}=…")
+        found[name] = environment[name].strip()
+    return found
 
 
 def _path(text: str | None) -> Path | None:

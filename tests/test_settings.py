@@ -31,7 +31,7 @@ def test_every_variable_is_read() -> None:
             "MINIONS_EVALS_SKILLS": "/s", "MINIONS_EVALS_CONCURRENCY": "7", "MINIONS_EVALS_CALL_TIMEOUT": "1.5",
             "ANTHROPIC_API_KEY": "a", "ANTHROPIC_BASE_URL": "http://a", "OPENAI_API_KEY": "o", "OPENAI_BASE_URL": "http://o",
             "GEMINI_API_KEY": "g", "GEMINI_BASE_URL": "http://g", "PATH": "/bin",
-            "MINIONS_EVALS_EMBEDDER": "semantic",
+            "MINIONS_EVALS_EMBEDDER": "semantic", "MINIONS_EVALS_HTTP_TOKEN": "t",
         }
     )  # fmt: skip
     assert found == Settings(
@@ -48,6 +48,7 @@ def test_every_variable_is_read() -> None:
         "g",
         "http://g",
         "semantic",
+        "t",
     )
 
 

@@ -22,6 +22,7 @@ COMMANDS = {
     "delete": ("suites:delete", "Hide a record; what refers to it is kept."),
     "run-test-case": ("running:run_test_case", "Judge one output of one test case."),
     "run-benchmark": ("running:run_benchmark", "Judge a benchmark's cases, catch regressions, keep everything."),
+    "watch": ("watching:watch", "Run a benchmark again whenever its suite files change."),
     "compare": ("comparing:compare", "Say which of two prompt versions is better, and how sure that is."),
     "versions": ("versions:versions", "Show the versions of a prompt, or what changed between two."),
     "approve": ("comparing:approve", "Approve a prompt version that a comparison shows to be better."),

@@ -9,13 +9,16 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Literal
 
 import anyio
 from cyclopts import Parameter, validators
 from pydantic import JsonValue, ValidationError
 
+from minions_evals_mcp.cli.choosing import WHOLE, Choice
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.targeting import read_target
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, EvalFailure, Outcome
 from minions_evals_mcp.domain.values import iso
@@ -55,8 +58,12 @@ class RunOptions:
     target: Annotated[
         str | None,
         Parameter(
-            help="Makes outputs where none is recorded: anthropic:MODEL, openai:MODEL, gemini:MODEL, python:module:function."
+            help="Makes outputs where none is recorded: anthropic:MODEL, openai:MODEL, gemini:MODEL, python:module:function,"
+            " http://HOST/PATH, 'command:PROGRAM ARGUMENTS' (your own application: JSON in, JSON or text out)."
         ),
+    ] = None
+    target_config: Annotated[
+        Path | None, Parameter(help="A YAML file that says how your own application is called, as http: or command:.")
     ] = None
     trials: Annotated[Positive, Parameter(help="How often each case is run.")] = 1
     key: Annotated[str | None, Parameter(help="Names the run: the same key resumes it and judges nothing twice.")] = (
@@ -84,7 +91,7 @@ class RunOptions:
         "command-line"
     )
 
-    def request(self, subject_id: str, *, agent_run_id: str | None = None) -> RunRequest:
+    def request(self, subject_id: str, *, agent_run_id: str | None = None, cache: bool = False) -> RunRequest:
         """The run that these options ask for."""
         try:
             return RunRequest(
@@ -92,9 +99,10 @@ class RunOptions:
                 agent_run_id=agent_run_id,
                 prompt_version_ref=self.prompt_version,
                 judge=self.judge,
-                target=self.target,
+                target=self.target_name(),
                 trials=self.trials,
                 fresh=self.fresh,
+                cache=cache,
                 triggered_by=self.triggered_by,
                 key=self.key,
                 max_cost_usd=self.max_cost_usd,
@@ -102,9 +110,19 @@ class RunOptions:
             )
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
+            said = first["msg"].removeprefix("Value error, ")
             raise BadInputError(
-                f"{_option(str(first['loc'][0]))}: {first['msg']}.", remedy="--help shows what an option takes."
+                f"{_option(str(first['loc'][0]))}: {said}." if first["loc"] else f"--{said}.",
+                remedy="--help shows what an option takes.",
             ) from None
+
+    def target_name(self) -> str | None:
+        """The target that is asked for: the one that is named, or set up in a file; raises `BadInputError` for both."""
+        if self.target_config is None:
+            return self.target
+        if self.target is not None:
+            raise BadInputError("--target and --target-config both name a target.", remedy="Give one of them.")
+        return read_target(self.target_config).name
 
     def session(self, common: Common) -> AbstractAsyncContextManager[Engine]:
         """An open engine that is set up by these options."""
@@ -114,6 +132,7 @@ class RunOptions:
             concurrency=self.concurrency,
             embedder=self.embedder,
             trust_code=self.trust_code,
+            own_target=None if self.target_config is None else read_target(self.target_config),
         )
 
 
@@ -166,12 +185,14 @@ def run_benchmark(
     *,
     min_score: Fraction | None = None,
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
+    choice: Choice = WHOLE,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
     """Run a benchmark: judge every case, record the run, tell a regression at once.
 
     Exit 1 if a gate failed (--min-score, --fail-on-regression), 3 if an output could not be judged.
+    A run of chosen cases is kept as such: it is no point of the trend, and later runs are not compared with it.
     Example: minions-evals run-benchmark support/quality --prompt-version support/prompt@2 --fail-on-regression
 
     Parameters
@@ -184,19 +205,21 @@ def run_benchmark(
         Exit 1 if the pass rate fell by more than the skill's limit (10 points) since the run before; not where the score
         fell by less than the noise floor that `calibrate` found.
     """
-    return run(partial(_run_benchmark, id, min_score, fail_on_regression, options, common))
+    gates = partial(gate, min_score=min_score, fail_on_regression=fail_on_regression)
+    return run(partial(_run_benchmark, id, gates, choice, options, common))
 
 
 async def _run_benchmark(
-    ident: str, min_score: float | None, fail_on_regression: bool, options: RunOptions, common: Common
+    ident: str, gates: Callable[[RunSummary], int], choice: Choice, options: RunOptions, common: Common
 ) -> int:
-    request = options.request(ident)
+    request = options.request(ident, cache=choice.cache)
     async with options.session(common) as engine:
+        request = await choice.narrowed(engine, request)
         with progress_line(common) as progress:
             job = await carry_out_benchmark(engine, request, progress=progress)
         summary = await summarize(engine, job.id)
     show_summary(summary, common)
-    return gate(summary, min_score=min_score, fail_on_regression=fail_on_regression)
+    return gates(summary)
 
 
 def gate(summary: RunSummary, *, min_score: float | None, fail_on_regression: bool) -> int:

@@ -21,6 +21,7 @@ from minions_evals_mcp.errors import ungrouped
 from minions_evals_mcp.models.registry import ProviderSettings
 from minions_evals_mcp.settings import Settings, read_settings
 from minions_evals_mcp.shipped import shipped_folder
+from minions_evals_mcp.targets.own import OwnTarget
 
 T = TypeVar("T")
 Limit = Annotated[int, Parameter(validator=validators.Number(gte=1, lte=10_000))]
@@ -60,6 +61,7 @@ def engine_config(
     concurrency: int | None = None,
     embedder: str | None = None,
     trust_code: bool = False,
+    own_target: OwnTarget | None = None,
 ) -> EngineConfig:
     """How the engine is set up for a command."""
     width = concurrency or settings.concurrency
@@ -84,6 +86,7 @@ def engine_config(
         read_only=common.read_only,
         embedder=embedder or settings.embedder or DEFAULT_EMBEDDER,
         trust_code=trust_code,
+        own_target=own_target,
     )
 
 
@@ -95,6 +98,7 @@ async def session(
     concurrency: int | None = None,
     embedder: str | None = None,
     trust_code: bool = False,
+    own_target: OwnTarget | None = None,
 ) -> AsyncGenerator[Engine]:
     """An open engine for one command."""
     config = engine_config(
@@ -104,6 +108,7 @@ async def session(
         concurrency=concurrency,
         embedder=embedder,
         trust_code=trust_code,
+        own_target=own_target,
     )
     async with open_engine(config) as engine:
         yield engine

@@ -14,7 +14,10 @@ from minions_evals_mcp.domain.values import Count, Id, Unit, Value
 
 
 class Observed(Value):
-    """An output and what was measured while it was made. Milliseconds, tokens, US dollars; None is unknown."""
+    """An output and what was measured while it was made. Milliseconds, tokens, US dollars; None is unknown.
+
+    `made_from` is the digest of target, prompt version and inputs; `reused_from` the test-run for which it was made.
+    """
 
     output: Json
     agent_run_id: Id | None = None
@@ -29,6 +32,9 @@ class Observed(Value):
     tool_calls: tuple[ToolCall, ...] = ()
     has_log: bool = False
     agent_error: str | None = None
+    stderr: str = ""
+    made_from: str | None = None
+    reused_from: str | None = None
     timed_out: bool = False
 
 

@@ -106,7 +106,10 @@ class EvalJudgment(Fields):
 
 
 class BenchmarkRun(Fields):
-    """All results of one benchmark, taken together. `overallScore` is 0–1, `passRate` 0–100."""
+    """All results of one benchmark, taken together, or of those of its cases that `selection` names.
+
+    `overallScore` is 0–1, `passRate` 0–100.
+    """
 
     slug: ClassVar[str] = "benchmark-run"
 
@@ -123,6 +126,7 @@ class BenchmarkRun(Fields):
     notes: str = ""
     prompt_version_ref: Id | None = None
     purpose: Literal["scheduled", "manual", "comparison"] = "manual"
+    selection: str | None = None
     trials: Annotated[int, Field(ge=1)] = 1
     score_ci: Interval | None = None
     pass_rate_ci: Interval | None = None

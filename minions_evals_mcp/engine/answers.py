@@ -225,7 +225,7 @@ def _against_noise(db: Db, run: Record[BenchmarkRun]) -> Json:
 
 def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     found = None if run is None else records.minion(db, trend_id(run.fields.benchmark_id))
-    if found is None or not isinstance(found.fields, EvalTrend):
+    if run is None or run.fields.selection is not None or found is None or not isinstance(found.fields, EvalTrend):
         return None
     fields = found.fields
     return {

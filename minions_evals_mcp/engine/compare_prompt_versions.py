@@ -8,7 +8,7 @@ import anyio
 
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import PromptComparison
+from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
 from minions_evals_mcp.engine.comparing import Rule, benchmark_run_in, record_comparison
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.pipeline import Progress
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run_benchmark import Started, StartedCases, get_benchmark, silent, start_benchmark
 from minions_evals_mcp.engine.sequential import run_until_settled
-from minions_evals_mcp.errors import ConflictError, EvalsError, InstrumentError
+from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InstrumentError
 from minions_evals_mcp.store import jobs, pairs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobState
@@ -155,7 +155,18 @@ async def compare_runs(
 
     def record(db: Db) -> Record[PromptComparison]:
         return pairs.comparison(db, ident) or record_comparison(
-            db, ident, benchmark_run_in(db, run_a), benchmark_run_in(db, run_b), by=Rule(tie), at=at
+            db, ident, _whole_run_in(db, run_a), _whole_run_in(db, run_b), by=Rule(tie), at=at
         )
 
     return await engine.store.write(record)
+
+
+def _whole_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:
+    """The benchmark-run under that id; one of chosen cases says nothing about the versions (HR2)."""
+    found = benchmark_run_in(db, ident)
+    if found.fields.selection is not None:
+        raise BadInputError(
+            f"the run {ident} is not the whole benchmark: {found.fields.selection}.",
+            remedy=f"`minions-evals diff {ident} RUN` shows what changed; compare whole runs.",
+        )
+    return found

@@ -26,7 +26,7 @@ from minions_evals_mcp.skills import Skills
 from minions_evals_mcp.stats.intervals import ScoreSums, score_interval, wilson
 from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.stats.regression import pass_rate_dropped
-from minions_evals_mcp.store import records, runs
+from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.rows import insert
@@ -65,16 +65,17 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     benchmark: Record[Benchmark] = records.minion(db, about.request.subject_id)  # pyright: ignore[reportAssignmentType]  vetted at the start
     means = runs.means(db, about.run_id)
     alike = _newest_alike(db, about, benchmark.id)
+    whole = about.request.selection is None
     previous = None if about.request.purpose == "comparison" else alike
     shared = runs.shared(db, previous.id, about.run_id) if previous else None
-    fallen = _fallen_most(runs.kept_means(db, previous.id), means) if previous else None
+    fallen = _fallen_most(runs.kept_means(db, previous.id), means) if previous and whole else None
     regression = _regression(db, about, previous, shared, fallen)
     run = _benchmark_run(db, about, benchmark, alike, regression, shared)
     if regression is not None:
         _tell_regression(db, about, benchmark, run, regression)
     runs.record_benchmark_run(db, run, judged_alike=about.judged_alike, series_key=about.series, at=about.at)
     _record_metrics(db, run, means)
-    if about.request.purpose != "comparison":
+    if whole and about.request.purpose != "comparison":
         _update_benchmark(db, benchmark, run)
         record_trend(db, run, about.series, rule=about.skills.detect_trend.parameters, benchmark=benchmark)
         if regression is None and not run.fields.passed:
@@ -141,6 +142,7 @@ def _benchmark_run(
         notes=_notes(db, about, benchmark.id, alike),
         prompt_version_ref=about.request.prompt_version_ref,
         purpose=about.request.purpose,
+        selection=about.request.selection,
         trials=about.request.trials,
         score_ci=score_interval(
             ScoreSums(
@@ -168,6 +170,10 @@ def _benchmark_run(
 def _notes(db: Db, about: Concluding, benchmark_id: str, alike: runs.Earlier | None) -> str:
     """What a reader must know: cases that were not run, and why this run stands alone."""
     notes: list[str] = []
+    if about.request.selection is not None:
+        notes.append(f"not the whole benchmark: {about.request.selection}")
+    if about.request.cache:
+        notes.append(f"{jobs.count_reused(db, about.run_id)} outputs of earlier runs used again")
     if about.skipped:
         named = ", ".join(about.skipped[:NAMED_SKIPPED])
         more = f" and {len(about.skipped) - NAMED_SKIPPED} more" if len(about.skipped) > NAMED_SKIPPED else ""
@@ -214,6 +220,8 @@ def _tell_regression(
         f"{benchmark.title}: passes fell from {shared.previous_passed} of {shared.previous_total} to {shared.passed} of "
         f"{shared.total} ({found.evidence}); {shared.worse} cases got worse, {shared.better} better."
     )
+    if about.request.selection is not None:
+        said += f" Only these cases were run: {about.request.selection}."
     if found.dropped_most:
         said += f" {found.dropped_most}."
     said += f" The run before: {found.previous.id}."

@@ -18,6 +18,8 @@ from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.skills import Skills, load_skills
 from minions_evals_mcp.store.database import Store, open_store
+from minions_evals_mcp.targets.http import Web
+from minions_evals_mcp.targets.own import OwnTarget
 
 DEFAULT_MODEL = "anthropic:claude-sonnet-5-5"
 
@@ -27,7 +29,7 @@ class EngineConfig:
     """How an engine is set up. `judge_model` is `provider:model`; `call_timeout_s` bounds every call to a model or target.
 
     `embedder` is `wordllama`, `semantic` or `openai:MODEL`. With `trust_code` the snippets of assertions run with the
-    real interpreters, unconfined.
+    real interpreters, unconfined. `own_target` is how the operator set up an application of theirs as the target.
     """
 
     db: Path
@@ -40,6 +42,7 @@ class EngineConfig:
     read_only: bool = False
     embedder: str = DEFAULT_EMBEDDER
     trust_code: bool = False
+    own_target: OwnTarget | None = None
 
 
 def wall_clock() -> datetime:
@@ -67,6 +70,7 @@ class Engine:
     models: Models
     regexes: RegexSandbox
     snippets: Snippets
+    web: Web
     clock: Callable[[], datetime] = wall_clock
     new_id: Callable[[], str] = uuid4
     new_mark: Callable[[], str] = judge_mark
@@ -98,5 +102,6 @@ async def open_engine(config: EngineConfig) -> AsyncGenerator[Engine]:
         Models(config.providers) as models,
         RegexSandbox() as regexes,
         Snippets(trusted=config.trust_code) as snippets,
+        Web() as web,
     ):
-        yield Engine(config, store, skills, models, regexes, snippets)
+        yield Engine(config, store, skills, models, regexes, snippets, web)

@@ -18,8 +18,8 @@ from minions_evals_mcp.engine.context import DEFAULT_MODEL, Engine
 from minions_evals_mcp.engine.judging import Judging
 from minions_evals_mcp.engine.measures import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.units import Bench, Unit, earlier_runs, recorded_id
-from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.engine.units import Bench, Unit, earlier_runs, made_before, recorded_id
+from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.models.registry import ModelRef, parse_model
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
@@ -28,6 +28,7 @@ from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.targets.live import ModelTarget, Target, python_target
+from minions_evals_mcp.targets.own import OWN_KINDS, own_target
 
 PAGE = 200
 """How many cases are held at once."""
@@ -99,10 +100,9 @@ def target_for(
     kind, _, rest = name.partition(":")
     if kind == "python":
         return python_target(rest, deadline_s=engine.config.call_timeout_s)
-    if kind in {"http", "https", "command"}:
-        raise BadInputError(
-            f"--target {kind}: is not carried out yet.", remedy="Use anthropic:, openai:, gemini: or python:."
-        )
+    if kind in OWN_KINDS:
+        config = engine.config
+        return own_target(name, version, set_up=config.own_target, web=engine.web, deadline_s=config.call_timeout_s)
     ref = parse_model(name)
     vet_cap(request.max_cost_usd, ref.provider, ref.model)
     return ModelTarget(
@@ -207,9 +207,18 @@ def _open(
                     recorded = recorded_id(db, bench.request, measure.case.fields, trial)
                 elif (stored := earlier.get((measure.case.id, trial))) is not None:
                     seen, recorded = seen or stored.observed, stored.agent_run_id
+                made = made_before(db, bench, measure.case.fields) if seen is None and recorded is None else None
                 key = UnitKey(job_id, position, trial)
-                units.append(Unit(key, measure, seen, recorded, earlier_runs(db, bench, key, measure.case.id)))
+                units.append(Unit(key, measure, seen, recorded, earlier_runs(db, bench, key, measure.case.id), made))
     return units
+
+
+async def made_outputs(engine: Engine, request: RunRequest, seen: Digests) -> dict[str, UnitKey]:
+    """The kept outputs of the run's target that it may use again: none, unless it was asked for."""
+    if not request.cache or seen.target is None:
+        return {}
+    target = seen.target
+    return await engine.store.read(lambda db: jobs.made_outputs(db, target))
 
 
 async def require_version(engine: Engine, request: RunRequest) -> Record[PromptVersion] | None:

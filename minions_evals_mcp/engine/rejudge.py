@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from minions_evals_mcp.engine.comparing import benchmark_run_in
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
+from minions_evals_mcp.engine.submit import request_of
 
 
 async def rejudge_request(
@@ -15,6 +17,7 @@ async def rejudge_request(
     It is no point of a trend and no regression: the outputs were counted when they were made.
     """
     run = await engine.store.read(lambda db: benchmark_run_in(db, run_id))
+    judged = request_of(await get_job(engine, run_id))
     return RunRequest(
         subject_id=run.fields.benchmark_id,
         rejudge_run_id=run_id,
@@ -23,5 +26,7 @@ async def rejudge_request(
         trials=run.fields.trials,
         triggered_by=triggered_by,
         purpose="comparison",
+        case_ids=judged.case_ids,
+        selection=judged.selection,
         key=key,
     )

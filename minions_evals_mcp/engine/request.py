@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.definitions import Ids, Json
 from minions_evals_mcp.domain.values import Id, Text, Value
 
 JudgeChoice = Literal["auto", "heuristic", "llm", "human", "caller"]
@@ -19,6 +19,8 @@ class RunRequest(Value):
     `rejudge_run_id`: the outputs of that benchmark-run are judged anew; no target is called.
     `comparison_id`: the run is one side of that comparison, which is recorded with the second side's end.
     `order_seed`: the cases run in that random order.
+    `case_ids`: only these of the benchmark's cases, chosen as `selection` says; such a run is no measure of the benchmark.
+    `cache`: an output that the same target made from the same prompt version and inputs is used again.
     """
 
     subject_id: Id
@@ -32,10 +34,21 @@ class RunRequest(Value):
     triggered_by: Text = "command-line"
     comparison_id: Id | None = None
     order_seed: int | None = None
+    case_ids: Ids | None = None
+    selection: Text | None = None
+    cache: bool = False
     purpose: Literal["scheduled", "manual", "comparison"] = "manual"
     key: Text | None = None
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
     max_seconds: Annotated[float, Field(gt=0)] | None = None
+
+    @model_validator(mode="after")
+    def _can_be_carried_out(self) -> Self:
+        if self.cache and self.trials > 1:
+            raise ValueError("cache: trials ask how much outputs differ; leave one of them out")
+        if (self.case_ids is None) != (self.selection is None):
+            raise ValueError("selection: it says how caseIds were chosen; give both or neither")
+        return self
 
     def frozen(self) -> Json:
         """What must be the same when the run is resumed under its key."""

@@ -50,9 +50,18 @@ async def run_benchmark(engine: Engine, request: RunRequest, *, progress: Progre
 async def start_benchmark(engine: Engine, request: RunRequest) -> StartedCases:
     """The benchmark's job under the request's key, vetted and written down; nothing has run."""
     benchmark = await get_benchmark(engine, request.subject_id)
-    case_ids = benchmark.fields.test_case_ids
+    case_ids = _chosen(benchmark, request)
     ordered = case_ids if request.order_seed is None else case_order(case_ids, request.order_seed)
     return await start_cases(engine, request, ordered, kind="benchmark")
+
+
+def _chosen(benchmark: Record[Benchmark], request: RunRequest) -> Sequence[str]:
+    """The cases that are run: those that the request names, else all of the benchmark's."""
+    named, known = request.case_ids, benchmark.fields.test_case_ids
+    strangers = set(named or ()) - set(known)
+    if strangers:
+        raise BadInputError(f"{min(strangers)} is no test case of the benchmark {benchmark.id}.")
+    return known if named is None else named
 
 
 async def get_benchmark(engine: Engine, ident: str) -> Record[Benchmark]:
@@ -141,7 +150,8 @@ async def _prepared(
     job = await start_job(engine, request, kind=kind, total=total, spec=plan.spec(request))
     run_id = job.id if kind == "benchmark" else None
     frame = planning.frame_for(engine, run_id, version, request, target_digest=plan.digests.target)
-    bench = Bench(engine, request, judging, target, version, frame)
+    made = await planning.made_outputs(engine, request, plan.digests)
+    bench = Bench(engine, request, judging, target, version, frame, made)
     return _Run(job, plan, bench, budget, switch)
 
 

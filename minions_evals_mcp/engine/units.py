@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import partial
 
 from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion, ProposalDraft
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
@@ -43,12 +45,13 @@ class Bench:
     target: Target | None
     version: Record[PromptVersion] | None
     frame: Frame
+    made: Mapping[str, UnitKey] = field(default_factory=dict[str, UnitKey])
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One case and trial to be carried out: what is kept of an earlier start, the recorded agent-run that it judges, and
-    the case's earlier runs, newest first.
+    """One case and trial to be carried out: what is kept of an earlier start, the recorded agent-run that it judges, what
+    the target made of the same for an earlier run, and the case's earlier runs, newest first.
     """
 
     key: UnitKey
@@ -56,6 +59,7 @@ class Unit:
     kept: Observed | None = None
     agent_run_id: str | None = None
     earlier: tuple[Sample, ...] = ()
+    made: Observed | None = None
 
 
 async def carry_out(bench: Bench, unit: Unit) -> Ended:
@@ -115,6 +119,9 @@ async def _output(bench: Bench, unit: Unit) -> Observed | Skipped | TargetErrore
     if unit.agent_run_id is not None:
         ident = unit.agent_run_id
         return observed_run(await bench.engine.store.read(lambda db: _agent_run(db, ident)), timeout_ms=case.timeout_ms)
+    if unit.made is not None:
+        await _keep_output(bench, unit, unit.made)
+        return unit.made
     if bench.target is None:
         return Skipped(_missing(bench.request, case, unit.key.trial))
     try:
@@ -122,8 +129,24 @@ async def _output(bench: Bench, unit: Unit) -> Observed | Skipped | TargetErrore
     except BadInputError as error:  # a template variable that this case lacks
         return Skipped(str(error))
     if isinstance(seen, Observed):
+        seen = seen.model_copy(update={"made_from": made_from(bench, case)})
         await _keep_output(bench, unit, seen)
     return seen
+
+
+def made_from(bench: Bench, case: TestCase) -> str:
+    """The digest of what the target makes an output of the case from: equal ones ask it the same."""
+    return digest([bench.frame.target_digest, bench.frame.version_ref, bench.frame.version_digest, case.inputs])
+
+
+def made_before(db: Db, bench: Bench, case: TestCase) -> Observed | None:
+    """What the target made of the same for an earlier run, if the run may use it again."""
+    key = bench.made.get(made_from(bench, case)) if bench.made else None
+    if key is None:
+        return None
+    found = jobs.output_of(db, key)
+    late = case.timeout_ms is not None and found.latency_ms is not None and found.latency_ms > case.timeout_ms
+    return found.model_copy(update={"reused_from": found.reused_from or key.run_id, "timed_out": late})
 
 
 async def _keep_output(bench: Bench, unit: Unit, seen: Observed) -> None:

@@ -75,6 +75,8 @@ def _score_line(subject: str, found: Json, *, bar: int) -> Text:
     text.append(f"{subject}  ", style="bold")
     text.append("█" * full + "░" * (bar - full), style="green" if good else "red")
     text.append(f"  {passed} of {total} passed", style="bold")
+    if found.get("selection"):
+        text.append(" (chosen cases only)", style="yellow")
     text.append(f"  score {_float(found['overallScore']):.3f}")
     return text
 

@@ -1,4 +1,4 @@
-"""`minions-evals-mcp`: the composition root. Options and settings in, a server out; stdio is the default transport."""
+"""`minions-evals-mcp`: the composition root. Options and settings in, a server out; stdio is the default transport, HTTP the other."""
 
 from __future__ import annotations
 
@@ -18,10 +18,16 @@ from mcp_types import CallToolResult
 from minions_evals_mcp.errors import EvalsError, StoreError, ungrouped
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.catalogue import CATALOGUE, Entry
+from minions_evals_mcp.server.completion import register_completion
 from minions_evals_mcp.server.guard import EvalsServer, StrictTool, strict_tool
 from minions_evals_mcp.server.logs import configure_logs
 from minions_evals_mcp.server.options import Options, read_options, store_path
+from minions_evals_mcp.server.run_tasks import STARTING, RunBoard
+from minions_evals_mcp.server.prompts import register_prompts
+from minions_evals_mcp.server.resources import register_resources
 from minions_evals_mcp.server.session import Session
+from minions_evals_mcp.server.subscriptions import Subscriptions
+from minions_evals_mcp.server.tasks import Tasks
 from minions_evals_mcp.settings import Settings, read_settings
 
 if TYPE_CHECKING:
@@ -39,23 +45,30 @@ Answers are short: truncated, nextCursor, detail and fields give more; errors na
 def build_server(session: Session, options: Options) -> EvalsServer:
     """The server that offers the session's tools as the options allow."""
     offered = options.offered()
+    subscriptions = Subscriptions(session)
     server = EvalsServer(
         "minions-evals",
         title="Minions Evals",
         instructions=INSTRUCTIONS,
         version=version("minions-evals-mcp"),
         tools=[_tool(session, name) for name, why in offered.items() if not why],
-        lifespan=partial(_kept_open, session),
+        extensions=[Tasks(RunBoard(session), STARTING)],
+        lifespan=partial(_kept_open, session, subscriptions),
+        subscriptions=subscriptions.bus,
         log_level="WARNING",
     )
     server.withheld = {name: why for name, why in offered.items() if why}
+    subscriptions.serve_on(server)
+    register_resources(server, session)
+    register_prompts(server)
+    register_completion(server, session)
     return server
 
 
 @asynccontextmanager
-async def _kept_open(session: Session, server: MCPServer[None]) -> AsyncGenerator[None]:
+async def _kept_open(session: Session, subscriptions: Subscriptions, server: MCPServer[None]) -> AsyncGenerator[None]:
     del server
-    async with session.open():
+    async with session.open(), subscriptions.open():
         yield
 
 
@@ -98,8 +111,17 @@ def _vet_start(options: Options, settings: Settings) -> None:
         raise StoreError(f"there is no store {path}.", remedy="Start without --read-only to make one.")
 
 
+def _serve(server: EvalsServer, session: Session, options: Options, settings: Settings) -> None:
+    if options.http is None:
+        server.run("stdio")
+        return
+    from minions_evals_mcp.server.http import read_door, serve_http  # noqa: PLC0415  the web server is not for stdio
+
+    serve_http(server, session, read_door(options.http, allowed_hosts=options.allowed_hosts, token=settings.http_token))
+
+
 def main() -> None:
-    """Serves until the host closes stdin: exit 0, 2 for bad input, 3 where the store cannot be used."""
+    """Serves until the host closes stdin, or is told to end: exit 0, 2 for bad input, 3 where the store cannot be used."""
     gc.set_threshold(100_000, 50, 1000)  # as the command line: most of the start would be the collector's passes
     configure_logs()
     try:
@@ -107,7 +129,7 @@ def main() -> None:
         _vet_start(options, settings)
         session = Session(partial(_opening, options, settings), target=options.target)
         with ungrouped():
-            build_server(session, options).run("stdio")
+            _serve(build_server(session, options), session, options, settings)
     except EvalsError as error:
         sys.stderr.write(f"minions-evals-mcp: {error}\n")
         sys.exit(error.exit_code)

@@ -5,17 +5,20 @@ from __future__ import annotations
 import difflib
 import json
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, cast
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, TypeVar, cast
 
 import structlog
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.helper_types import ReadResourceContents
 from mcp.server.mcpserver import Context, MCPServer
-from mcp.server.mcpserver.exceptions import ToolError
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp.shared.exceptions import MCPError
-from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, ToolAnnotations
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import CoreSchema, ErrorDetails, to_json
@@ -102,7 +105,7 @@ def _without(node: Schema, *names: str) -> Schema:
     return {name: value for name, value in node.items() if name not in names}
 
 
-Work = Callable[[Any, Context[Any]], Awaitable[CallToolResult]]
+Work = Callable[[Any, Context[Any]], Awaitable[CallToolResult | InputRequiredResult]]
 
 
 class StrictTool(Tool):
@@ -122,12 +125,7 @@ class StrictTool(Tool):
         except MCPError:
             raise
         except Exception as error:  # noqa: BLE001  the edge: the caller learns an id, the log everything
-            crash = secrets.token_hex(6)
-            _log.exception("tool-crashed", tool=self.name, crash=crash, error=type(error).__name__)
-            raise ToolError(
-                f"internal-error: {self.name} broke inside the server; its log has the reason under {crash}."
-                " Next: call it again, or tell the operator that id."
-            ) from None
+            raise ToolError(crash_told(self.name, error)) from None
 
     def _read(self, arguments: dict[str, Any]) -> BaseModel:
         try:
@@ -146,6 +144,16 @@ class StrictTool(Tool):
             raise ToolError(_refused(self.parameters, error)) from None
 
 
+def crash_told(name: str, error: Exception) -> str:
+    """What the caller learns of a crash: the id under which the log has the rest."""
+    crash = secrets.token_hex(6)
+    _log.exception("tool-crashed", tool=name, crash=crash, error=type(error).__name__)
+    return (
+        f"internal-error: {name} broke inside the server; its log has the reason under {crash}."
+        " Next: call it again, or tell the operator that id."
+    )
+
+
 def strict_tool(
     *,
     name: str,
@@ -154,6 +162,7 @@ def strict_tool(
     answer: type[BaseModel],
     annotations: ToolAnnotations,
     work: Work,
+    meta: dict[str, Any] | None = None,
 ) -> StrictTool:
     """The tool as the SDK holds it."""
     return StrictTool(
@@ -167,6 +176,7 @@ def strict_tool(
         is_async=True,
         context_kwarg=None,
         annotations=annotations,
+        meta=meta,
     )
 
 
@@ -203,10 +213,49 @@ def _quoted(value: object) -> str:
     return shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
 
 
+P = TypeVar("P", bound=BaseModel)
+
+
+def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:
+    """The connection that a request came by: what is kept with it ends with it."""
+    return context.session._connection  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  the SDK shows its state nowhere else
+
+
 class EvalsServer(MCPServer[None]):
     """The server; `withheld` says of each tool that exists and is not offered here why that is so."""
 
     withheld: Mapping[str, str] = {}
+
+    def serve(
+        self, method: str, params: type[P], handler: Callable[[ServerRequestContext[Any, Any], P], Awaitable[BaseModel]]
+    ) -> None:
+        """Answers that method by the handler, also where the SDK has one of its own."""
+        self._lowlevel_server.add_request_handler(method, params, handler)
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[None, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """As the SDK's; an unknown prompt is a bad parameter, not a broken server."""
+        known = [prompt.name for prompt in self._prompt_manager.list_prompts()]
+        if name not in known:
+            raise MCPError(INVALID_PARAMS, f"unknown-prompt: {name[:SHOWN]!r}; prompts are {', '.join(known)}.")
+        return await super().get_prompt(name, arguments, context)
+
+    async def read_resource(
+        self, uri: AnyUrl | str, context: Context[None, Any] | None = None
+    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
+        """As the SDK's; an address that fits no template is refused with those that there are."""
+        try:
+            return await super().read_resource(uri, context)
+        except ResourceNotFoundError as error:
+            if str(error) != f"Unknown resource: {uri}":
+                raise
+            known = [one.uri for one in await self.list_resources()]
+            known += [one.uri_template for one in await self.list_resource_templates()]
+            raise ResourceNotFoundError(
+                f"unknown-resource: {str(uri)[:SHOWN]!r}; resources are {', '.join(known)}."
+                " An id's / and : are percent-encoded: evals://test-case/support%2Frefund."
+            ) from None
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None

@@ -22,6 +22,8 @@ class Options:
     toolsets: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
     target: str | None = None
+    http: str | None = None
+    allowed_hosts: tuple[str, ...] = ()
 
     def offered(self) -> dict[str, str]:
         """Every tool's name with why it is not offered; empty where it is."""
@@ -50,7 +52,9 @@ def store_path(options: Options, settings: Settings) -> Path:
 def read_options(arguments: Sequence[str]) -> Options:
     """The options; raises `BadInputError` for a toolset or tool that does not exist."""
     parser = argparse.ArgumentParser(
-        prog="minions-evals-mcp", description="Serve Minions Evals to agents over MCP (stdio).", allow_abbrev=False
+        prog="minions-evals-mcp",
+        description="Serve Minions Evals to agents over MCP (stdio, or --http).",
+        allow_abbrev=False,
     )
     parser.add_argument("--db", type=Path, help="the store's file (MINIONS_EVALS_DB; else in your data folder)")
     parser.add_argument(
@@ -61,13 +65,25 @@ def read_options(arguments: Sequence[str]) -> Options:
     parser.add_argument(
         "--target", help="what makes outputs where none is recorded: PROVIDER:MODEL or python:module:function"
     )
+    parser.add_argument("--http", metavar="HOST:PORT", help="listen there instead of on stdin; 127.0.0.1:8765, say")
+    parser.add_argument(
+        "--allowed-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name under which others may call (with --http)",
+    )
     found = parser.parse_args(arguments)
+    if found.allowed_host and found.http is None:
+        raise BadInputError("--allowed-host goes with --http.", remedy="Say where to listen: --http HOST:PORT.")
     return Options(
         db=found.db,
         read_only=found.read_only,
         toolsets=_names("toolset", found.toolsets, TOOLSETS),
         tools=_names("tool", found.tools, tuple(CATALOGUE)),
         target=found.target,
+        http=found.http,
+        allowed_hosts=tuple(found.allowed_host),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -138,6 +138,33 @@ def observed(db: Db, test_run_id: str) -> Observed | None:
     return None if row is None or row[0] is None else Observed.model_validate_json(row[0])
 
 
+def made_outputs(db: Db, target: str) -> dict[str, UnitKey]:
+    """The newest unit that keeps an output of that target, by what the output was made from; failures to answer are none."""
+    rows = db.execute(
+        "SELECT json_extract(u.output, '$.madeFrom') AS made, u.job_id, u.position, u.trial FROM job j JOIN unit u ON u.job_id = j.id"
+        " WHERE json_extract(j.spec, '$.measured.target') = ? AND made IS NOT NULL"
+        " AND json_extract(u.output, '$.timedOut') IS NULL ORDER BY j.created_at, u.position",
+        (target,),
+    )
+    return {made: UnitKey(job_id, position, trial) for made, job_id, position, trial in rows}
+
+
+def output_of(db: Db, key: UnitKey) -> Observed:
+    """The output that a unit keeps."""
+    row = db.execute(
+        "SELECT output FROM unit WHERE job_id = ? AND position = ? AND trial = ?", (key.job_id, key.position, key.trial)
+    ).fetchone()
+    return Observed.model_validate_json(row[0])
+
+
+def count_reused(db: Db, job_id: str) -> int:
+    """How many of a job's outputs were made for earlier runs."""
+    row = db.execute(
+        "SELECT count(*) FROM unit WHERE job_id = ? AND json_extract(output, '$.reusedFrom') IS NOT NULL", (job_id,)
+    ).fetchone()
+    return row[0]
+
+
 @dataclass(frozen=True, slots=True)
 class StoredOutput:
     """An output that was judged: what was seen of it where it was made, else the recorded agent-run that it is of."""
@@ -175,6 +202,15 @@ def units_with(
         (job_id, json.dumps(outcomes), *after, limit),
     )
     return [_unit(row) for row in rows]
+
+
+def cases_with(db: Db, job_id: str, outcomes: Iterable[Outcome]) -> set[str]:
+    """The cases of a job of which a unit ended so."""
+    rows = db.execute(
+        "SELECT case_id FROM unit WHERE job_id = ? AND outcome IN (SELECT value FROM json_each(?))",
+        (job_id, json.dumps(list(outcomes))),
+    )
+    return {row[0] for row in rows}
 
 
 def unit_counts(db: Db, job_id: str) -> dict[Outcome, int]:

@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.rows import TABLES, record_of, select
+from minions_evals_mcp.store.rows import TABLES, UNSELECTED, record_of, select
 
 _COLUMNS = "seq, id, type, title, fields, tags, status, created_at, updated_at, created_by, deleted_at"
 Lookup = Callable[[str], "Record[Fields] | None"]
@@ -219,13 +219,13 @@ class Gate:
 
 
 def gates(db: Db, record: Record[Fields]) -> list[Gate]:
-    """Which quality gates of a skill hold, by the newest benchmark-run of each."""
+    """Which quality gates of a skill hold, by the newest whole benchmark-run of each."""
     if not isinstance(record.fields, SkillDefinition):
         return []
     found: list[Gate] = []
     for gate in record.fields.quality_gates:
         row = db.execute(
-            "SELECT overall_score, id FROM benchmark_run WHERE benchmark_id = ? ORDER BY ran_at DESC, seq DESC LIMIT 1",
+            f"SELECT overall_score, id FROM benchmark_run WHERE benchmark_id = ? AND {UNSELECTED} ORDER BY ran_at DESC, seq DESC LIMIT 1",
             (gate.benchmark_id,),
         ).fetchone()
         found.append(Gate(gate.benchmark_id, gate.min_score, *(row or (None, None))))

@@ -9,11 +9,13 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import JsonValue
+from pydantic_core import from_json
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import Value, from_millis
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.rows import WHOLE
 
 Place = tuple[int, int]
 """A unit of a job: its position and trial."""
@@ -138,7 +140,7 @@ def _detail(row: tuple[Any, ...], judgments: list[Judged], metrics: dict[str, fl
 
 
 def _json(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+    return None if text is None else from_json(text)
 
 
 def _judgments(db: Db, run_ids: str) -> dict[str, list[Judged]]:
@@ -184,10 +186,10 @@ class HistoryPoint:
 
 
 def history(db: Db, benchmark_id: str, *, limit: int) -> list[HistoryPoint]:
-    """The newest runs of the benchmark that were no comparisons, oldest first."""
+    """The newest whole runs of the benchmark, oldest first."""
     rows = db.execute(
         "SELECT id, ran_at, overall_score, json_extract(rest, '$.scoreCi'), passed_count, total_count, series, is_regression,"
-        " prompt_version_ref FROM benchmark_run WHERE benchmark_id = ? AND purpose <> 'comparison'"
+        f" prompt_version_ref FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE}"
         " ORDER BY ran_at DESC, seq DESC LIMIT ?",
         (benchmark_id, limit),
     ).fetchall()
@@ -200,9 +202,9 @@ def history(db: Db, benchmark_id: str, *, limit: int) -> list[HistoryPoint]:
 
 
 def newest_run(db: Db, benchmark_id: str) -> str | None:
-    """The id of the benchmark's newest run; one that was made for a comparison only where there is no other."""
+    """The id of the benchmark's newest whole run; of a comparison or of selected cases only where there is no other."""
     row = db.execute(
-        "SELECT id FROM benchmark_run WHERE benchmark_id = ? ORDER BY purpose = 'comparison', ran_at DESC, seq DESC LIMIT 1",
+        f"SELECT id FROM benchmark_run WHERE benchmark_id = ? ORDER BY NOT ({WHOLE}), ran_at DESC, seq DESC LIMIT 1",
         (benchmark_id,),
     ).fetchone()
     return None if row is None else row[0]

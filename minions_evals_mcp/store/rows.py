@@ -94,6 +94,10 @@ TABLES: dict[str, Table] = {
         Table("test_branch_execution", results.TestBranchExecution, ("branch_id", "status"), "created_at"),
     )
 }  # fmt: skip
+UNSELECTED = "json_extract(rest, '$.selection') IS NULL"
+"""The benchmark-runs of all active cases of their benchmark."""
+WHOLE = f"purpose <> 'comparison' AND {UNSELECTED}"
+"""The benchmark-runs that measure their benchmark over time: no side of a comparison, no selection of its cases."""
 TIMES = frozenset({"ran_at", "judged_at", "compared_at", "decided_at", "resolved_at", "created_at"})
 FLAGS = frozenset({"passed", "is_regression"})
 

@@ -25,7 +25,7 @@ from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.jobs import save_unit
-from minions_evals_mcp.store.rows import TABLES, insert, record_of, select
+from minions_evals_mcp.store.rows import TABLES, WHOLE, insert, record_of, select
 
 
 def record_unit(db: Db, key: UnitKey, case_id: str, ended: Ended, *, at: datetime) -> None:
@@ -119,10 +119,10 @@ class Earlier:
 
 
 def earlier(db: Db, benchmark_id: str, *, judged_alike: str | None = None) -> Earlier | None:
-    """The newest run of the benchmark that was no comparison, judged under the same digests where they are given."""
+    """The newest whole run of the benchmark, judged under the same digests where they are given."""
     row = db.execute(
         "SELECT id, judged_alike, series, passed_count, total_count, overall_score FROM benchmark_run"
-        " WHERE benchmark_id = ? AND purpose <> 'comparison' AND (? IS NULL OR judged_alike = ?) ORDER BY ran_at DESC, seq DESC LIMIT 1",
+        f" WHERE benchmark_id = ? AND {WHOLE} AND (? IS NULL OR judged_alike = ?) ORDER BY ran_at DESC, seq DESC LIMIT 1",
         (benchmark_id, judged_alike, judged_alike),
     ).fetchone()
     return None if row is None else Earlier(*row)
@@ -240,7 +240,7 @@ def series(db: Db, benchmark_id: str, key: str, *, limit: int = 1000) -> list[Po
     """The runs of one series, oldest first: same benchmark, measured alike, no comparisons."""
     rows = db.execute(
         "SELECT id, ran_at, overall_score FROM (SELECT id, ran_at, overall_score, seq FROM benchmark_run"
-        " WHERE benchmark_id = ? AND series = ? AND purpose <> 'comparison' ORDER BY ran_at DESC, seq DESC LIMIT ?)"
+        f" WHERE benchmark_id = ? AND series = ? AND {WHOLE} ORDER BY ran_at DESC, seq DESC LIMIT ?)"
         " ORDER BY ran_at, seq",
         (benchmark_id, key, limit),
     )
@@ -250,7 +250,7 @@ def series(db: Db, benchmark_id: str, key: str, *, limit: int = 1000) -> list[Po
 def last_passing(db: Db, benchmark_id: str, threshold: float) -> str | None:
     """The newest run of the benchmark that reached the threshold."""
     row = db.execute(
-        "SELECT id FROM benchmark_run WHERE benchmark_id = ? AND purpose <> 'comparison' AND overall_score >= ?"
+        f"SELECT id FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE} AND overall_score >= ?"
         " ORDER BY ran_at DESC, seq DESC LIMIT 1",
         (benchmark_id, threshold),
     ).fetchone()
@@ -290,6 +290,24 @@ def failed_ids(db: Db, job_id: str) -> list[str]:
         (job_id,),
     )
     return [row[0] for row in rows]
+
+
+def failed_cases(db: Db, job_id: str) -> set[str]:
+    """The cases of which a run failed in that job."""
+    rows = db.execute(
+        "SELECT test_case_id FROM test_run WHERE passed = 0 AND id IN (SELECT test_run_id FROM unit WHERE job_id = ?)",
+        (job_id,),
+    )
+    return {row[0] for row in rows}
+
+
+def newest_verdicts(db: Db, case_ids: Sequence[str]) -> dict[str, bool]:
+    """Whether the newest run of each of those cases passed, as far as they ran."""
+    rows = db.execute(
+        "SELECT value, (SELECT passed FROM test_run WHERE test_case_id = value ORDER BY seq DESC LIMIT 1) FROM json_each(?)",
+        (json.dumps(list(case_ids)),),
+    )
+    return {case_id: bool(passed) for case_id, passed in rows if passed is not None}
 
 
 def job_runs(db: Db, job_id: str, *, limit: int) -> list[Record[TestRun]]:

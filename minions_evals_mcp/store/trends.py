@@ -7,6 +7,7 @@ from datetime import datetime
 
 from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.rows import WHOLE
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,10 @@ class SeriesRun:
 
 
 def history(db: Db, benchmark_id: str, *, limit: int = 1000) -> list[SeriesRun]:
-    """The benchmark's newest runs, oldest first, without those of comparisons."""
+    """The benchmark's newest runs, oldest first, without those of comparisons and of selected cases."""
     rows = db.execute(
         "SELECT id, ran_at, overall_score, series, is_regression FROM (SELECT id, ran_at, overall_score, series,"
-        " is_regression, seq FROM benchmark_run WHERE benchmark_id = ? AND purpose <> 'comparison'"
+        f" is_regression, seq FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE}"
         " ORDER BY ran_at DESC, seq DESC LIMIT ?) ORDER BY ran_at, seq",
         (benchmark_id, limit),
     )

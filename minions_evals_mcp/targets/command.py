@@ -8,8 +8,7 @@ import shutil
 import signal
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import anyio
@@ -26,6 +25,7 @@ from minions_evals_mcp.targets.exchange import MOST_BYTES, Exchange, asking, sen
 
 KEPT_OF_STDERR = 2000
 """So many bytes of what a program says beside its answer are kept: the last ones."""
+SHOWN_OF_STDERR = 600
 
 
 class CommandSettings(Exchange):
@@ -52,15 +52,14 @@ def command_settings(target: str) -> CommandSettings:
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """How a program ended and what it wrote; of stderr the end."""
+    """How a program ended, and what it wrote."""
 
     code: int
     out: bytes
-    err: str
 
 
-async def finished(command: Sequence[str], given: bytes) -> Finished | TargetErrored:
-    """How the program ended that was given those bytes; one that writes too much is stopped.
+async def finished(command: Sequence[str], given: bytes, *, said: bytearray) -> Finished | TargetErrored:
+    """How the program ended that was given those bytes; one that writes too much is stopped. `said` takes the end of stderr.
 
     It may take forever: the caller sets the limit. However this ends, the program and its children are killed by then.
     """
@@ -68,7 +67,7 @@ async def finished(command: Sequence[str], given: bytes) -> Finished | TargetErr
         process = await anyio.open_process(command, start_new_session=True)
     except OSError as error:
         return TargetErrored(f"cannot be started: {error.strerror or error}", fatal=True)
-    out, err = bytearray(), bytearray()
+    out = bytearray()
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -76,7 +75,7 @@ async def finished(command: Sequence[str], given: bytes) -> Finished | TargetErr
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_give, process.stdin, given)
             tasks.start_soon(_take, process, process.stdout, out)
-            tasks.start_soon(_take_end, process.stderr, err)
+            tasks.start_soon(_take_end, process.stderr, said)
             code = await process.wait()
             _kill(process)  # what it left behind holds the pipes open, and is no part of the answer
     finally:
@@ -85,7 +84,7 @@ async def finished(command: Sequence[str], given: bytes) -> Finished | TargetErr
             await process.aclose()
     if len(out) > MOST_BYTES:
         return TargetErrored(f"wrote more than {MOST_BYTES // 1_000_000} MB")
-    return Finished(code, bytes(out), err.decode("utf-8", "replace").strip())
+    return Finished(code, bytes(out))
 
 
 def _kill(process: Process) -> None:
@@ -112,10 +111,10 @@ async def _take(process: Process, stdout: ByteReceiveStream, out: bytearray) -> 
             return
 
 
-async def _take_end(stderr: ByteReceiveStream, err: bytearray) -> None:
+async def _take_end(stderr: ByteReceiveStream, said: bytearray) -> None:
     async for part in stderr:
-        err += part
-        del err[:-KEPT_OF_STDERR]
+        said += part
+        del said[:-KEPT_OF_STDERR]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,17 +150,22 @@ class CommandTarget:
             settings.name, version, timeout_ms=timeout_ms, deadline_s=settings.timeout_seconds or self.deadline_s
         )
         found: Finished | TargetErrored | None = None
+        said = bytearray()
         started = time.perf_counter()
         with anyio.move_on_after(asked.limit_s):
-            found = await finished(settings.run, given)
+            found = await finished(settings.run, given, said=said)
         latency_ms = (time.perf_counter() - started) * 1000
+        told = said.decode("utf-8", "replace").strip()
         match found:
             case None:
-                return asked.too_late(latency_ms)
-            case TargetErrored():
-                return TargetErrored(f"{settings.name}: {found.reason}", fatal=found.fatal)
+                seen = asked.too_late(latency_ms)
             case Finished(code=0):
-                return asked.answered(found.out, settings, latency_ms=latency_ms).model_copy
+                seen = asked.answered(found.out, settings, latency_ms=latency_ms)
             case Finished():
                 ended = f"was killed by signal {-found.code}" if found.code < 0 else f"ended with code {found.code}"
-                return TargetErrored(f"{settings.name} {ended}: {found.err[-600:] or 'it said nothing on stderr'}")
+                seen = TargetErrored(f"{settings.name} {ended}")
+            case TargetErrored():
+                seen = TargetErrored(f"{settings.name}: {found.reason}", fatal=found.fatal)
+        if isinstance(seen, Observed):
+            return seen.model_copy(update={"stderr": told})
+        return replace(seen, reason=f"{seen.reason}: {told[-SHOWN_OF_STDERR:]}") if told else seen

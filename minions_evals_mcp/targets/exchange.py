@@ -169,9 +169,7 @@ class Asking:
         )
 
 
-def asking(
-    name: str, version: Record[PromptVersion] | None, *, timeout_ms: int | None, deadline_s: float
-) -> Asking:
+def asking(name: str, version: Record[PromptVersion] | None, *, timeout_ms: int | None, deadline_s: float) -> Asking:
     """The question to that application: the case's time limit, else the target's."""
     limit = deadline_s if timeout_ms is None else timeout_ms / 1000
     return Asking(name, None if version is None else version.id, timeout_ms, limit)

@@ -87,7 +87,7 @@ class HttpSettings(Exchange):
     def name(self) -> str:
         """The target as it stands in `producedBy`: the address without what comes after its path."""
         parts = urlsplit(self.url)
-        return f"http:{parts.scheme}://{parts.netloc}{parts.path}"
+        return f"{parts.scheme}://{parts.netloc}{parts.path}"
 
 
 def http_settings(target: str) -> HttpSettings:
@@ -126,7 +126,7 @@ class Web:
             import httpx2  # noqa: PLC0415  0.1 s that only this target needs
 
             self._client = httpx2.AsyncClient(
-                timeout=None,  # noqa: S113  the whole exchange has a limit, which its caller keeps
+                timeout=None,
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
                 trust_env=False,  # settings.py alone reads the environment
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),

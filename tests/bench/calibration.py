@@ -2,7 +2,8 @@
 
     python -m tests.bench.calibration [--pairs 10000] [--histories 10000] [--processes 2]
 
-Everything is simulated with a known truth and seeded. Ends with exit code 1 where a promised limit is broken.
+Everything is simulated with a known truth and seeded. Ends with exit code 1 where a promised limit is broken: by more than
+two standard errors of the simulation, for a rule that errs exactly as often as it may lies above in half of all runs.
 """
 
 from __future__ import annotations
@@ -82,13 +83,17 @@ def comparisons(pairs: int, population: Population) -> Line:
     text = f"{population.kind:7} {population.cases:4} cases × {population.trials}: covered {seen.covered:.3f}"
     if population.kind == "skewed":
         said = f"{text}, told of the skew in {seen.warned:.3f}"
-        return Line(said, broken=seen.covered < (0.88 if population.cases <= 20 else 0.93))
+        return Line(said, broken=_above(1 - seen.covered, 0.12 if population.cases <= 20 else 0.07, pairs))
     if population.gain:
         said = f"{text}, {seen.improved:.3f} improved (theory {population.power():.3f}), {seen.regressed:.4f} regressed"
         said = f"{said}, {seen.equivalent:.4f} equivalent, true difference {population.truth:.3f}"
-        return Line(said, broken=seen.covered < 0.93 or (population.truth >= MARGIN and seen.equivalent > 0.05))
+        alike = population.truth >= MARGIN and _above(seen.equivalent, 0.05, pairs)
+        return Line(said, broken=alike or _above(1 - seen.covered, 0.07, pairs))
     said = f"{text}, {seen.decided:.4f} false ({seen.improved:.4f} improved, {seen.regressed:.4f} regressed)"
-    return Line(f"{said}, {seen.equivalent:.3f} equivalent", broken=seen.decided > 0.05 or seen.covered < 0.93)
+    return Line(
+        f"{said}, {seen.equivalent:.3f} equivalent",
+        broken=_above(seen.decided, 0.05, pairs) or _above(1 - seen.covered, 0.07, pairs),
+    )
 
 
 def peeking(pairs: int, planned: int, changing: float, gained: float = 0.5) -> Line:
@@ -100,7 +105,7 @@ def peeking(pairs: int, planned: int, changing: float, gained: float = 0.5) -> L
     saved = fmean(one.saved / planned for one in looks)
     what = f"peeking {planned:4} cases, {changing:.0%} change, {gained:.0%} of them gained"
     text = f"{what}: {improved:.4f} improved, {regressed:.4f} regressed, {saved:.0%} of the cases saved"
-    return Line(text, broken=gained == 0.5 and improved + regressed > 0.05)
+    return Line(text, broken=gained == 0.5 and _above(improved + regressed, 0.05, pairs))
 
 
 def _settled(cases: NDArray[np.bool_]) -> Look:
@@ -128,7 +133,17 @@ def trends(histories: int, shape: str) -> Line:
     )
     text = f"{shape:18}: {degrading:.4f} of the windows degrading, {improving:.4f} improving, {escalated:.4f} escalated"
     said = f"{text}; change-points in {split:.3f}, near run {STEP} in {near:.3f}, at some look in {looked:.2f}"
-    return Line(said, broken=shape.startswith("flat") and (degrading > 0.042 or escalated >= 0.075 or split > 0.05))
+    wrong = (
+        _above(degrading, 0.042, windows.total() // 5)  # five runs share a window
+        or _above(escalated, 0.075, histories)
+        or _above(split, 0.05, len(points))
+        or _above(looked, 0.05, -(-histories // 100))
+    )
+    return Line(said, broken=shape.startswith("flat") and wrong)
+
+
+def _above(share: float, limit: float, trials: int) -> bool:
+    return share > limit + 2 * math.sqrt(limit * (1 - limit) / trials)
 
 
 def _history(shape: str, draw: np.random.Generator) -> list[float]:

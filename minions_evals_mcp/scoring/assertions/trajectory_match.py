@@ -67,6 +67,10 @@ class _Trail(NamedTuple):
     def then(self, cost: float, edit: Edit) -> _Trail:
         return _Trail(self.cost + cost, self.added + (edit.kind == "add"), edit, self)
 
+    def is_better(self, known: _Trail) -> bool:
+        # Of two that cost the same, rather the one that changes a call than the one that adds another.
+        return self.cost < known.cost - SLACK or (self.cost < known.cost + SLACK and self.added < known.added)
+
     def backwards(self) -> Iterator[Edit]:
         trail: _Trail | None = self
         while trail is not None and trail.edit is not None:
@@ -196,7 +200,5 @@ def _without_the_rest(group: Sequence[Wanted], done: int, trail: _Trail, number:
 
 def _keep(trails: dict[int, _Trail], done: int, trail: _Trail) -> None:
     known = trails.get(done)
-    if known is None or trail.cost < known.cost - SLACK:
-        trails[done] = trail
-    elif trail.cost < known.cost + SLACK and trail.added < known.added:  # rather change a call than add another
+    if known is None or trail.is_better(known):
         trails[done] = trail

@@ -1,0 +1,132 @@
+"""What neighbours have is read and taken in: agent-runs as messages, prompt versions as copies; each once, whatever comes twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable
+
+import anyio
+from pydantic import JsonValue, ValidationError
+
+from agent.daemon import Agent, log
+from agent.neighbours import Origin
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
+from minions_evals_mcp.domain.records import record_from_wire
+from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.engine.save_records import Arrival, save_records
+from minions_evals_mcp.engine.send_message import Letter, keep_unreadable, send_message
+from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, InvalidRecordError
+from minions_evals_mcp.interop.arrivals import held_by
+from minions_evals_mcp.interop.spans import obj
+from minions_evals_mcp.interop.suite import RelationRow
+from minions_evals_mcp.interop.traces import Traces
+from minions_evals_mcp.ports import Arrived
+from minions_evals_mcp.store import inbox
+
+UNFINISHED = ("running", "pending-approval")
+BRIEFLY_S = 0.5
+TAKEN = (
+    f"only {AgentRun.slug} and {PromptVersion.slug} records, relations between these, traces and trajectories are read"
+)
+
+
+class Reader:
+    """One origin being read. `kept`: the prompt versions and relations that stand in the store as they are."""
+
+    def __init__(self, agent: Agent, origin: Origin) -> None:
+        self._agent = agent
+        self._origin = origin
+        self._traces = Traces()
+        self._kept: set[str] = set()
+
+    async def follow(self, *, once: bool) -> None:
+        """Looks again and again; with `once` twice, so that what is still being written is seen as it stands."""
+        await self._look(last=False)
+        while not once:
+            await anyio.sleep(self._origin.every_s)
+            await self._look(last=False)
+        await anyio.sleep(min(self._origin.every_s, BRIEFLY_S))
+        await self._look(last=True)
+        self._agent.sources -= 1
+        self._agent.pulse.beat()
+
+    async def _look(self, *, last: bool) -> None:
+        """Takes in what is new; a source that is down is asked again at the next look."""
+        try:
+            found = await self._origin.source.read()
+        except (InstrumentError, OSError) as error:
+            log.warning("source-down", source=self._origin.name, reason=str(error))
+            found = ()
+        for arrived in found:
+            await self._surely(lambda one=arrived: self._take(one))
+        for wire in self._traces.completed(now=anyio.current_time(), at_once=last):
+            await self._surely(lambda one=wire: self._put(one))
+
+    async def _surely(self, take: Callable[[], Awaitable[None]]) -> None:
+        """Tries until the store takes it: a source tells each line once."""
+        while True:
+            try:
+                return await take()
+            except BadInputError:
+                raise
+            except EvalsError as error:
+                log.error("not-taken-in", source=self._origin.name, error=str(error))
+                await anyio.sleep(self._agent.rhythm.retry_s)
+
+    async def _take(self, arrived: Arrived) -> None:
+        try:
+            held = held_by(arrived)
+        except InvalidRecordError as error:
+            await self._refuse(arrived.text, str(error))
+            return
+        for trace_id in self._traces.add(held.spans, now=anyio.current_time()):
+            log.warning("trace-given-up", source=self._origin.name, trace_id=trace_id)
+        for wire in held.records:
+            await self._put(wire)
+
+    async def _put(self, wire: JsonValue) -> None:
+        try:
+            if obj(wire).get("type") == AgentRun.slug:
+                await self._send(wire)
+            elif obj(wire).get("type") == PromptVersion.slug or "sourceId" in obj(wire):
+                await self._save(wire)
+            else:
+                raise InvalidRecordError(TAKEN, where=self._origin.name)
+        except BadInputError as error:
+            await self._refuse(json.dumps(wire), str(error))
+
+    async def _refuse(self, text: str, reason: str) -> None:
+        ident = await keep_unreadable(self._agent.engine, text, reason, source="read")
+        log.warning("record-refused", source=self._origin.name, message_id=ident, reason=reason)
+
+    async def _send(self, wire: JsonValue) -> None:
+        """A message under the digest of what the record says: one that was edited since is another, and refused by HR1."""
+        fields = obj(obj(wire).get("fields"))
+        if fields.get("status") in UNFINISHED:
+            return
+        ident = f"agent-run:{digest([obj(wire).get('id'), fields])}"
+        if await self._agent.engine.store.read(lambda db: inbox.message(db, ident)) is None:
+            payload: JsonValue = {"agentRun": wire}
+            await send_message(self._agent.engine, Letter(type="agent-run-completed", payload=payload, id=ident))
+
+    async def _save(self, wire: JsonValue) -> None:
+        said = digest(wire)
+        if said in self._kept:
+            return
+        engine = self._agent.engine
+        if "sourceId" in obj(wire):
+            await save_records(engine, [], [_relation(wire)])
+        else:
+            await save_records(engine, [Arrival(record_from_wire(wire, new_id=engine.new_id(), now=engine.clock()))])
+        self._kept.add(said)
+
+
+def _relation(wire: JsonValue) -> Relation:
+    try:
+        row = RelationRow.model_validate(wire)
+    except ValidationError as error:
+        raise InvalidRecordError(error.errors(include_url=False)[0]["msg"], record="relation") from None
+    if row.type != "follows":
+        raise InvalidRecordError(f"the relation {row.type!r} is not read", field="type", record="relation")
+    return Relation(row.source_id, row.target_id, row.type)

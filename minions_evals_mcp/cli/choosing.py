@@ -1,0 +1,64 @@
+"""Options for a quick look at some of a benchmark's cases."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated
+
+from cyclopts import Parameter, validators
+
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.selection import Selection, select_cases
+from minions_evals_mcp.errors import BadInputError
+
+BETWEEN = re.compile(r",(?=\s*(?:tag=|status=|text~))")
+Cases = Annotated[int, Parameter(validator=validators.Number(gte=1))]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which of a benchmark's cases are run, and whether outputs are made anew."""
+
+    filter: Annotated[
+        tuple[str, ...],
+        Parameter(
+            negative="",
+            help="Run only cases with tag=TAG, status=passed|failed|new, text~WORDS; several by commas, all must hold.",
+        ),
+    ] = ()
+    rerun_failed: Annotated[
+        str | None, Parameter(help="Run only what failed or was not scored in this run, under its prompt version.")
+    ] = None
+    sample: Annotated[Cases | None, Parameter(help="Run only so many cases, drawn at random.")] = None
+    seed: Annotated[int | None, Parameter(help="Draws the sample; the same seed draws the same cases (0).")] = None
+    limit: Annotated[Cases | None, Parameter(help="Run only the first so many cases.")] = None
+    cache: Annotated[
+        bool,
+        Parameter(
+            help="Use an output again that the same target made from the same prompt version and inputs; a change inside"
+            " your own application is not seen.",
+            negative="",
+        ),
+    ] = False
+
+    def selection(self) -> Selection:
+        """The selection that these options ask for."""
+        if self.seed is not None and (self.sample is None or self.seed < 0):
+            raise BadInputError("--seed draws a --sample.", remedy="Give both, the seed as a number from 0.")
+        return Selection(
+            conditions=tuple(one for given in self.filter for one in BETWEEN.split(given)),
+            rerun_failed=self.rerun_failed,
+            sample=self.sample,
+            seed=self.seed or 0,
+            limit=self.limit,
+        )
+
+    async def narrowed(self, engine: Engine, request: RunRequest) -> RunRequest:
+        """The request for the chosen cases; raises as `select_cases` does."""
+        return await select_cases(engine, request, self.selection())
+
+
+WHOLE = Choice()

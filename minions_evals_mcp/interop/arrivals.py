@@ -1,0 +1,37 @@
+"""What a neighbour's text holds: records, one or many, or the spans of a trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.parsing import parse_json
+from minions_evals_mcp.interop.spans import Span, is_otlp, spans_of
+from minions_evals_mcp.interop.trajectory import is_trajectory, trajectory_run
+from minions_evals_mcp.ports import Arrived
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """Records and relations as on the wire, and spans."""
+
+    records: tuple[JsonValue, ...] = ()
+    spans: tuple[Span, ...] = ()
+
+
+def held_by(arrived: Arrived) -> Held:
+    """What the text holds; raises `InvalidRecordError` saying where it cannot be read."""
+    found: JsonValue = parse_json(arrived.text, arrived.where)  # pyright: ignore[reportAssignmentType]  JSON all through
+    try:
+        if is_otlp(found):
+            return Held(spans=tuple(spans_of(found)))
+        if is_trajectory(found):
+            return Held((trajectory_run(found),))
+    except ValueError as error:
+        raise InvalidRecordError(str(error), where=arrived.where) from None
+    if isinstance(found, dict) and isinstance(found.get("minions"), list):
+        relations = found.get("relations", [])
+        return Held((*found["minions"], *(relations if isinstance(relations, list) else ())))
+    return Held(tuple(found) if isinstance(found, list) else (found,))

@@ -1,0 +1,118 @@
+"""Spans of an OTLP/JSON document, in plain values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+
+ERROR = (2, "2", "STATUS_CODE_ERROR")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A step of a trace. Times are in nanoseconds since 1970; `service` is the resource's name; `error` is set where it failed."""
+
+    trace_id: str
+    id: str
+    parent_id: str | None
+    name: str
+    start: int
+    end: int
+    service: str | None
+    error: str | None
+    attributes: Json
+
+    def text(self, *names: str) -> str | None:
+        """The first of those attributes that is a text with something in it."""
+        found = (self.attributes.get(name) for name in names)
+        return next((one for one in found if isinstance(one, str) and one.strip()), None)
+
+    def number(self, *names: str) -> float | None:
+        """The first of those attributes that is a number."""
+        found = (self.attributes.get(name) for name in names)
+        return next((one for one in found if isinstance(one, int | float) and not isinstance(one, bool)), None)
+
+    def value(self, *names: str) -> JsonValue:
+        """The first of those attributes that is there; a JSON text as what it says."""
+        found = next((self.attributes[name] for name in names if name in self.attributes), None)
+        return parsed(found)
+
+
+def is_otlp(document: JsonValue) -> bool:
+    """Whether the document holds traces."""
+    return isinstance(document, dict) and isinstance(document.get("resourceSpans"), list)
+
+
+def spans_of(document: JsonValue) -> Iterator[Span]:
+    """The document's spans; raises `ValueError` saying what of one cannot be read."""
+    for resource in _list(obj(document).get("resourceSpans")):
+        service = attributes(obj(obj(resource).get("resource")).get("attributes")).get("service.name")
+        for scope in _list(obj(resource).get("scopeSpans")):
+            for span in _list(obj(scope).get("spans")):
+                yield _span(obj(span), service if isinstance(service, str) else None)
+
+
+def _span(span: Json, service: str | None) -> Span:
+    trace_id, ident = span.get("traceId"), span.get("spanId")
+    if not isinstance(trace_id, str) or not isinstance(ident, str) or not trace_id or not ident:
+        raise ValueError("a span has no traceId or no spanId")
+    try:
+        start, end = (int(str(span.get(name) or 0)) for name in ("startTimeUnixNano", "endTimeUnixNano"))
+    except ValueError:
+        raise ValueError(f"the times of span {ident} are no whole nanoseconds") from None
+    parent = span.get("parentSpanId")
+    found = attributes(span.get("attributes"))
+    return Span(
+        trace_id, ident, parent if isinstance(parent, str) and parent.strip("0") else None, str(span.get("name", "")),
+        start, end, service, _error(obj(span.get("status")), found), found,
+    )  # fmt: skip
+
+
+def _error(status: Json, found: Json) -> str | None:
+    if status.get("code") not in ERROR:
+        return None
+    said = (status.get("message"), found.get("exception.message"), found.get("error.type"))
+    return next((one for one in said if isinstance(one, str) and one.strip()), "failed")
+
+
+def attributes(listed: JsonValue) -> Json:
+    """A list of keys and tagged values as a mapping."""
+    pairs = (obj(one) for one in _list(listed))
+    return {str(pair.get("key")): plain(obj(pair.get("value"))) for pair in pairs}
+
+
+def plain(tagged: Json) -> JsonValue:
+    """The value that a tagged one stands for; 64-bit numbers may be written as texts."""
+    match tagged:
+        case {"intValue": str() | int() as whole}:
+            return int(whole)
+        case {"arrayValue": dict() as array}:
+            return [plain(obj(one)) for one in _list(array.get("values"))]
+        case {"kvlistValue": dict() as mapping}:
+            return attributes(mapping.get("values"))
+        case _:
+            return next(iter(tagged.values()), None)
+
+
+def parsed(value: JsonValue) -> JsonValue:
+    """The value, or what it says where it is the JSON text of an object or list."""
+    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def obj(value: JsonValue) -> Json:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: JsonValue) -> list[JsonValue]:
+    return value if isinstance(value, list) else []

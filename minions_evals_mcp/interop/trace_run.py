@@ -1,0 +1,134 @@
+"""One agent's span and the steps below it as an agent-run."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import MAX_ID, from_millis, iso
+from minions_evals_mcp.interop.spans import Span, obj
+
+VERSION = "minions.prompt_version_ref"
+"""The one attribute of ours: under which prompt version the agent ran."""
+INPUT = ("gen_ai.input.messages", "input.value")
+OUTPUT = ("gen_ai.output.messages", "output.value")
+
+Kind = Callable[[Span], str | None]
+
+
+def agent_run(root: Span, steps: list[Span], kind: Kind) -> Json:
+    """The record on the wire; its id is made of the span's, so that the same span is the same record."""
+    models = [span for span in (root, *steps) if kind(span) == "model"]
+    fields: Json = {
+        "agentId": _agent(root),
+        "promptVersionRef": next((found for span in (root, *steps) if (found := span.text(VERSION))), None),
+        "triggeredAt": _moment(root.start),
+        "completedAt": _moment(root.end),
+        "inputs": _inputs([root, *models]),
+        "outputs": _outputs([root, *reversed(models)]),
+        "toolCallsLog": [_call(span) for span in steps if kind(span) == "tool"],
+        "tokensUsed": _tokens(root, models),
+        "cost": _summed(root, models, "llm.cost.total"),
+        "status": "success" if root.error is None else "failed",
+        "errorMessage": root.error,
+    }
+    found = {name: value for name, value in fields.items() if value is not None}
+    return {"id": f"otel:{_id(root.trace_id)}/{_id(root.id)}", "type": "agent-run", "fields": found}
+
+
+def _agent(root: Span) -> str:
+    named = (
+        root.text("gen_ai.agent.id", "gen_ai.agent.name", "agent.name", "graph.node.id") or root.service or root.name
+    )
+    return _id(named)
+
+
+def _id(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._:/@-]+", "-", text.strip())[: MAX_ID // 2] or "agent"
+
+
+def _moment(nanos: int) -> str | None:
+    return iso(from_millis(nanos // 1_000_000)) if nanos > 0 else None
+
+
+def _inputs(spans: list[Span]) -> Json:
+    """What the agent was given: an object as it is, else the first thing that its user said."""
+    said = next((found for span in spans if (found := _messages(span, INPUT, "llm.input_messages")) is not None), None)
+    if isinstance(said, list):
+        return {"input": next((text for role, text in _spoken(said) if role == "user"), _last(said))}
+    return said if isinstance(said, dict) else {} if said is None else {"input": said}
+
+
+def _outputs(spans: list[Span]) -> Json:
+    """What came of it: an object as it is, else the last thing that was said."""
+    said = next(
+        (found for span in spans if (found := _messages(span, OUTPUT, "llm.output_messages")) is not None), None
+    )
+    if isinstance(said, list):
+        return {"output": _last(said)}
+    return said if isinstance(said, dict) else {} if said is None else {"output": said}
+
+
+def _messages(span: Span, names: tuple[str, ...], flat: str) -> JsonValue:
+    """What the span says, be it in one attribute or, as OpenInference flattens it, in many."""
+    found = span.value(*names)
+    return found if found is not None else _unflattened(span, flat) or None
+
+
+def _unflattened(span: Span, prefix: str) -> list[JsonValue]:
+    found: dict[int, Json] = {}
+    for name, value in span.attributes.items():
+        match = re.fullmatch(rf"{re.escape(prefix)}\.(\d+)\.message\.(role|content)", name)
+        if match is not None:
+            found.setdefault(int(match[1]), {})[match[2]] = value
+    return [found[number] for number in sorted(found)]
+
+
+def _spoken(messages: list[JsonValue]) -> Iterator[tuple[str, str]]:
+    """Who said what: the text parts of each message."""
+    for message in messages:
+        role, content = obj(message).get("role"), obj(message).get("parts", obj(message).get("content"))
+        parts = content if isinstance(content, list) else [content]
+        said = (part if isinstance(part, str) else obj(part).get("content", obj(part).get("text")) for part in parts)
+        text = "\n".join(one for one in said if isinstance(one, str))
+        if text:
+            yield str(role), text
+
+
+def _last(messages: list[JsonValue]) -> str:
+    """The last text; where none was said, the messages as they are."""
+    return next((text for _, text in reversed(list(_spoken(messages)))), json.dumps(messages, ensure_ascii=False))
+
+
+def _call(span: Span) -> Json:
+    given = span.value("gen_ai.tool.call.arguments", "tool.parameters", "input.value")
+    found: Json = {
+        "tool": span.text("gen_ai.tool.name", "tool.name") or span.name or "tool",
+        "arguments": given if isinstance(given, dict) else {} if given is None else {"input": given},
+        "result": span.value("gen_ai.tool.call.result", "output.value"),
+        "error": span.error,
+        "durationMs": (span.end - span.start) / 1_000_000 if span.end >= span.start > 0 else None,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _tokens(root: Span, models: list[Span]) -> int | None:
+    names = (
+        ("gen_ai.usage.input_tokens", "llm.token_count.prompt"),
+        ("gen_ai.usage.output_tokens", "llm.token_count.completion"),
+    )
+    found = [_summed(root, models, *either) for either in names]
+    return None if found == [None, None] else int(sum(one or 0 for one in found))
+
+
+def _summed(root: Span, models: list[Span], *names: str) -> float | None:
+    """The agent's own figure, which counts its steps in; else the sum of its model calls'."""
+    own = root.number(*names)
+    if own is not None:
+        return own
+    found = [number for span in models if (number := span.number(*names)) is not None]
+    return sum(found) if found else None

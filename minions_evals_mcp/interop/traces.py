@@ -1,0 +1,103 @@
+"""Traces of agents (OpenTelemetry GenAI, OpenInference) as agent-runs: spans are gathered until their agent's span has come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.interop.spans import Span
+from minions_evals_mcp.interop.trace_run import agent_run
+
+SETTLED_S = 1.0
+"""An agent's span ends last; so long after it stragglers of its steps are still taken in."""
+ORPHANED_S = 60.0
+"""A span may name a parent that never comes, for another service has it; so long it is waited for."""
+MOST_OPEN = 10_000
+
+KINDS = {
+    "invoke_agent": "agent",
+    "execute_tool": "tool",
+    "chat": "model",
+    "text_completion": "model",
+    "generate_content": "model",
+}
+"""By `gen_ai.operation.name`; OpenInference says AGENT, TOOL and LLM in `openinference.span.kind`."""
+INFERENCE = {"AGENT": "agent", "TOOL": "tool", "LLM": "model"}
+
+
+def kind_of(span: Span) -> str | None:
+    """agent, tool or model; nothing for a step of something else."""
+    return KINDS.get(span.text("gen_ai.operation.name") or "") or INFERENCE.get(
+        (span.text("openinference.span.kind") or "").upper()
+    )
+
+
+@dataclass(slots=True)
+class _Open:
+    """A trace that is not told yet. `seen_at`: when its last span came; `hopeless`: none of its spans so far is an agent's."""
+
+    spans: dict[str, Span] = field(default_factory=dict[str, Span])
+    seen_at: float = 0.0
+    hopeless: bool = False
+
+
+class Traces:
+    """Spans in whatever order and documents they come; time is in seconds of the caller's clock."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, _Open] = {}
+
+    def add(self, spans: Iterable[Span], *, now: float) -> list[str]:
+        """Takes the spans in; the ids of traces that had to be given up because too many wait for their agent's span."""
+        for span in spans:
+            trace = self._open.setdefault(span.trace_id, _Open())
+            trace.spans[span.id] = span
+            trace.seen_at, trace.hopeless = now, False
+        given_up = list(self._open)[: max(0, len(self._open) - MOST_OPEN)]
+        for trace_id in given_up:
+            del self._open[trace_id]
+        return given_up
+
+    def completed(self, *, now: float, at_once: bool = False) -> list[Json]:
+        """The agent-runs, as records on the wire, of the traces that are whole; each once. `at_once`: nothing more will come."""
+        found: list[Json] = []
+        settled = now if at_once else now - SETTLED_S
+        for trace_id, trace in [one for one in self._open.items() if one[1].seen_at <= settled and not one[1].hopeless]:
+            roots = _roots(trace.spans)
+            trace.hopeless = not roots
+            if roots and (at_once or now - trace.seen_at >= _patience(trace.spans, roots)):
+                del self._open[trace_id]
+                found += [agent_run(root, _below(root, trace.spans), kind_of) for root in roots]
+        return found
+
+
+def _roots(spans: dict[str, Span]) -> list[Span]:
+    """The agents' spans that stand under no other agent's; without any, the trace's first span if a model or tool was at work."""
+    kinds = {ident: kind_of(span) for ident, span in spans.items()}
+    agents = [span for span in spans.values() if kinds[span.id] == "agent"]
+    if agents:
+        return [span for span in agents if all(kinds[one.id] != "agent" for one in _above(span, spans))]
+    first = [span for span in spans.values() if span.parent_id is None]
+    return first if any(kinds.values()) else []
+
+
+def _above(span: Span, spans: dict[str, Span]) -> list[Span]:
+    """The spans that it stands under, as far as they have come."""
+    found: list[Span] = []
+    parent = spans.get(span.parent_id or "")
+    while parent is not None and parent not in found:
+        found.append(parent)
+        parent = spans.get(parent.parent_id or "")
+    return found
+
+
+def _patience(spans: dict[str, Span], roots: list[Span]) -> float:
+    tops = [(_above(root, spans) or [root])[-1] for root in roots]
+    return SETTLED_S if all(top.parent_id is None for top in tops) else ORPHANED_S
+
+
+def _below(root: Span, spans: dict[str, Span]) -> list[Span]:
+    """The steps under that span, in the order in which they began."""
+    found = [span for span in spans.values() if root in _above(span, spans)]
+    return sorted(found, key=lambda span: (span.start, span.end))

@@ -1,0 +1,70 @@
+"""An agent's trajectory (ATIF) as an agent-run."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.interop.spans import obj
+
+
+def is_trajectory(document: JsonValue) -> bool:
+    """Whether the document says that it is one."""
+    return str(obj(document).get("schema_version", "")).startswith("ATIF-")
+
+
+def trajectory_run(document: JsonValue) -> Json:
+    """The record on the wire; raises `ValueError` saying what is missing. Steps that were copied as context are left out."""
+    found = obj(document)
+    name, listed = obj(found.get("agent")).get("name"), found.get("steps")
+    steps = [obj(step) for step in listed] if isinstance(listed, list) else []
+    if not name or not steps:
+        raise ValueError("the trajectory has no steps, or its agent no name")
+    steps = [step for step in steps if step.get("is_copied_context") is not True]
+    asked, said = _said(steps, "user"), _said(steps, "agent")
+    ident = found.get("trajectory_id") or found.get("session_id") or digest(document)
+    figures = obj(found.get("final_metrics"))
+    fields: Json = {
+        "agentId": name,
+        "triggeredAt": next((step["timestamp"] for step in steps if step.get("timestamp")), None),
+        "completedAt": next((step["timestamp"] for step in reversed(steps) if step.get("timestamp")), None),
+        "inputs": {"input": asked[0]} if asked else {},
+        "outputs": {"output": said[-1]} if said else {},
+        "toolCallsLog": [call for step in steps for call in _calls(step)],
+        "tokensUsed": _tokens(figures),
+        "cost": figures.get("total_cost_usd"),
+    }
+    whole = {key: value for key, value in fields.items() if value is not None}
+    return {"id": f"atif:{ident}", "type": "agent-run", "fields": whole}
+
+
+def _said(steps: list[Json], source: str) -> list[str]:
+    """What that source said, oldest first."""
+    texts = (_text(step.get("message")) for step in steps if step.get("source") == source)
+    return [text for text in texts if text.strip()]
+
+
+def _text(message: JsonValue) -> str:
+    parts = message if isinstance(message, list) else [message]
+    said = (part if isinstance(part, str) else obj(part).get("text") for part in parts)
+    return "\n".join(one for one in said if isinstance(one, str))
+
+
+def _calls(step: Json) -> list[JsonValue]:
+    calls, results = step.get("tool_calls"), obj(step.get("observation")).get("results")
+    observed = [obj(one) for one in results] if isinstance(results, list) else []
+    by_call = {str(one.get("source_call_id")): one.get("content") for one in observed}
+    return [_call(obj(call), by_call) for call in calls] if isinstance(calls, list) else []
+
+
+def _call(call: Json, observed: dict[str, JsonValue]) -> Json:
+    made: Json = {"tool": call.get("function_name"), "arguments": obj(call.get("arguments"))}
+    result = observed.get(str(call.get("tool_call_id")))
+    return made if result is None else {**made, "result": result}
+
+
+def _tokens(figures: Json) -> int | None:
+    counted = [figures.get(name) for name in ("total_prompt_tokens", "total_completion_tokens")]
+    found = [one for one in counted if isinstance(one, int)]
+    return sum(found) if found else None

@@ -1,0 +1,167 @@
+"""Serving over HTTP: who may call is settled before anything listens, and a health check for whoever runs the server."""
+
+from __future__ import annotations
+
+import secrets
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import TYPE_CHECKING
+
+import anyio
+import structlog
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+
+from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.server.guard import EvalsServer
+from minions_evals_mcp.server.session import Session
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+PATH = "/mcp"
+HEALTH = "/health"
+HEALTHY_WITHIN_S = 5
+CLOSING_S = 3
+"""A listening stream never ends by itself: so long its host is given to go."""
+SHORTEST_TOKEN = 16
+_log = structlog.get_logger("minions_evals_mcp.server")
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """Where the server listens, under which names it may be called, and the token that a caller must bring."""
+
+    host: str
+    port: int
+    allowed_hosts: tuple[str, ...] = ()
+    token: str | None = None
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can call."""
+        return self.host == "localhost" or _is_loopback(self.host)
+
+    @property
+    def url(self) -> str:
+        """The address to give to a host."""
+        return f"http://{_bracketed(self.host)}:{self.port}{PATH}"
+
+    def security(self) -> TransportSecuritySettings:
+        """The `Host` and `Origin` headers that are answered: no other site's page can reach the server through a browser."""
+        own = {f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]", _bracketed(self.host))}
+        named = {one for name in self.allowed_hosts for one in (name, f"{name}:{self.port}")}
+        hosts = named if not self.is_loopback else own | named
+        origins = {f"http://{name}" for name in hosts} | {f"https://{name}" for name in named}
+        return TransportSecuritySettings(
+            enable_dns_rebinding_protection=True, allowed_hosts=sorted(hosts), allowed_origins=sorted(origins)
+        )
+
+
+def read_door(address: str, *, allowed_hosts: Sequence[str], token: str | None) -> Door:
+    """The door at `HOST:PORT`; raises `BadInputError` for one that would stand open to a network."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65_535:
+        raise BadInputError(f"--http is {address!r}.", remedy="Use HOST:PORT, such as 127.0.0.1:8765.")
+    if token is not None and len(token) < SHORTEST_TOKEN:
+        raise BadInputError(
+            f"MINIONS_EVALS_HTTP_TOKEN has {len(token)} characters.", remedy=f"Use {SHORTEST_TOKEN} or more, at random."
+        )
+    door = Door(host.strip("[]"), int(port), tuple(allowed_hosts), token)
+    if door.is_loopback:
+        return door
+    missing = [
+        what
+        for what, is_there in (
+            ("--allowed-host with the name that callers use", door.allowed_hosts),
+            ("MINIONS_EVALS_HTTP_TOKEN with a secret that callers send", door.token),
+        )
+        if not is_there
+    ]
+    if missing:
+        raise BadInputError(
+            f"{host} can be reached from other machines.",
+            remedy=f"Set {' and '.join(missing)}, or listen on 127.0.0.1.",
+        )
+    return door
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
+
+
+class Bearer:
+    """The application for callers who bring the token; everyone may ask for its health."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._wanted = f"Bearer {token}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers 401 to a request without the token."""
+        if scope["type"] == "http" and scope["path"] != HEALTH:
+            given = Headers(scope=scope).get("authorization", "").encode()
+            if not secrets.compare_digest(given, self._wanted):
+                refused = PlainTextResponse("A bearer token is needed.", 401, {"WWW-Authenticate": "Bearer"})
+                await refused(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
+def http_app(server: EvalsServer, session: Session, door: Door) -> ASGIApp:
+    """The server behind its door."""
+
+    async def health(request: Request) -> Response:
+        del request
+        return await _health(session)
+
+    server.custom_route(HEALTH, methods=["GET"])(health)
+    app = server.streamable_http_app(streamable_http_path=PATH, transport_security=door.security(), host=door.host)
+    return app if door.token is None else Bearer(app, door.token)
+
+
+async def _health(session: Session) -> Response:
+    """200 where calls can be answered; else 503 with the code of what keeps them from it."""
+    try:
+        with anyio.fail_after(HEALTHY_WITHIN_S):
+            await session.engine()
+    except TimeoutError:
+        return JSONResponse({"status": "starting"}, 503)
+    except EvalsError as error:
+        return JSONResponse({"status": "unavailable", "code": error.code}, 503)
+    return JSONResponse({"status": "ok"})
+
+
+def listening(door: Door) -> socket.socket:
+    """The bound socket; raises `BadInputError` where the address cannot be had."""
+    family = socket.AF_INET6 if ":" in door.host else socket.AF_INET
+    try:
+        return socket.create_server((door.host, door.port), family=family)
+    except OSError as error:
+        raise BadInputError(
+            f"cannot listen on {door.host}:{door.port}: {error.strerror or error}.",
+            remedy="Choose another --http address.",
+        ) from None
+
+
+def serve_http(server: EvalsServer, session: Session, door: Door) -> None:
+    """Serves until the process is told to end."""
+    with listening(door) as bound:
+        bound.listen()
+        config = uvicorn.Config(
+            http_app(server, session, door), log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=CLOSING_S
+        )
+        _log.warning("serving-http", url=door.url)
+        anyio.run(uvicorn.Server(config).serve, [bound])

@@ -1,0 +1,48 @@
+"""What somebody who browses is shown: ids by how they begin, how many records there are, the newest of the outbox."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.store import events
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Told
+from minions_evals_mcp.store.rows import TABLES
+
+
+def ids_beginning(db: Db, kind: str, typed: str, *, limit: int) -> list[str]:
+    """The newest ids of that type that begin with what was typed; `run` is a type here."""
+    if kind == "run":
+        return _found(db, "job", "created_at", typed, limit)
+    if kind in TABLES:
+        return _found(db, TABLES[kind].name, "seq", typed, limit)
+    if kind in events.OUTBOX_TYPES:
+        return _found(db, "outbox", "seq", typed, limit, kind)
+    return _found(db, "minion", "seq", typed, limit, kind)
+
+
+def _found(db: Db, table: str, newest: str, typed: str, limit: int, kind: str | None = None) -> list[str]:
+    hidden = " AND deleted_at IS NULL" if table == "minion" else ""
+    named = "" if kind is None else " AND type = ?"
+    rows = db.execute(
+        f"SELECT id FROM {table} WHERE substr(id, 1, length(?)) = ?{named}{hidden} ORDER BY {newest} DESC LIMIT ?",
+        (typed, typed, *(() if kind is None else (kind,)), limit),
+    )
+    return [row[0] for row in rows]
+
+
+def count_of(db: Db, kind: str) -> int:
+    """How many records of that type there are."""
+    if kind == "run":
+        query, about = "SELECT count(*) FROM job", ()
+    elif kind in TABLES:
+        query, about = f"SELECT count(*) FROM {TABLES[kind].name}", ()
+    elif kind in events.OUTBOX_TYPES:
+        query, about = "SELECT count(*) FROM outbox WHERE type = ?", (kind,)
+    else:
+        query, about = "SELECT count(*) FROM minion WHERE type = ? AND deleted_at IS NULL", (kind,)
+    return db.execute(query, about).fetchone()[0]
+
+
+def newest_told(db: Db, *, limit: int) -> list[Told]:
+    """The newest rows of the outbox first."""
+    seqs = [row[0] for row in db.execute("SELECT seq FROM outbox ORDER BY seq DESC LIMIT ?", (limit,))]
+    return events.outbox(db, after=seqs[-1] - 1, limit=limit)[::-1] if seqs else []

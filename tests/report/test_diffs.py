@@ -1,0 +1,51 @@
+"""What changed between two runs, in a terminal."""
+
+from __future__ import annotations
+
+import io
+
+from rich.console import Console
+
+from minions_evals_mcp.engine.run_diff import CaseChange, Measured, RunDiff, Totals
+from minions_evals_mcp.report.diffs import LONGEST, diff_view
+from minions_evals_mcp.scoring.word_diff import word_diff
+
+
+def drawn(before: str, after: str) -> str:
+    """The line that shows how one output became the other."""
+    totals = Totals(run_id="r", version=None, score=None, passed=0, trials=0)
+    measured = Measured(score=1, passed=2, trials=2)
+    change = CaseChange(
+        test_case_id="c", title="c", kind="worse", before=measured, after=measured.model_copy(update={"score": 0.5}),
+        loss=0.5, output_diff=word_diff(before, after),
+    )  # fmt: skip
+    found = RunDiff(
+        benchmark_id="b", title="B", before=totals, after=totals, shared=1, alike=0, counts={"not-alike": 1},
+        evidence="undecidable", changes=(change,),
+    )  # fmt: skip
+    stream = io.StringIO()
+    Console(file=stream, width=10_000, highlight=False, color_system=None).print(diff_view(found, coloured=False))
+    *_, title, line = stream.getvalue().splitlines()
+    assert title.rstrip() == "↓ c  worse: 1.00 (2 of 2 trials) → 0.50 (2 of 2 trials)"
+    assert "nothing to compare" in stream.getvalue()
+    return line.rstrip()
+
+
+def test_an_output_that_stayed_is_said_to_be_the_same() -> None:
+    assert drawn("as ever", "as ever") == "   same output"
+
+
+def test_of_what_both_have_only_the_neighbourhood_of_a_change_is_shown() -> None:
+    same = "word " * 50
+    line = drawn(f"{same}old {same}out {same}", f"{same}new {same}in {same}")
+    assert "[-old-]{+new+}" in line
+    assert "[-out-]{+in+}" in line
+    assert line.count("…") == 3
+    assert line.startswith("    … ")
+    assert len(line) < 250
+
+
+def test_a_change_without_end_is_cut() -> None:
+    before, after = (" ".join(f"{letter}{n} same{n}" for n in range(500)) for letter in "xy")
+    assert len(drawn(before, after)) < LONGEST + 300
+    assert drawn(before, after).endswith("…")
