@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter
 
+from minions_evals_mcp.cli.row_imports import RowImport, filled
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, run, say, session
 from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.save_records import Saved, delete_record, get_record, save_records
-from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
+from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
+from minions_evals_mcp.interop.row_records import RowMapping, RowType
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store import events, links, records
@@ -21,24 +24,49 @@ from minions_evals_mcp.store import events, links, records
 PAGE = 500
 
 
-def import_(files: Annotated[list[Path], Parameter(negative="")], /, *, common: Common = DEFAULTS) -> int:
-    """Take records in from suite files; importing twice changes nothing.
+def import_(
+    files: Annotated[list[Path], Parameter(negative="")],
+    /,
+    *,
+    as_: Annotated[RowType | None, Parameter(name="--as")] = None,
+    map: Annotated[tuple[str, ...], Parameter(negative="")] = (),  # noqa: A002  the option's name
+    set: Annotated[tuple[str, ...], Parameter(negative="")] = (),  # noqa: A002  the option's name
+    into: str | None = None,
+    common: Common = DEFAULTS,
+) -> int:
+    """Take records in from suite files, or rows of your own data; importing twice changes nothing.
 
     Each file is taken whole or, with file, line, field and reason, not at all.
     Example: minions-evals import fixtures/support-agent.yaml
+    Example: minions-evals import tickets.csv --as test-case --map inputs.question=Question --map expectedOutputs.output=Answer
 
     Parameters
     ----------
     files
         Suite files: `minions: [{id, type, fields}, …]` as YAML or JSON, or one record a line (.jsonl).
+        With --as, rows: .csv, .tsv, .jsonl, .parquet.
+    as_
+        Each row becomes one of these. A row without an id gets one made of what it says.
+    map
+        FIELD=COLUMN, as often as needed; dotted for a part (inputs.question) and for a nested column (meta.id).
+        Without it each column fills the field of its name; with it other columns are left out.
+    set
+        FIELD=VALUE, the same for every row (agentId=support).
+    into
+        Puts the test cases into this benchmark, which is made if there is none.
     """
-    return run(partial(_import, files, common))
+    if as_ is None:
+        if map or set or into:
+            raise BadInputError("--map, --set and --into are for rows.", remedy="Say what they are: --as test-case.")
+        return run(partial(_import, files, import_file, common))
+    rows = RowImport(RowMapping(as_, filled(map, "--map"), filled(set, "--set")), into)
+    return run(partial(_import, files, rows.take, common))
 
 
-async def _import(files: list[Path], common: Common) -> int:
+async def _import(files: list[Path], take: Callable[[Engine, Path], Awaitable[Saved]], common: Common) -> int:
     async with session(common) as engine:
         for file in files:
-            saved = await import_file(engine, file)
+            saved = await take(engine, file)
             if common.json:
                 say({"file": str(file), "new": saved.new, "changed": saved.changed, "unchanged": saved.unchanged})
             else:

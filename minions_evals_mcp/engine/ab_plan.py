@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.prompt_chain import version_of_prompt
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.scoring.ab import BY_QUALITY, Criterion
-from minions_evals_mcp.scoring.rendering import render
+from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
@@ -118,7 +118,7 @@ def _read(db: Db, *, request: AbTestRequest) -> AbPlan:
     branches = tuple(_branch(found.get(ident), ident, case.id) for ident in request.branch_ids)
     version = _version(db, case.fields, request.prompt_version)
     inputs = case.fields.inputs
-    prompt = output_text(inputs) if version is None else render(version.fields.content, inputs)
+    prompt = output_text(inputs) if version is None else version_text(version.fields, inputs)
     return AbPlan(cast("Record[TestCase]", case), branches, version, prompt)
 
 

@@ -9,6 +9,8 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
+import anyio
+
 from minions_evals_mcp.domain.definitions import (
     SIMILARITY,
     Benchmark,
@@ -34,6 +36,8 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 
 MAX_BRANCHES = 5
+PAUSE_S = 0.001
+"""So long a great import leaves the store to others after each batch."""
 F = TypeVar("F", bound=Fields)
 
 
@@ -65,13 +69,38 @@ async def save_records(
     return await engine.store.write(work)
 
 
-def _save(
-    db: Db, *, arrivals: Sequence[Arrival], relations: Sequence[Relation], events: Sequence[Event], now: datetime
-) -> Saved:
+async def vet_records(engine: Engine, arrivals: Sequence[Arrival]) -> None:
+    """Raises as `save_records` does where the batch does not fit itself or the store; nothing is written."""
+    await engine.store.read(lambda db: _vetted(db, arrivals))
+
+
+async def save_batches(engine: Engine, batches: Callable[[], Iterable[Sequence[Arrival]]]) -> Saved:
+    """Writes more than fits into memory: every batch is vetted in a first reading, written in a second.
+
+    Raises as `save_records` does, and then nothing is written. Others may write between two batches.
+    """
+    for batch in batches():
+        await vet_records(engine, batch)
+    found = Saved(0, 0, 0)
+    for batch in batches():
+        saved = await save_records(engine, batch)
+        found = Saved(found.new + saved.new, found.changed + saved.changed, found.unchanged + saved.unchanged)
+        await anyio.sleep(PAUSE_S)
+    return found
+
+
+def _vetted(db: Db, arrivals: Sequence[Arrival]) -> _View:
     view = _View(db, arrivals)
     for arrival in arrivals:
         with _placed(arrival):
             _vet(view, arrival.record)
+    return view
+
+
+def _save(
+    db: Db, *, arrivals: Sequence[Arrival], relations: Sequence[Relation], events: Sequence[Event], now: datetime
+) -> Saved:
+    view = _vetted(db, arrivals)
     touched = [replace(arrival.record, updated_at=now) for arrival in arrivals]
     known = records.minions(db, [record.id for record in touched])
     written = [record for record in (*_rubrics_raised(view, touched, now), *touched) if _write(db, view, record, now)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
-from mcp_types import CallToolResult
+from mcp_types import CallToolResult, InputRequiredResult
 
 from minions_evals_mcp.errors import EvalsError, StoreError, ungrouped
 from minions_evals_mcp.server.calls import Call
@@ -84,12 +84,14 @@ def _tool(session: Session, name: str) -> StrictTool:
     )
 
 
-async def _carry_out(session: Session, entry: Entry, asked: Any, context: Context[Any, Any]) -> CallToolResult:
+async def _carry_out(
+    session: Session, entry: Entry, asked: Any, context: Context[Any, Any]
+) -> CallToolResult | InputRequiredResult:
     """The tool's function on the open engine; the module that holds it is imported at its first call."""
     engine = await session.engine()
     module, _, function = entry.target.partition(":")
     work = getattr(import_module(f"minions_evals_mcp.server.tools.{module}"), function)
-    return await work(Call(engine, await session.runs(), session.target, context.report_progress), asked)
+    return await work(Call(engine, await session.runs(), session.target, context.report_progress, context), asked)
 
 
 @asynccontextmanager

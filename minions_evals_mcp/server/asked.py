@@ -59,20 +59,43 @@ class RunBenchmark(_Run):
     benchmark_id: Annotated[Id, Field(examples=["support/quality"])]
     prompt_version_ref: Annotated[Id, Field(examples=["support/prompt@2"])] | None = None
     rejudge_run_id: Annotated[Id, Field(description="Judge this run's stored outputs again")] | None = None
+    test_case_ids: (
+        Annotated[list[Id], Field(min_length=1, max_length=1000, description="These cases only; no measure of the whole")]
+        | None
+    ) = None
+
+    @model_validator(mode="after")
+    def _one_choice_of_cases(self) -> RunBenchmark:
+        if self.test_case_ids is not None and self.rejudge_run_id is not None:
+            raise ValueError("testCaseIds goes without rejudgeRunId, which judges that run's cases")
+        if self.test_case_ids is not None and len(set(self.test_case_ids)) < len(self.test_case_ids):
+            raise ValueError("testCaseIds: a case is named twice")
+        return self
 
 
 class ComparePromptVersions(_Run):
     """compare_prompt_versions"""
 
-    benchmark_id: Id
-    version_a: Annotated[Id, Field(description="The current version")]
-    version_b: Annotated[Id, Field(description="The candidate")]
+    benchmark_id: Id | None = None
+    version_a: Annotated[Id, Field(description="The current version")] | None = None
+    version_b: Annotated[Id, Field(description="The candidate")] | None = None
+    run_ids: (
+        Annotated[list[Id], Field(min_length=2, max_length=2, description="Or two stored benchmark-runs, current first")]
+        | None
+    ) = None
     tie_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
 
     @model_validator(mode="after")
-    def _versions_differ(self) -> ComparePromptVersions:
-        if self.version_a == self.version_b:
+    def _two_sides(self) -> ComparePromptVersions:
+        named = (self.benchmark_id, self.version_a, self.version_b)
+        if self.run_ids is None and None in named:
+            raise ValueError("give benchmarkId, versionA and versionB, or runIds")
+        if self.run_ids is not None and any(named):
+            raise ValueError("runIds goes without benchmarkId, versionA and versionB")
+        if self.run_ids is None and self.version_a == self.version_b:
             raise ValueError("versionB is versionA; name two versions")
+        if self.run_ids is not None and self.run_ids[0] == self.run_ids[1]:
+            raise ValueError("runIds: name two runs")
         return self
 
 

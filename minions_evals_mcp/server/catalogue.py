@@ -57,7 +57,7 @@ Errors: unknown id, no output, changed settings under one key.""",
         "runs", "Run a benchmark", asked.RunBenchmark, shapes.RunAnswer, "running:run_benchmark", open_world=True,
         description="""\
 Judges every active case of a benchmark, in the background: returns runId at once, waits up to waitSeconds.
-Use: to measure an agent or prompt version and see regressions. Another judge over stored outputs: rejudgeRunId.
+Use: to measure an agent or prompt version and see regressions. Some cases only: testCaseIds. Another judge over stored outputs: rejudgeRunId.
 Not: two versions against each other (compare_prompt_versions).
 Costs: model calls for llm criteria and targets; dryRun tells. judge=caller needs no key.
 Errors: unknown or retired benchmark, no key, key reused with other settings.""",
@@ -66,7 +66,7 @@ Errors: unknown or retired benchmark, no key, key reused with other settings."""
         "analysis", "Compare prompt versions", asked.ComparePromptVersions, shapes.RunAnswer, "comparing:compare_prompt_versions",
         open_world=True,
         description="""\
-Runs a benchmark under two prompt versions on the same cases: winner, verdict (improved … inconclusive), interval.
+Runs a benchmark under two prompt versions on the same cases (or takes runIds): winner, verdict (improved … inconclusive), interval.
 Use: before approve_prompt_version. Goes on like run_benchmark.
 Not: models or parameters against each other (run_ab_test).
 Costs: two benchmark runs; dryRun tells.

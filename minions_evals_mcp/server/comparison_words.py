@@ -27,15 +27,23 @@ async def comparison_answer(call: Call, job: Job, shape: Shape) -> CallToolResul
     }  # fmt: skip
     if now.state != "completed":
         return answered({**told, "next": await _next(call, now)}, shape=shape)
-    found = await summarize_comparison(call.engine, now.id)
-    told["summary"] = (
-        f"comparison {now.subject_id}: {found.verdict}; {found.version_b} scores {found.score_b:.3g},"
-        f" {found.version_a} {found.score_a:.3g} on {found.sample_size} cases; {found.recommendation}"
-    )
-    told["comparison"] = cast("JsonValue", found.model_dump(mode="json"))
+    return answered({**told, **await _verdict(call, now.id)}, shape=shape)
+
+
+async def verdict_answer(call: Call, comparison_id: str) -> CallToolResult:
+    """The verdict of a comparison that is made."""
+    return answered({**await _verdict(call, comparison_id), "kind": "comparison", "state": "completed"})
+
+
+async def _verdict(call: Call, comparison_id: str) -> Json:
+    found = await summarize_comparison(call.engine, comparison_id)
     asked = {"promptVersionRef": found.version_b, "comparisonId": found.comparison_id, "decidedBy": "YOUR-ID"}
-    told["next"] = [f"approve_prompt_version {json.dumps(asked)}"] if found.verdict == "improved" else []
-    return answered(told, shape=shape)
+    return {
+        "summary": f"comparison {found.benchmark_id}: {found.verdict}; {found.version_b} scores {found.score_b:.3g},"
+        f" {found.version_a} {found.score_a:.3g} on {found.sample_size} cases; {found.recommendation}",
+        "comparison": cast("JsonValue", found.model_dump(mode="json")),
+        "next": [f"approve_prompt_version {json.dumps(asked)}"] if found.verdict == "improved" else [],
+    }
 
 
 async def _next(call: Call, job: Job) -> list[JsonValue]:

@@ -110,5 +110,6 @@ def _resumed(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str
     tool, subject = _TOOLS[summary.kind]
     asked = cast("Json", spec["request"])
     settings = {name: asked[name] for name in _SETTINGS if asked.get(name) not in (None, False)}
-    arguments = {subject: summary.subject_id, **settings, "idempotencyKey": summary.key}
+    cases = {"testCaseIds": asked["caseIds"]} if asked.get("caseIds") else {}
+    arguments = {subject: summary.subject_id, **settings, **cases, "idempotencyKey": summary.key}
     yield f"resume: {tool} {json.dumps(arguments)}"

@@ -12,7 +12,7 @@ FEWEST_POINTS = 12
 """Fewer points in the series are not searched."""
 FEWEST_A_SIDE = 3
 SIGNIFICANT = 0.004
-"""A level history of 50 runs that is searched after each of them is then split at some time in about 5 % (simulated)."""
+"""A level history of 50 runs that is searched after each of them is then split at some time in about 6 % (simulated)."""
 SHUFFLES = 1_999
 _DECIMALS = 9
 _Floats = NDArray[np.float64]

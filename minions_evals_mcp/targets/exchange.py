@@ -21,7 +21,7 @@ from minions_evals_mcp.domain.outputs import output_text, value_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.scoring.rendering import render
+from minions_evals_mcp.scoring.version_text import version_text
 
 PLACE = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
 VERSION_NAMES = frozenset({"prompt", "promptVersion"})
@@ -109,7 +109,7 @@ def names_of(inputs: Json, version: Record[PromptVersion] | None) -> Json:
 
 
 def _of_version(version: Record[PromptVersion], inputs: Json) -> Json:
-    return {"prompt": render(version.fields.content, inputs), "promptVersion": version.id}
+    return {"prompt": version_text(version.fields, inputs), "promptVersion": version.id}
 
 
 def _filled(template: JsonValue, names: Json) -> JsonValue:

@@ -21,9 +21,9 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.models.client import ModelClient
-from minions_evals_mcp.models.replies import Completion, Failed, Refused, Truncated
+from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated
 from minions_evals_mcp.models.request import ModelRequest
-from minions_evals_mcp.scoring.rendering import render
+from minions_evals_mcp.scoring.version_text import version_text
 
 MAX_TOKENS = 2048
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
@@ -64,7 +64,7 @@ class ModelTarget:
         self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
     ) -> Observed | TargetErrored:
         """The model's reply as an output record with the key `output`."""
-        prompt = output_text(inputs) if version is None else render(version.fields.content, inputs)
+        prompt = output_text(inputs) if version is None else version_text(version.fields, inputs)
         # Longer than the case's own limit, so that a slow answer is seen to be slow instead of given up.
         deadline_s = max(self.deadline_s, 2 * (timeout_ms or 0) / 1000)
         request = ModelRequest(
@@ -72,32 +72,32 @@ class ModelTarget:
         )
         ref = None if version is None else version.id
         reply = await self.client.complete(request, deadline_s=deadline_s)
-        match reply:
-            case Completion():
-                seen = _seen(
-                    self.name, ref, reply.text, finish="end_turn", timeout_ms=timeout_ms, latency_ms=reply.latency_ms
-                )
-            case Truncated():
-                seen = _seen(
-                    self.name, ref, reply.text, finish="max_tokens", timeout_ms=timeout_ms, latency_ms=reply.latency_ms
-                )
-            case Refused():
-                seen = _seen(
-                    self.name, ref, reply.text, finish="refusal", timeout_ms=timeout_ms, latency_ms=reply.latency_ms
-                )
-            case Failed():
-                unanswered = reply.kind != "permanent"
-                return TargetErrored(f"{self.name}: {reply.kind}: {reply.reason}", reply.fatal, unanswered)
-            case _:
-                assert_never(reply)
-        usage = reply.usage
-        return seen.model_copy(
-            update={
-                "cost_usd": reply.cost_usd,
-                "input_tokens": None if usage is None else usage.input_tokens,
-                "output_tokens": None if usage is None else usage.output_tokens,
-            }
-        )
+        return seen_in(reply, self.name, ref, timeout_ms=timeout_ms)
+
+
+def seen_in(reply: Reply, name: str, ref: str | None, *, timeout_ms: int | None) -> Observed | TargetErrored:
+    """What a model's reply is as an output of that model for that prompt version."""
+    match reply:
+        case Completion():
+            finish = "end_turn"
+        case Truncated():
+            finish = "max_tokens"
+        case Refused():
+            finish = "refusal"
+        case Failed():
+            unanswered = reply.kind != "permanent"
+            return TargetErrored(f"{name}: {reply.kind}: {reply.reason}", reply.fatal, unanswered)
+        case _:
+            assert_never(reply)
+    seen = _seen(name, ref, reply.text, finish=finish, timeout_ms=timeout_ms, latency_ms=reply.latency_ms)
+    usage = reply.usage
+    return seen.model_copy(
+        update={
+            "cost_usd": reply.cost_usd,
+            "input_tokens": None if usage is None else usage.input_tokens,
+            "output_tokens": None if usage is None else usage.output_tokens,
+        }
+    )
 
 
 def _seen(name: str, ref: str | None, text: str, *, finish: str, timeout_ms: int | None, latency_ms: float) -> Observed:

@@ -20,6 +20,8 @@ from tests.server.conformance_tasks import tasks_server
 from tests.server.web import on_the_web
 from tests.workshop import config_in, opened
 
+# The suite calls what the SDK has deprecated: 2025-era clients still do.
+pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 SUITE = MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 LIMIT_S = 240
 LINE = re.compile(r"^([✓✗]) ([\w-]+): (\d+) passed, (\d+) failed$", re.MULTILINE)
@@ -62,7 +64,7 @@ async def test_the_nine_scenarios_of_the_tasks_extension_pass(tmp_path: Path) ->
     with anyio.fail_after(LIMIT_S):
         async with anyio.create_task_group() as going:
             async with on_the_web(tasks_server(going), session) as door:
-                for name in TASKS:
-                    code, said = await _said(door.url, "--scenario", name)
-                    assert code == 0, said[-4000:]
+                _, said = await _said(door.url, "--requirements", "2026-07-28")  # these fixtures serve no other scenario
             going.cancel_scope.cancel()
+    assert {found[2] for found in LINE.finditer(said)} >= set(TASKS)
+    assert _failed(said, TASKS) == [], said[-4000:]

@@ -7,17 +7,25 @@ from functools import partial
 from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.compare_prompt_versions import start_comparison
+from minions_evals_mcp.engine.compare_prompt_versions import compare_runs, start_comparison
 from minions_evals_mcp.engine.estimate import Estimate, estimate
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import answered
 from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.server.comparison_words import verdict_answer
 from minions_evals_mcp.server.tools.running import begun
 
 
 async def compare_prompt_versions(call: Call, asked: arguments.ComparePromptVersions) -> CallToolResult:
-    """The comparison's run, as far as it is when the wait ends."""
+    """The comparison's run, as far as it is when the wait ends; that of two stored runs is made at once."""
+    if asked.run_ids is not None:
+        run_a, run_b = asked.run_ids
+        made = await compare_runs(call.engine, run_a, run_b, tie_threshold=asked.tie_threshold)
+        return await verdict_answer(call, made.id)
+    assert asked.benchmark_id is not None
+    assert asked.version_a is not None
+    assert asked.version_b is not None
     request = ComparisonRequest(
         benchmark_id=asked.benchmark_id,
         version_a=asked.version_a,

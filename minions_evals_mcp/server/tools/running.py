@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 import anyio
-from mcp_types import CallToolResult
+from mcp.server.mcpserver import Context
+from mcp_types import CallToolResult, InputRequiredResult
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
@@ -25,17 +26,20 @@ from minions_evals_mcp.server.ab_words import ab_test_answer
 from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, part_of, text_of
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.comparison_words import comparison_answer
+from minions_evals_mcp.server.people import can_be_asked, judged_by_person, resumed_run, run_of
 from minions_evals_mcp.server.run_words import next_calls, told_run
 from minions_evals_mcp.store.jobs import Job
 
 GRACE_S = 0.25
 """A run that ends so soon is answered whole at once, whatever was asked."""
 SHOWN = 5
+SELECTION = "named by the caller"
+"""How a caller's `testCaseIds` were chosen, as the run keeps it."""
 PACKETS = "packets"
 LISTS = ("failures", "unscored", "testRuns", PACKETS)
 
 
-async def run_test_case(call: Call, asked: arguments.RunTestCase) -> CallToolResult:
+async def run_test_case(call: Call, asked: arguments.RunTestCase) -> CallToolResult | InputRequiredResult:
     """The run of a test case, as far as it is when the wait ends."""
     request = _request(
         call, asked, asked.test_case_id, agent_run_id=asked.agent_run_id, version=asked.prompt_version_ref
@@ -43,11 +47,13 @@ async def run_test_case(call: Call, asked: arguments.RunTestCase) -> CallToolRes
     return await _run(call, asked, request, "test-case")
 
 
-async def run_benchmark(call: Call, asked: arguments.RunBenchmark) -> CallToolResult:
+async def run_benchmark(call: Call, asked: arguments.RunBenchmark) -> CallToolResult | InputRequiredResult:
     """The run of a benchmark, as far as it is when the wait ends."""
     if asked.rejudge_run_id is not None:
         return await _run(call, asked, await _rejudging(call, asked, asked.rejudge_run_id), "benchmark")
     request = _request(call, asked, asked.benchmark_id, version=asked.prompt_version_ref)
+    if asked.test_case_ids is not None:
+        request = request.model_copy(update={"case_ids": tuple(asked.test_case_ids), "selection": SELECTION})
     return await _run(call, asked, request, "benchmark")
 
 
@@ -88,7 +94,7 @@ async def _run(
     asked: arguments.RunTestCase | arguments.RunBenchmark,
     request: RunRequest,
     kind: Literal["test-case", "benchmark"],
-) -> CallToolResult:
+) -> CallToolResult | InputRequiredResult:
     if asked.dry_run:
         found = await estimate(call.engine, request, kind=kind)
         told: Json = {
@@ -96,7 +102,28 @@ async def _run(
             "kind": kind, "subjectId": request.subject_id, "units": found.units, "estimate": found.model_dump(mode="json"),
         }  # fmt: skip
         return answered(told)
-    return await begun(call, partial(start, call.engine, request, kind=kind), asked.wait_seconds, asked.max_cost_usd)
+    starting = partial(start, call.engine, request, kind=kind)
+    if asked.judge == "human" and asked.wait_seconds and call.context is not None and can_be_asked(call.context):
+        return await _begun_with_person(call, call.context, asked, request, starting)
+    return await begun(call, starting, asked.wait_seconds, asked.max_cost_usd)
+
+
+async def _begun_with_person(
+    call: Call,
+    context: Context[Any, Any],
+    asked: arguments.RunTestCase | arguments.RunBenchmark,
+    request: RunRequest,
+    starting: Callable[[], Awaitable[Started]],
+) -> CallToolResult | InputRequiredResult:
+    """The run after a person was asked about what waits, or the question itself; what nobody answers waits on."""
+    again = resumed_run(context)
+    if again is not None:
+        job = await run_of(call, again, request.subject_id)
+    else:
+        job = await call.runs.begin(starting, max_cost_usd=asked.max_cost_usd)
+        await call.runs.follow(job, asked.wait_seconds, call.report_progress)
+    question = await judged_by_person(call, context, job, seconds=asked.wait_seconds)
+    return await run_answer(call, job, Shape()) if question is None else question
 
 
 async def begun(

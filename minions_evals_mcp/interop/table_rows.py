@@ -1,0 +1,129 @@
+"""Rows of a user's own data, one after the other: CSV, TSV, JSON lines, Parquet. The file is never held whole."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import cast
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
+from minions_evals_mcp.interop.parsing import parse_json
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+LINES = (".jsonl", ".ndjson")
+PARQUET = ".parquet"
+SUFFIXES = (*SEPARATORS, *LINES, PARQUET)
+LONGEST_CELL = 1 << 27
+BATCH = 200
+_JSON: TypeAdapter[Json] = TypeAdapter(Json)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row and where it begins; in a table of text every cell is a string."""
+
+    where: str
+    cells: Json
+    is_text: bool
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """The rows of the file, whose kind its name tells.
+
+    Raises `InvalidRecordError` with file and line while rows are read, `UnsupportedError` for another kind of file.
+    """
+    kind = path.suffix.lower()
+    if kind in SEPARATORS:
+        return _text_rows(path, SEPARATORS[kind])
+    if kind in LINES:
+        return _json_rows(path)
+    if kind == PARQUET:
+        return _parquet_rows(path)
+    raise UnsupportedError(f"{path} is no table.", remedy=f"Rows are read from {', '.join(SUFFIXES)} files.")
+
+
+@contextmanager
+def _legible(path: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise BadInputError(f"{path} cannot be read: {error.strerror or error}.", remedy="Check the path.") from None
+    except UnicodeDecodeError as error:
+        raise InvalidRecordError(f"no UTF-8: {error.reason}", where=str(path)) from None
+
+
+def _text_rows(path: Path, separator: str) -> Iterator[Row]:
+    csv.field_size_limit(LONGEST_CELL)  # an output of a model is longer than the module's 128 KB
+    with _legible(path), path.open(encoding="utf-8-sig", newline="") as lines:
+        reader = csv.reader(lines, strict=True, delimiter=separator)
+        first = 1
+        try:
+            header = next(reader, list[str]())
+            _vet_header(header, path)
+            first = reader.line_num + 1
+            for cells in reader:
+                where = f"{path}:{first}"
+                first = reader.line_num + 1
+                if not cells:
+                    continue
+                if len(cells) != len(header):
+                    raise InvalidRecordError(f"{len(cells)} cells under {len(header)} columns", where=where)
+                yield Row(where, dict(zip(header, cells, strict=True)), is_text=True)
+        except csv.Error as error:
+            raise InvalidRecordError(f"no table: {error}", where=f"{path}:{first}") from None
+
+
+def _vet_header(header: list[str], path: Path) -> None:
+    twice = [name for name, number in Counter(header).items() if number > 1]
+    if not header or twice or "" in header:
+        said = f"the column {twice[0]!r} comes twice" if twice else "a column has no name" if header else "is empty"
+        raise InvalidRecordError(said, where=f"{path}:1")
+
+
+def _json_rows(path: Path) -> Iterator[Row]:
+    with _legible(path), path.open(encoding="utf-8-sig", newline="\n") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            found = parse_json(line, str(path), line=number)
+            if not isinstance(found, dict):
+                raise InvalidRecordError("a row is a JSON object", where=f"{path}:{number}")
+            yield Row(f"{path}:{number}", cast("Json", found), is_text=False)
+
+
+def _parquet_rows(path: Path) -> Iterator[Row]:
+    if find_spec("pyarrow") is None:
+        raise UnsupportedError(
+            "Parquet needs the package pyarrow, which is not installed.",
+            remedy="Install it with: pip install 'minions-evals-mcp[parquet]'",
+        )
+    import pyarrow as pa  # noqa: PLC0415  an extra, and slow: imported at first use
+    from pyarrow import parquet  # noqa: PLC0415  as above
+
+    number = 0
+    try:
+        with _legible(path), path.open("rb") as file:
+            for batch in parquet.ParquetFile(file).iter_batches(batch_size=BATCH):
+                for cells in batch.to_pylist():
+                    number += 1
+                    yield Row(f"{path}:{number}", _plain(cells, f"{path}:{number}"), is_text=False)
+    except pa.ArrowException as error:
+        raise InvalidRecordError(f"no Parquet: {error}", where=str(path)) from None
+
+
+def _plain(cells: dict[str, object], where: str) -> Json:
+    """The cells as JSON: dates as their text, absent ones left out."""
+    present = {name: cell for name, cell in cells.items() if cell is not None}
+    try:
+        return _JSON.validate_python(to_jsonable_python(present, inf_nan_mode="constants"))
+    except (ValidationError, ValueError) as error:
+        raise InvalidRecordError(f"cannot be JSON: {str(error).splitlines()[0]}", where=where) from None

@@ -1,0 +1,196 @@
+"""Prompt templates of promptfoo configs: Nunjucks, rendered by Jinja2's sandbox so that each comes out as it does there.
+
+What Jinja2 would render otherwise is either matched (printing, truth, `+`, `==`, loops over objects, `.length`) or
+refused by name: other tags and filters, calls of methods, several comparisons in a row.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import cast
+
+from jinja2 import Template, TemplateError, TemplateSyntaxError, nodes
+from jinja2.runtime import Context, LoopContext
+from jinja2.sandbox import SandboxedEnvironment
+from pydantic import JsonValue
+
+from minions_evals_mcp.errors import BadInputError, UnsupportedError
+from minions_evals_mcp.scoring.nunjucks_values import FILTERS, PAIRS, SAME, JsUndefined, as_js, calculated, js_string
+
+PREFIX, SUFFIX = "__prefix", "__suffix"
+"""Inputs of a test that stand around its prompt."""
+_PARTIAL = re.compile(r"(\{%[^%]*$|\{\{[^}]*$|\{#[^#]*$)", re.MULTILINE)
+_KNOWN_NODES = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem, nodes.Filter,
+    nodes.Test, nodes.If, nodes.For, nodes.Assign, nodes.AssignBlock, nodes.CondExpr, nodes.Compare, nodes.Operand,
+    nodes.And, nodes.Or, nodes.Not, nodes.BinExpr, nodes.Neg, nodes.Pos, nodes.Concat, nodes.List, nodes.Dict, nodes.Pair,
+    nodes.Tuple, nodes.Call, nodes.Keyword,
+)  # fmt: skip
+_TESTS = frozenset(
+    {"defined", "undefined", "none", "number", "string", "odd", "even", "divisibleby", "lower", "upper", SAME}
+)
+
+
+class _Nunjucks(SandboxedEnvironment):
+    """Jinja2's sandbox, reading values as JavaScript does; no attribute of a Python object is ever reached."""
+
+    intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+
+    def getattr(self, obj: object, attribute: str) -> object:
+        if isinstance(obj, LoopContext):
+            return super().getattr(obj, attribute)
+        return self.getitem(obj, attribute)
+
+    def getitem(self, obj: object, argument: object) -> object:
+        if isinstance(obj, dict):
+            return cast("dict[object, object]", obj).get(argument, JsUndefined(name=str(argument)))
+        if argument == "length" and isinstance(obj, str | list):
+            return len(cast("list[object]", obj))
+        if isinstance(obj, str | list) and isinstance(argument, int) and 0 <= argument < len(cast("list[object]", obj)):
+            return cast("list[object]", obj)[argument]
+        return JsUndefined(name=str(argument))
+
+    def call_binop(self, context: Context, operator: str, left: object, right: object) -> object:
+        return calculated(operator, left, right)
+
+
+def _environment() -> _Nunjucks:
+    made = _Nunjucks(
+        autoescape=False, keep_trailing_newline=True, undefined=JsUndefined, finalize=js_string, cache_size=0
+    )
+    made.filters = dict(FILTERS)
+    made.tests = {name: test for name, test in made.tests.items() if name in _TESTS} | {SAME: FILTERS[SAME]}
+    made.globals = {"range": made.globals["range"]}
+    return made
+
+
+_ENVIRONMENT = _environment()
+
+
+def vet_template(template: str) -> None:
+    """Raises `UnsupportedError` or `BadInputError` for a template that could not be rendered as Nunjucks does."""
+    _compiled(template)
+
+
+def rendered(template: str, variables: Mapping[str, JsonValue]) -> str:
+    """The template with its variables filled in; a missing one is nothing, as in Nunjucks."""
+    if "{" not in template or _PARTIAL.search(template):  # what opens and never closes is text there
+        return template
+    try:
+        return _compiled(template).render({name: as_js(value) for name, value in variables.items()})
+    except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise BadInputError(f"the template cannot be rendered: {error}.", remedy="Check its variables.") from None
+
+
+def rendered_within(value: JsonValue, variables: Mapping[str, JsonValue]) -> JsonValue:
+    """The value with every string in it rendered."""
+    match value:
+        case str():
+            return rendered(value, variables)
+        case list():
+            return [rendered_within(one, variables) for one in value]
+        case dict():
+            return {key: rendered_within(one, variables) for key, one in value.items()}
+        case _:
+            return value
+
+
+def prompt_text(template: str, inputs: Mapping[str, JsonValue]) -> str:
+    """The prompt that a test's inputs make of the template: in one that is JSON the strings are rendered one by one."""
+    around = [str(inputs.get(name, "")) for name in (PREFIX, SUFFIX)]
+    template = f"{around[0]}{template}{around[1]}"
+    try:
+        parsed: JsonValue = json.loads(template)
+    except (ValueError, RecursionError):
+        return rendered(template, inputs)
+    return json.dumps(rendered_within(parsed, inputs), ensure_ascii=False, indent=2)
+
+
+def templates_in(prompt: str) -> list[str]:
+    """The templates of a prompt: its strings where it is JSON, else itself."""
+    try:
+        parsed: JsonValue = json.loads(prompt)
+    except (ValueError, RecursionError):
+        return [prompt]
+    return list(_strings(parsed))
+
+
+def _strings(value: JsonValue) -> Iterable[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for one in value:
+                yield from _strings(one)
+        case dict():
+            for one in value.values():
+                yield from _strings(one)
+        case _:
+            return
+
+
+@lru_cache(maxsize=512)
+def _compiled(template: str) -> Template:
+    if _PARTIAL.search(template):
+        return _compiled("")
+    try:
+        parsed = _ENVIRONMENT.parse(template)
+        _vet(parsed)
+        return Template.from_code(_ENVIRONMENT, _ENVIRONMENT.compile(_as_js_means(parsed)), _ENVIRONMENT.globals)  # pyright: ignore[reportArgumentType]  the globals' type is jinja2's own
+    except TemplateSyntaxError as error:
+        raise UnsupportedError(
+            f"line {error.lineno} of the template: {error.message}.",
+            remedy="Only what Nunjucks and Jinja2 have in common is carried out.",
+        ) from None
+    except RecursionError:
+        raise BadInputError("the template is nested too deeply.") from None
+
+
+def _vet(parsed: nodes.Template) -> None:
+    for node in parsed.find_all(nodes.Node):
+        said = _unsupported(node)
+        if said:
+            raise UnsupportedError(
+                f"line {node.lineno} of the template: {said} is not carried out.",
+                remedy="Prepare the value in the test's vars instead.",
+            )
+
+
+def _unsupported(node: nodes.Node) -> str:
+    match node:
+        case nodes.Call(node=nodes.Name(name="range")):
+            return ""
+        case nodes.Call(node=nodes.Getattr(attr=name)):
+            return f"the method {name}()"
+        case nodes.Call():
+            return "a call"
+        case nodes.Filter(name=name) if name not in FILTERS:
+            return f"the filter {name!r}"
+        case nodes.Test(name=name) if name not in _TESTS:
+            return f"the test {name!r}"
+        case nodes.Name(name="env"):
+            return "env outside a provider's config"
+        case nodes.Compare(ops=ops) if len(ops) > 1:
+            return "a comparison of more than two values"
+        case nodes.For(recursive=recursive, test=test) if recursive or test is not None:
+            return "a recursive or filtered loop"
+        case _:
+            return "" if isinstance(node, _KNOWN_NODES) else f"{type(node).__name__} (a tag of Jinja2)"
+
+
+def _as_js_means(parsed: nodes.Template) -> nodes.Template:
+    """The template with equality and loops rewritten to what JavaScript means by them."""
+    for compare in list(parsed.find_all(nodes.Compare)):
+        operand = compare.ops[0]
+        if operand.op in {"eq", "ne"}:
+            same = nodes.Filter(compare.expr, SAME, [operand.expr], [], None, None, lineno=compare.lineno)
+            compare.expr, compare.ops = same, [nodes.Operand(operand.op, nodes.Const(True, lineno=compare.lineno))]
+    for loop in parsed.find_all(nodes.For):
+        both = nodes.Const(isinstance(loop.target, nodes.Tuple), lineno=loop.lineno)
+        loop.iter = nodes.Filter(loop.iter, PAIRS, [both], [], None, None, lineno=loop.lineno)
+    parsed.set_environment(_ENVIRONMENT)
+    return parsed
+
