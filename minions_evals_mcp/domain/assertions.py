@@ -16,7 +16,8 @@ class Assertion(Value):
 
     `type` names the check, `not-` before it turns its verdict round. `value` is what is looked for, `threshold` the
     score (or the limit) at which the check passes, `weight` (0 or more) its share in the aggregate, `metric` the name
-    under which its score is also reported. `assertions` (`assert` on the wire) is what an `assert-set` holds; only it
+    under which its score is also reported. `transform` is JavaScript that makes what is checked out of `output` and
+    `context`. `assertions` (`assert` on the wire) is what an `assert-set` holds; only it
     has some, and a record without does not mention them.
     """
 
@@ -25,6 +26,7 @@ class Assertion(Value):
     threshold: float | None = None
     weight: Annotated[float, Field(ge=0)] = 1.0
     metric: str | None = None
+    transform: Annotated[str | None, Field(exclude_if=lambda code: code is None)] = None
     assertions: Annotated[
         tuple[Assertion, ...], Field(strict=False, alias="assert", exclude_if=lambda held: not held)
     ] = ()

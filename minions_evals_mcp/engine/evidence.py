@@ -8,16 +8,53 @@ from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Evidence, Need, RegexNeed, SimilarityNeed, SnippetNeed, Unmet
+from minions_evals_mcp.scoring.checks import (
+    NO_EVIDENCE,
+    Evidence,
+    Need,
+    RegexNeed,
+    SimilarityNeed,
+    SnippetNeed,
+    Unmet,
+    opened,
+)
 from minions_evals_mcp.scoring.similarity import cosine
 
 
 async def fetched(
     wanted: Sequence[Need], *, regexes: RegexSandbox, snippets: Snippets, embedder: Callable[[], Embedder]
 ) -> Evidence:
-    """The evidence for those needs; nothing is started, and no embedder opened, that none of them asks for."""
-    if not wanted:
-        return NO_EVIDENCE
+    """The evidence for those needs and for what stands behind their transforms; the grades of models are left out.
+
+    Nothing is started, and no embedder opened, that none of them asks for.
+    """
+    evidence = NO_EVIDENCE
+    while wanted:
+        part = await _at_hand(wanted, regexes, snippets, embedder)
+        evidence = (
+            Evidence(
+                regexes={**evidence.regexes, **part.regexes},
+                similarities={**evidence.similarities, **part.similarities},
+                snippets={**evidence.snippets, **part.snippets},
+            )
+            if evidence is not NO_EVIDENCE
+            else part
+        )
+        wanted = opened(wanted, part)
+    return evidence
+
+
+def with_opened(wanted: Sequence[Need], evidence: Evidence) -> list[Need]:
+    """Those needs and all that stood behind their transforms."""
+    found, part = list(wanted), list(wanted)
+    while part := opened(part, evidence):
+        found.extend(part)
+    return found
+
+
+async def _at_hand(
+    wanted: Sequence[Need], regexes: RegexSandbox, snippets: Snippets, embedder: Callable[[], Embedder]
+) -> Evidence:
     patterns = [need for need in wanted if isinstance(need, RegexNeed)]
     pairs = [need for need in wanted if isinstance(need, SimilarityNeed)]
     code = [need for need in wanted if isinstance(need, SnippetNeed)]

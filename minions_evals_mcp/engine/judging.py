@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.outcomes import Awaiting, JudgeErrored, MetricScor
 from minions_evals_mcp.engine.budget import HaltedError
 from minions_evals_mcp.engine.compose import WANTS_JSON, Judged
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.evidence import fetched
+from minions_evals_mcp.engine.evidence import fetched, with_opened
 from minions_evals_mcp.engine.grading import Grader, all_by_grader, by_grader, guide_grades
 from minions_evals_mcp.engine.likeness import expects_text
 from minions_evals_mcp.engine.measures import ByAssertions, ByExpectation, ByNothing, BySimilarity, Measure, Yardstick
@@ -221,7 +221,7 @@ class Judging:
         self, key: UnitKey, wanted: Sequence[Need], work: Work, evidence: Evidence
     ) -> Evidence | JudgeErrored:
         """The evidence with the grades that are needed besides."""
-        asked = [need for need in wanted if isinstance(need, GradeNeed)]
+        asked = [need for need in with_opened(wanted, evidence) if isinstance(need, GradeNeed)]
         if not asked or self.llm is None:
             return evidence
         found = await Grader(self.engine, self.llm, self.fresh, self.keep).grades(key, asked, work)
@@ -230,16 +230,21 @@ class Judging:
     async def _by_assertions(
         self, key: UnitKey, measure: Measure, yardstick: ByAssertions, work: Work
     ) -> Decision:
+        found = await self.checked(key, yardstick, work)
+        if isinstance(found, JudgeErrored):
+            return found
+        judged = self._implied(measure, found.score, explained(found.results), found.results, passed=found.passed)
+        return all_by_grader(judged, self.llm) if self.llm and asks_grade(yardstick.assertions) else judged
+
+    async def checked(self, key: UnitKey, yardstick: ByAssertions, work: Work) -> Aggregate | JudgeErrored:
+        """The verdict of each assertion and of all together; grades that are kept are not asked for again."""
         subject = work.subject()
         wanted = needs(yardstick.assertions, subject)
         evidence = await self._with_grades(key, wanted, work, await self._evidence(wanted))
         if isinstance(evidence, JudgeErrored):
             return evidence
         found = check_all(yardstick.assertions, subject, threshold=yardstick.threshold, evidence=evidence)
-        if not isinstance(found, Aggregate):
-            return JudgeErrored(f"{found.type}: {found.reason}")
-        judged = self._implied(measure, found.score, explained(found.results), found.results, passed=found.passed)
-        return all_by_grader(judged, self.llm) if self.llm and evidence.grades else judged
+        return JudgeErrored(f"{found.type}: {found.reason}") if isinstance(found, Unchecked) else found
 
     async def _by_expectation(self, measure: Measure, yardstick: ByExpectation, work: Work) -> Decision:
         subject = work.subject()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -98,8 +98,26 @@ class Grade(NamedTuple):
     reason: str
 
 
-Need = RegexNeed | SimilarityNeed | SnippetNeed | GradeNeed
+@dataclass(frozen=True, slots=True, eq=False)
+class Behind:
+    """What a check needs of the text that its transform makes: known once `snippet` has run."""
+
+    snippet: SnippetNeed
+    needs: Callable[[Ran], tuple[Need, ...]]
+
+
+Need = RegexNeed | SimilarityNeed | SnippetNeed | GradeNeed | Behind
 """Whatever a check may need of the outside."""
+
+
+def opened(wanted: Sequence[Need], evidence: Evidence) -> list[Need]:
+    """The needs that stood behind transforms which have run; none of those that did not."""
+    return [
+        need
+        for one in wanted
+        if isinstance(one, Behind) and isinstance(ran := evidence.snippets.get(one.snippet), Ran)
+        for need in one.needs(ran)
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,7 +56,11 @@ def javascript_needs(assertion: Assertion, subject: Subject) -> tuple[SnippetNee
 
 def vet_code(assertion: Assertion) -> None:
     """Refuses a `value` that is no code: nothing, no text, too long a text, or the name of a file."""
-    code = assertion.value
+    vet_source(assertion.value)
+
+
+def vet_source(code: JsonValue) -> None:
+    """Refuses what is no code, as above."""
     if not isinstance(code, str) or not code.strip():
         raise InvalidRecordError(f"must be code, not {shown(code)}", field="value")
     if code.startswith("file://"):
@@ -69,11 +73,16 @@ def vet_code(assertion: Assertion) -> None:
 
 def _need(assertion: Assertion, subject: Subject, language: Language) -> SnippetNeed:
     code = str(assertion.value).strip()
+    under_test = language == "python" and _tests_the_output(code)
+    return SnippetNeed(language, code, whole_output(subject), own_code(subject.text) if under_test else "")
+
+
+def whole_output(subject: Subject) -> str:
+    """What code is given, as a JSON object: the output's text, and `context` with the case's variables."""
     given = json.dumps({"output": subject.text, "context": {"vars": dict(subject.variables)}}, ensure_ascii=False)
     if not given.isascii():  # half a character would reach neither language
         given = given.encode("utf-8", "replace").decode()
-    under_test = language == "python" and _tests_the_output(code)
-    return SnippetNeed(language, code, given, own_code(subject.text) if under_test else "")
+    return given
 
 
 @lru_cache(maxsize=256)

@@ -24,6 +24,7 @@ from minions_evals_mcp.scoring.assertions import (
     trajectory,
     trajectory_match,
 )
+from minions_evals_mcp.scoring.assertions.transforms import needs_behind, transformed, vet_transform
 from minions_evals_mcp.scoring.assertions.values import Found
 from minions_evals_mcp.scoring.checks import (
     NO_EVIDENCE,
@@ -143,13 +144,19 @@ def vet(assertion: Assertion, *, at: str = "") -> None:
         raise InvalidRecordError(f"only {sets.SET} holds assertions", field="assert", record=assertion.type, where=at)
     try:
         kind.vet(assertion)
+        vet_transform(assertion)
     except InvalidRecordError as error:
         raise InvalidRecordError(error.reason, field=error.field, record=assertion.type, where=at) from None
 
 
 def needs(assertions: Sequence[Assertion], subject: Subject) -> tuple[Need, ...]:
     """What must be fetched before these assertions can be checked."""
-    return tuple(need for assertion in assertions for need in _kind(assertion)[0].needs(assertion, subject))
+    return tuple(need for assertion in assertions for need in _needs(assertion, subject))
+
+
+def _needs(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
+    find = _kind(assertion)[0].needs
+    return find(assertion, subject) if assertion.transform is None else needs_behind(assertion, subject, find)
 
 
 def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDENCE) -> Checked | Unchecked:
@@ -158,6 +165,11 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
     `not-` turns the verdict round and the score into 1 - score. With weight 0 a check cannot fail; its score is kept.
     """
     kind, negated = _kind(assertion)
+    if assertion.transform is not None:
+        changed = transformed(assertion, subject, evidence)
+        if isinstance(changed, Unmet):
+            return Unchecked(assertion.type, changed.reason)
+        subject = changed
     try:
         found = kind.check(assertion, subject, evidence)
     except RecursionError:

@@ -1,0 +1,54 @@
+"""`transform`: JavaScript that makes what is checked out of the output, run in a sandbox beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.outputs import value_text
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.snippets import vet_source, whole_output
+from minions_evals_mcp.scoring.assertions.values import js_text
+from minions_evals_mcp.scoring.checks import Behind, Evidence, Need, Ran, SnippetNeed, Subject, Unmet
+
+Needs = Callable[[Assertion, Subject], tuple[Need, ...]]
+
+
+def transform_need(assertion: Assertion, subject: Subject) -> SnippetNeed:
+    """The run that makes what is checked; its code sees `output` (a text) and `context` ({vars})."""
+    return SnippetNeed("javascript", str(assertion.transform).strip(), whole_output(subject))
+
+
+def needs_behind(assertion: Assertion, subject: Subject, needs: Needs) -> tuple[Need, ...]:
+    """The transform's run, and whatever the check will need of what it returns."""
+    snippet = transform_need(assertion, subject)
+    return (snippet, Behind(snippet, partial(_needs_of, assertion, subject, needs)))
+
+
+def _needs_of(assertion: Assertion, subject: Subject, needs: Needs, ran: Ran) -> tuple[Need, ...]:
+    changed = _changed(subject, ran)
+    return () if isinstance(changed, Unmet) else needs(assertion, changed)
+
+
+def transformed(assertion: Assertion, subject: Subject, evidence: Evidence) -> Subject | Unmet:
+    """The output as the transform returned it: a text as it is, anything else as JSON; why not, where it returned nothing."""
+    ran = evidence.snippets[transform_need(assertion, subject)]
+    return _changed(subject, ran) if isinstance(ran, Ran) else Unmet(f"transform: {ran.error}")
+
+
+def _changed(subject: Subject, ran: Ran) -> Subject | Unmet:
+    value = ran.value
+    if value is None:
+        return Unmet("transform: it returned nothing")
+    return replace(subject, text=value_text(value) if isinstance(value, dict | list) else js_text(value))
+
+
+def vet_transform(assertion: Assertion) -> None:
+    """Refuses a `transform` that is no code: blank, too long, or the name of a file."""
+    if assertion.transform is not None:
+        try:
+            vet_source(assertion.transform)
+        except InvalidRecordError as error:
+            raise InvalidRecordError(error.reason, field="transform") from None
