@@ -70,7 +70,7 @@ async def test_what_the_check_needs_is_asked_of_the_transformed_text(checker: Ch
         "transform": "output.toUpperCase()",
     }
     inside = await checker.check(
-        "hello", **{"type": "assert-set", "assert": [code], "transform": "[...output].reverse().join('')"}
+        "hello", **{"type": "assert-set", "assert": inner, "transform": "[...output].reverse().join('')"}
     )
     assert isinstance(inside, Aggregate)
     assert inside.passed
