@@ -11,11 +11,11 @@ from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.store import runs
 from tests.workshop import answer, benchmark, case, save
 
-
 SEEDS = {
     "run_test", "run_test_suite", "compare_versions", "open_engine", "run_test_case", "run_benchmark",
     "compare_prompt_versions", "approve_prompt_version", "create_test_case", "update_test_case", "delete_test_case",
-    "execute_test_case", "run_ab_test", "create_branch", "update_branch", "delete_branch", "batch_run_tests", "test_case_stats", "test_case_executions", "update_expected_output",
+    "execute_test_case", "run_ab_test", "create_branch", "update_branch", "delete_branch", "batch_run_tests",
+    "test_case_stats", "test_case_executions", "update_expected_output",
 }  # fmt: skip
 """What the seeds ask for from Python; the list grows and never shrinks."""
 

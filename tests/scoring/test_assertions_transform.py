@@ -64,14 +64,11 @@ async def test_what_the_check_needs_is_asked_of_the_transformed_text(checker: Ch
     found = await checker.check("hello", type="regex", value="(?<=L)O$", transform="output.toUpperCase()")
     assert isinstance(found, Aggregate)
     assert found.passed
-    code: dict[str, JsonValue] = {
-        "type": "javascript",
-        "value": "output === 'OLLEH'",
-        "transform": "output.toUpperCase()",
-    }
-    inside = await checker.check(
-        "hello", **{"type": "assert-set", "assert": inner, "transform": "[...output].reverse().join('')"}
-    )
+    inner: list[JsonValue] = [
+        {"type": "javascript", "value": "output === 'OLLEH'", "transform": "output.toUpperCase()"},
+    ]
+    held: dict[str, JsonValue] = {"type": "assert-set", "assert": inner, "transform": "[...output].reverse().join('')"}
+    inside = await checker.check("hello", **held)
     assert isinstance(inside, Aggregate)
     assert inside.passed
 
