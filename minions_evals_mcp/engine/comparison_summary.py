@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from minions_evals_mcp.domain.records import Record
@@ -16,6 +17,7 @@ from minions_evals_mcp.engine.comparing import (
     criterion_differences,
     pairing,
 )
+from minions_evals_mcp.engine.comparison_picks import MaxScorePicks, picks
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.stats.comparison import CasePair, Difference, compare
@@ -82,6 +84,7 @@ class ComparisonSummary(Value):
     sample_size: int
     trials: int
     passes: PassSummary
+    max_score: MaxScorePicks | None = None
     criteria: list[CriterionLine]
     worse: list[ChangedCase]
     better: list[ChangedCase]
@@ -95,10 +98,11 @@ class ComparisonSummary(Value):
 
 async def summarize_comparison(engine: Engine, ident: str, *, limit: int = 10) -> ComparisonSummary:
     """The summary of the comparison under that id; at most `limit` cases that got worse, and that got better."""
-    return await engine.store.read(lambda db: _summary(db, ident, limit))
+    summary, shared = await engine.store.read(lambda db: _summary(db, ident, limit))
+    return summary.model_copy(update={"max_score": await picks(engine, summary.run_a, summary.run_b, shared)})
 
 
-def _summary(db: Db, ident: str, limit: int) -> ComparisonSummary:
+def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequence[str]]:
     record = pairs.comparison(db, ident)
     if record is None:
         raise NotFoundError("prompt-comparison", ident, remedy="`minions-evals list prompt-comparison` shows them.")
@@ -108,7 +112,7 @@ def _summary(db: Db, ident: str, limit: int) -> ComparisonSummary:
     found = compare(case_pairs, margin=MARGIN)
     criteria = criterion_differences(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b, paired.shared)
     worse, better, more = _changed(db, case_pairs, limit)
-    return ComparisonSummary(
+    summary = ComparisonSummary(
         comparison_id=record.id,
         benchmark_id=fields.benchmark_id,
         version_a=fields.prompt_version_a,
@@ -139,6 +143,7 @@ def _summary(db: Db, ident: str, limit: int) -> ComparisonSummary:
         notes=fields.notes,
         compared_at=iso(fields.compared_at),
     )
+    return summary, paired.shared
 
 
 def in_words(record: Record[PromptComparison], found: Difference) -> str:

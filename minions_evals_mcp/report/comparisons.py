@@ -40,6 +40,8 @@ def _figures(summary: ComparisonSummary) -> list[str]:
         f"  passes: {passes.gained} gained, {passes.lost} lost, {100 * passes.delta:+.0f} points"
         f" (95 %: {low:+.0f} to {high:+.0f}, p = {passes.p_value:.2g})",
     ]
+    if picked := summary.max_score:
+        lines.append(f"  max-score selects {a} in {picked.a} cases, {b} in {picked.b}")
     moved = [one for one in summary.criteria if one.delta]
     for one in moved[:CRITERIA]:
         low, high = one.interval

@@ -353,3 +353,25 @@ async def test_a_sequential_comparison_that_was_interrupted_goes_on_where_it_was
 def test_several_trials_cannot_be_looked_at_one_by_one() -> None:
     with pytest.raises(ValidationError, match="passes of one trial"):
         ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v2", trials=2, sequential=True)
+
+
+async def test_max_score_says_whose_output_it_selects_where_assertions_judge(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        checks: list[JsonValue] = [
+            {"type": "contains", "value": "good"}, {"type": "regex", "value": "(?<=very )good", "weight": 9},
+            {"type": "javascript", "value": "output.length < 99"},
+        ]  # fmt: skip
+        said = {"c0": ("very good", "good"), "c1": ("bad", "good"), "c2": ("good", "good")}
+        await save(
+            engine,
+            [case(name, assertions=checks) for name in said],
+            benchmark("b", *said),
+            [answer(f"{v}/{name}", name, texts[n], promptVersionRef=v) for n, v in enumerate(("v1", "v2")) for name, texts in said.items()],
+        )  # fmt: skip
+        made = await compare_prompt_versions(
+            engine, ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v2")
+        )
+        assert made is not None
+        picked = (await summarize_comparison(engine, made.id)).max_score
+        assert picked is not None
+        assert (picked.a, picked.b, picked.unpicked) == (2, 1, 0)  # the first of equals wins
