@@ -65,7 +65,7 @@ def send(
     ----------
     type_
         run-test-case, run-benchmark, compare-prompts, classify-failure, detect-trend, agent-run-completed,
-        approve-prompt-version or approval-decided.
+        approve-prompt-version, approval-decided or instruction.
     payload
         A JSON object, or @FILE that holds one.
     id_

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from agent import judging, learning
+from agent import instructing, judging, learning
 from agent.asked import Action
 
 ACTIONS: dict[str, dict[str, Action]] = {
@@ -15,3 +15,6 @@ ACTIONS: dict[str, dict[str, Action]] = {
     "classify-failure": {"test-run-recorded": learning.learn_from_failure, "classify-failure": learning.classify},
 }  # fmt: skip
 """By skill and trigger. Which of them are carried out, the skills' files decide."""
+
+UNBOUND: dict[str, Action] = {"instruction": instructing.follow_instruction}
+"""What is carried out with all skills at once, so that none of their files names it."""

@@ -4,16 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine import messages
 from minions_evals_mcp.engine.asking import EVAL_AGENT
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.store.inbox import Message
+from minions_evals_mcp.store.inbox import Arriving, Message
 
 P = TypeVar("P", bound=Value)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How many steps an instruction may take, and what they may cost and last together."""
+
+    steps: int = 20
+    cost_usd: float = 1.0
+    seconds: float = 900.0
+
+
+class Loop(Protocol):
+    """The loop that carries the message out, as far as it carries out the message's own steps too."""
+
+    async def hand_in(self, arriving: Arriving, *, refused: str) -> Message:
+        """Takes the message in, once under its id; as a dead letter where `refused` says why."""
+        ...
+
+    async def settled(self, step: Message, *, of: Message) -> Message:
+        """The step's message once it is done or dead; raises `BusyError` where the agent is stopped before."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +44,8 @@ class Asked:
     engine: Engine
     message: Message
     target: str | None
+    loop: Loop
+    bounds: Bounds = Bounds()
 
     @property
     def key(self) -> str:

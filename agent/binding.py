@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.actions import ACTIONS
+from agent.actions import ACTIONS, UNBOUND
 from agent.asked import Action
 from minions_evals_mcp.domain import vetted
 from minions_evals_mcp.engine import (
@@ -85,7 +85,7 @@ def bind(skills: Skills, folder: Path) -> dict[str, tuple[Doing, ...]]:
 
     Raises `BadInputError` with file and line for a step that nothing does, one that is missing, or a trigger that starts nothing.
     """
-    bound: dict[str, tuple[Doing, ...]] = {}
+    bound: dict[str, tuple[Doing, ...]] = {name: (Doing("every skill", action),) for name, action in UNBOUND.items()}
     for skill in (
         skills.run_test_case, skills.run_benchmark, skills.detect_trend, skills.compare_prompt_versions,
         skills.classify_failure,

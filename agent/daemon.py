@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import structlog
 
+from agent.asked import Bounds
 from agent.binding import Doing
 from agent.pulse import Pulse
 from minions_evals_mcp.engine.context import Engine
@@ -35,7 +36,10 @@ class Rhythm:
 
 @dataclass(slots=True, eq=False)
 class Agent:
-    """A running agent. `in_flight`: messages by seq; `sources`: how many may still bring messages; `down`: who fails just now."""
+    """A running agent. `in_flight`: messages by seq; `yielded`: those of them that only wait for steps of their own.
+
+    `sources`: how many may still bring messages; `down`: who fails just now.
+    """
 
     engine: Engine
     doings: Mapping[str, tuple[Doing, ...]]
@@ -46,6 +50,8 @@ class Agent:
     pulse: Pulse = field(default_factory=Pulse)
     stopping: bool = False
     in_flight: set[int] = field(default_factory=set[int])
+    yielded: set[int] = field(default_factory=set[int])
+    bounds: Bounds = field(default_factory=Bounds)
     sources: int = 0
     down: set[str] = field(default_factory=set[str])
     looked_at_minute: int = -1

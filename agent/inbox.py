@@ -9,6 +9,7 @@ import anyio
 
 from agent.asked import Asked
 from agent.daemon import Agent, log
+from agent.steps import Steps
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.send_message import reply
 from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, UnsupportedError, ungrouped
@@ -47,7 +48,7 @@ async def _performed(agent: Agent, message: Message) -> Json:
         )
     result: Json = {}
     for doing in doings:
-        result |= await doing.action(Asked(agent.engine, message, agent.target))
+        result |= await doing.action(Asked(agent.engine, message, agent.target, Steps(agent), agent.bounds))
     return result
 
 

@@ -54,7 +54,7 @@ class Look:
 
 
 def _look(db: Db, agent: Agent, now: datetime) -> Look:
-    room = agent.rhythm.workers - len(agent.in_flight)
+    room = agent.rhythm.workers - len(agent.in_flight - agent.yielded)
     due = inbox.due(db, now=now, skip=agent.in_flight, limit=room) if room > 0 else []
     later = inbox.next_due(db, after=now)
     return Look(due, float("inf") if later is None else (later - now).total_seconds() + 0.001)

@@ -1,112 +1,25 @@
-"""The neighbours as the operator names them in one file: who is told in which way, and from where is read."""
+"""The neighbours as the operator's file names them: who takes what is queued for whom, and what is read."""
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import TYPE_CHECKING
 
 import anyio
-from pydantic import Field, ValidationError, model_validator
-from pydantic_core import to_json
 
 from agent.daemon import Route
-from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.values import Text, Value
-from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.parsing import parse_yaml
+from agent.neighbours_file import NeighboursFile, Reading, Telling
 from minions_evals_mcp.ports import Neighbour, Source
 from minions_evals_mcp.toolboxes.files import FilesSource
 from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
-from minions_evals_mcp.toolboxes.servers import ServerSettings
 
 if TYPE_CHECKING:
     from minions_evals_mcp.toolboxes.mcp_line import McpLine
 
 EVERYBODY_ELSE = "*"
-
-
-class _Tool(Value):
-    """A tool of one of the `servers`, and what it is called with."""
-
-    server: Text | None = None
-    tool: Text | None = None
-    arguments: Json | None = None
-
-    @model_validator(mode="after")
-    def _is_whole(self) -> Self:
-        if (self.server is None) != (self.tool is None) or (self.arguments is not None and self.tool is None):
-            raise ValueError("tool: server and tool go together, arguments with them")
-        return self
-
-
-class Telling(_Tool):
-    """How an addressee is told: by a tool, by a file in `folder`, or not at all, for it pulls the outbox itself."""
-
-    folder: Text | None = None
-    pulls: Literal[True] | None = None
-    patience: Annotated[int, Field(ge=1)] = 100
-
-    @model_validator(mode="after")
-    def _in_one_way(self) -> Self:
-        if sum(one is not None for one in (self.tool, self.folder, self.pulls)) != 1:
-            raise ValueError("tool: give one of server with tool, folder, or pulls = true")
-        return self
-
-
-class Reading(_Tool):
-    """From where agent-runs and prompt versions are read: a tool, or a file or folder at `path`; looked at so often."""
-
-    path: Text | None = None
-    every_seconds: Annotated[float, Field(gt=0, le=86_400)] = 2.0
-
-    @model_validator(mode="after")
-    def _from_one_place(self) -> Self:
-        if (self.tool is None) == (self.path is None):
-            raise ValueError("path: give it, or server with tool, not both")
-        return self
-
-
-class NeighboursFile(Value):
-    """The whole file. `tell`: by addressee, `*` for everybody else; `read`: by any name."""
-
-    servers: dict[Text, ServerSettings] = {}
-    tell: dict[Text, Telling] = {}
-    read: dict[Text, Reading] = {}
-
-    @model_validator(mode="after")
-    def _servers_are_there(self) -> Self:
-        for place, ways in (("tell", self.tell), ("read", self.read)):
-            for name, way in ways.items():
-                if way.server is not None and way.server not in self.servers:
-                    raise ValueError(f"{place}.{name}.server: there is no server {way.server!r} in the file")
-        return self
-
-    def variables(self) -> list[str]:
-        """The environment variables that the servers need."""
-        return [name for server in self.servers.values() for name in server.variables()]
-
-
-def read_neighbours(path: Path) -> NeighboursFile:
-    """What the file says, TOML or else YAML; raises `BadInputError` naming what does not fit."""
-    try:
-        text = path.read_text("utf-8-sig")
-        found = tomllib.loads(text) if path.suffix.lower() == ".toml" else parse_yaml(text, str(path))
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"--neighbours {path} cannot be read: {error}.") from None
-    except tomllib.TOMLDecodeError as error:
-        raise InvalidRecordError(f"no TOML: {error}", where=str(path)) from None
-    try:
-        return NeighboursFile.model_validate_json(to_json(found or {}, fallback=str))
-    except ValidationError as error:
-        detail = min(
-            error.errors(include_url=False, include_input=False), key=lambda one: one["type"] != "extra_forbidden"
-        )
-        said = "unknown key" if detail["type"] == "extra_forbidden" else detail["msg"].removeprefix("Value error, ")
-        raise InvalidRecordError(said, field=".".join(str(part) for part in detail["loc"]), where=str(path)) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +50,8 @@ async def open_neighbours(
             from minions_evals_mcp.toolboxes.mcp_line import McpLine  # noqa: PLC0415  0.6 s that few agents need
 
             lines = {name: McpLine(name, one, secrets, tasks) for name, one in file.servers.items()}
+        for name in {way.server for way in file.tell.values() if way.server is not None}:
+            tasks.start_soon(lines[name].open)  # HR5: the first regression does not wait for a program's start
         tellers = {name: _teller(way, lines, folder) for name, way in file.tell.items()}
 
         def route(addressee: str) -> Neighbour | None:

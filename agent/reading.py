@@ -10,15 +10,15 @@ from pydantic import JsonValue, ValidationError
 
 from agent.daemon import Agent, log
 from agent.neighbours import Origin
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
-from minions_evals_mcp.domain.records import record_from_wire
+from minions_evals_mcp.domain.records import record_from_wire, wire_fields
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.engine.save_records import Arrival, save_records
 from minions_evals_mcp.engine.send_message import Letter, keep_unreadable, send_message
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, InvalidRecordError
 from minions_evals_mcp.interop.arrivals import held_by
-from minions_evals_mcp.interop.spans import obj
 from minions_evals_mcp.interop.suite import RelationRow
 from minions_evals_mcp.interop.traces import Traces
 from minions_evals_mcp.ports import Arrived
@@ -52,7 +52,14 @@ class Reader:
         self._agent.pulse.beat()
 
     async def _look(self, *, last: bool) -> None:
-        """Takes in what is new; a source that is down is asked again at the next look."""
+        """Takes in what is new; whatever a neighbour's text sets off, the reading goes on."""
+        try:
+            await self._take_news(last=last)
+        except Exception:  # noqa: BLE001  a loop that must go on: told with its traceback
+            log.exception("reading-failed", source=self._origin.name)
+
+    async def _take_news(self, *, last: bool) -> None:
+        """As `_look`; a source that is down is asked again at the next look."""
         try:
             found = await self._origin.source.read()
         except (InstrumentError, OSError) as error:
@@ -87,12 +94,15 @@ class Reader:
 
     async def _put(self, wire: JsonValue) -> None:
         try:
-            if obj(wire).get("type") == AgentRun.slug:
-                await self._send(wire)
-            elif obj(wire).get("type") == PromptVersion.slug or "sourceId" in obj(wire):
-                await self._save(wire)
-            else:
-                raise InvalidRecordError(TAKEN, where=self._origin.name)
+            match wire:
+                case {"sourceId": _}:
+                    await self._relate(wire)
+                case {"type": AgentRun.slug}:
+                    await self._send(wire)
+                case {"type": PromptVersion.slug}:
+                    await self._save(wire)
+                case _:
+                    raise InvalidRecordError(TAKEN, where=self._origin.name)
         except BadInputError as error:
             await self._refuse(json.dumps(wire), str(error))
 
@@ -102,24 +112,31 @@ class Reader:
 
     async def _send(self, wire: JsonValue) -> None:
         """A message under the digest of what the record says: one that was edited since is another, and refused by HR1."""
-        fields = obj(obj(wire).get("fields"))
-        if fields.get("status") in UNFINISHED:
+        engine = self._agent.engine
+        record = record_from_wire(wire, new_id="", now=engine.clock())
+        assert isinstance(record.fields, AgentRun)
+        if record.fields.status in UNFINISHED:
             return
-        ident = f"agent-run:{digest([obj(wire).get('id'), fields])}"
-        if await self._agent.engine.store.read(lambda db: inbox.message(db, ident)) is None:
-            payload: JsonValue = {"agentRun": wire}
-            await send_message(self._agent.engine, Letter(type="agent-run-completed", payload=payload, id=ident))
+        ident = f"agent-run:{digest([record.id, wire_fields(record.fields)])}"
+        if await engine.store.read(lambda db: inbox.message(db, ident)) is None:
+            payload: Json = {"agentRun": wire}
+            await send_message(engine, Letter(type="agent-run-completed", payload=payload, id=ident))
 
     async def _save(self, wire: JsonValue) -> None:
-        said = digest(wire)
-        if said in self._kept:
-            return
+        """A copy in the store; what stands there already is not written again."""
         engine = self._agent.engine
-        if "sourceId" in obj(wire):
-            await save_records(engine, [], [_relation(wire)])
-        else:
-            await save_records(engine, [Arrival(record_from_wire(wire, new_id=engine.new_id(), now=engine.clock()))])
-        self._kept.add(said)
+        record = record_from_wire(wire, new_id=engine.new_id(), now=engine.clock())
+        said = digest([record.id, record.content_digest()])
+        if said not in self._kept:
+            await save_records(engine, [Arrival(record)])
+            self._kept.add(said)
+
+    async def _relate(self, wire: JsonValue) -> None:
+        relation = _relation(wire)
+        said = digest([relation.source_id, relation.target_id])
+        if said not in self._kept:
+            await save_records(self._agent.engine, [], [relation])
+            self._kept.add(said)
 
 
 def _relation(wire: JsonValue) -> Relation:

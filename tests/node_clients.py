@@ -52,7 +52,15 @@ def main() -> None:
     wanted = FOLDER / "wanted"
     wanted.mkdir(exist_ok=True)
     shutil.copy(WANTED, wanted)
-    command = [str(folder / "bin" / "node"), str(npm), "install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]
+    command = [
+        str(folder / "bin" / "node"),
+        str(npm),
+        "install",
+        "--ignore-scripts",
+        "--no-audit",
+        "--no-fund",
+        "--loglevel=error",
+    ]
     done = subprocess.run(command, cwd=wanted, check=False, timeout=INSTALL_S)
     if done.returncode:
         sys.exit("The Node programs could not be installed; tests that need them skip.")

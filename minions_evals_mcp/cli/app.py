@@ -15,6 +15,7 @@ from minions_evals_mcp.report.plain import printable
 INTERRUPTED = 130
 COMMANDS = {
     "demo": ("demo:demo", "See it work: a suite is judged twice, and a regression is caught. No key, no network."),
+    "init": ("starting:init", "Write a small suite to start from; it runs at once, without a key."),
     "import": ("suites:import_", "Take records in from suite files (YAML, JSON, JSON lines)."),
     "export": ("suites:export", "Write records as JSON lines."),
     "list": ("suites:list_", "List the records of one type."),
@@ -33,6 +34,9 @@ COMMANDS = {
     "branches": ("ab_tests:branches", "Show a test case's branches and what their executions add up to."),
     "classify": ("running:classify", "Say why a run failed."),
     "submit": ("running:submit", "Hand in judgments for packets that wait."),
+    "judge": ("people:judge", "Judge what waits for a person, one output at a time."),
+    "agreement": ("agreements:agreement", "Show how far people and the model judge agree, and where they do not."),
+    "view": ("viewing:view", "Look at everything in the browser, and judge there."),
     "stats": ("history:stats", "Show a test case's pass rate, mean score, regressions and trend by day."),
     "history": ("history:history", "Show a test case's runs, newest first, beside what was expected."),
     "accept": ("history:accept", "Accept an output as what its test case expects from now on."),
@@ -40,6 +44,7 @@ COMMANDS = {
     "outbox": ("suites:outbox", "Show what is queued for other agents and people."),
     "score": ("scoring:score", "Check recorded outputs, a JSON row in and a verdict out, streaming."),
     "scorecard": ("scorecards:scorecard", "Give a table or a benchmark-run one score, and compare two."),
+    "eval": ("configs:eval_", "Run a promptfoo config: prompts × providers × tests, kept and resumable, as a matrix."),
     "pick": ("picking:pick", "Select the best of several recorded outputs by their scores, streaming."),
     "report": ("reports:report", "Write a run, benchmark or comparison as HTML, Markdown, JUnit, JSON or CSV."),
     "diff": ("reports:diff", "Show case by case what changed between two benchmark-runs."),
@@ -69,8 +74,9 @@ def build(arguments: list[str]) -> App:
     )
     db = App(name="db", help="Look after the store.")
     for group, commands in ((app, COMMANDS), (db, DB_COMMANDS)):
-        for name, (target, said) in commands.items():
-            group.command(f"minions_evals_mcp.cli.{target}", name=name, help=None if name in arguments else said)
+        for place, (name, (target, said)) in enumerate(commands.items()):  # help lists them in the order of their use
+            said_there = None if name in arguments else said
+            group.command(f"minions_evals_mcp.cli.{target}", name=name, help=said_there, sort_key=place)
     app.command(db)
     return app
 

@@ -32,6 +32,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.rejudge import rejudge_request
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.run_benchmark import run_benchmark
+from minions_evals_mcp.engine.run_table import find_benchmark_run
 from minions_evals_mcp.errors import BadInputError
 
 
@@ -58,9 +59,9 @@ def compare(
     Parameters
     ----------
     id
-        The benchmark (with --from and --to), or the first of two benchmark-runs.
+        The benchmark (with --from and --to), or the first of two benchmark-runs, by id or key.
     other
-        The second benchmark-run.
+        The second benchmark-run, by id or key.
     from_
         The prompt version that is current.
     to
@@ -103,19 +104,23 @@ async def _compare(
                 raise BadInputError(
                     "two runs are compared as they are.", remedy="Leave --from, --to and --sequential out."
                 )
-            ident = (await compare_runs(engine, first, second, tie_threshold=how.tie_threshold)).id
+            before, after = await find_benchmark_run(engine, first), await find_benchmark_run(engine, second)
+            ident = (await compare_runs(engine, before, after, tie_threshold=how.tie_threshold)).id
         else:
             found = await _run_both(engine, first, how, options, common)
             if found is None:
                 return _waiting(common)
             ident = found
         summary = await summarize_comparison(engine, ident, limit=limit)
+        sides = [await summarize(engine, run_id, limit=1) for run_id in (summary.run_a, summary.run_b)]
     if common.json:
         say(summary.model_dump(mode="json"))
     else:
         from minions_evals_mcp.report.comparisons import show_comparison  # noqa: PLC0415  rich is imported where a person looks
 
         show_comparison(summary)
+    if any(map(unscored, sides)):
+        return BROKEN
     return GATE if fail_on_regression and summary.verdict == "regressed" else 0
 
 
@@ -127,6 +132,8 @@ async def _run_both(engine: Engine, benchmark_id: str, how: _How, options: RunOp
             f"{'--from' if before is None else '--to'} is missing.",
             remedy="Name both prompt versions, or two benchmark-runs: minions-evals compare RUN RUN.",
         )
+    if options.prompt_version is not None:
+        raise BadInputError("--from and --to name the prompt versions.", remedy="Leave --prompt-version out.")
     asked = options.request(benchmark_id)
     try:
         request = ComparisonRequest(
@@ -169,7 +176,7 @@ def rejudge(
     Parameters
     ----------
     id
-        The benchmark-run.
+        The benchmark-run, by id or key.
     judge
         auto: each criterion's own; heuristic: rules; llm; human; caller: packets are handed out.
     judge_model
@@ -182,7 +189,8 @@ def rejudge(
 
 async def _rejudge(ident: str, judge: Judge, judge_model: str | None, key: str | None, common: Common) -> int:
     async with session(common, judge_model=judge_model) as engine:
-        request = await rejudge_request(engine, ident, judge=judge, key=key, triggered_by="command-line")
+        run_id = await find_benchmark_run(engine, ident)
+        request = await rejudge_request(engine, run_id, judge=judge, key=key, triggered_by="command-line")
         with progress_line(common) as progress:
             job = await run_benchmark(engine, request, progress=progress)
         summary = await summarize(engine, job.id)

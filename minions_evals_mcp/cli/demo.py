@@ -17,6 +17,7 @@ from minions_evals_mcp.engine.run_benchmark import run_benchmark
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
 from minions_evals_mcp.settings import read_settings
 from minions_evals_mcp.shipped import shipped_folder
+from minions_evals_mcp.store import jobs
 
 SUITE = "support-agent.yaml"
 BENCHMARK = "support/quality"
@@ -42,6 +43,7 @@ async def _demo(common: Common) -> int:
     summaries: list[RunSummary] = []
     async with open_engine(EngineConfig(db=db, skills=shipped_folder("skills"))) as engine:
         saved = await import_file(engine, suite)
+        before = [await engine.store.read(partial(jobs.job_by_key, key=key)) for key, _ in RUNS]
         for key, version in RUNS:
             request = RunRequest(
                 subject_id=BENCHMARK, prompt_version_ref=version, judge="heuristic", triggered_by="demo", key=key
@@ -52,7 +54,11 @@ async def _demo(common: Common) -> int:
         return 0
     from minions_evals_mcp.report.tables import show_demo  # noqa: PLC0415  rich is imported where a person looks
 
-    if saved.new + saved.changed == 0:
-        sys.stdout.write("This store holds the demo already: shown is what was kept, nothing was judged twice.\n")
+    if all(job is not None and job.state == "completed" for job in before):
+        sys.stdout.write("This store holds the demo already: shown is what was kept, nothing was judged again.\n")
+    elif any(before):
+        sys.stdout.write(
+            "An earlier start of the demo was cut short: it went on from there, nothing was judged twice.\n"
+        )
     show_demo(summaries, records=saved.new + saved.changed + saved.unchanged, db=str(db))
     return 0

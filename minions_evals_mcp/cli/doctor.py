@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Annotated
 
 import anyio
+from cyclopts import Parameter
 
+from minions_evals_mcp.cli.machine import Finding, machine
 from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, engine_config, run, say
 from minions_evals_mcp.engine.context import DEFAULT_MODEL
 from minions_evals_mcp.errors import EvalsError
@@ -27,17 +29,7 @@ BROKEN = 3
 PING_S = 30.0
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that was looked at. `ok` is None where it is merely not configured."""
-
-    name: str
-    ok: bool | None
-    said: str
-    remedy: str = ""
-
-
-def doctor(*, ping: bool = False, common: Common = DEFAULTS) -> int:
+def doctor(*, ping: Annotated[bool, Parameter(negative="")] = False, common: Common = DEFAULTS) -> int:
     """Tell what is configured, what works and what to do next. Exit 3 if something is broken.
 
     Example: minions-evals doctor --ping
@@ -45,13 +37,15 @@ def doctor(*, ping: bool = False, common: Common = DEFAULTS) -> int:
     Parameters
     ----------
     ping
-        Also ask the judge model one short question (costs a fraction of a cent).
+        Also start the server and the agent, measure with the embedder,
+        and ask the judge model one short question (costs a fraction of a cent).
     """
     settings = read_settings()
     findings = [
         _sqlite(),
         _skills(common, settings),
         *run(partial(_store, db_path(common, settings))),
+        *run(partial(machine, engine_config(common, settings), ping=ping)),
         *_providers(settings),
     ]
     findings.extend(run(partial(_judge, common, settings, ping)))

@@ -52,7 +52,8 @@ def _stats_lines(found: TestCaseStats) -> list[str]:
     if found.pass_rate is None or found.avg_score is None:
         return [f"{found.test_case_id} has no runs yet; minions-evals run-test-case {found.test_case_id}"]
     lines = [
-        f"{found.test_case_id}: {found.total_runs} runs, {found.pass_rate:.0f} % passed, mean score {found.avg_score:.3f}"
+        f"{found.test_case_id}: {found.total_runs} {'run' if found.total_runs == 1 else 'runs'}, "
+        f"{found.pass_rate:.0f} % passed, mean score {found.avg_score:.3f}"
     ]
     lines += [
         f"  {day.date}  {day.total_runs:>4} runs  {day.pass_rate:>3.0f} %  {day.avg_score:.3f}"

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
-from minions_evals_mcp.domain.definitions import Benchmark
-from minions_evals_mcp.domain.records import Record
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from minions_evals_mcp.domain.definitions import Benchmark, Fields
+from minions_evals_mcp.domain.records import Record, record_from_wire
+from minions_evals_mcp.domain.values import ID_PATTERN, Id
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.save_records import Arrival, Saved, save_batches, save_records
 from minions_evals_mcp.errors import BadInputError
@@ -15,6 +19,7 @@ from minions_evals_mcp.interop.row_records import RowMapping, RowRecords
 from minions_evals_mcp.store import records
 
 BATCH = 200
+_ID: TypeAdapter[str | None] = TypeAdapter(Id | None)
 
 
 def filled(given: Sequence[str], option: str) -> dict[str, str]:
@@ -40,12 +45,17 @@ class RowImport:
     def __post_init__(self) -> None:
         if self.into is not None and self.mapping.kind != "test-case":
             raise BadInputError("a benchmark is made of test cases.", remedy="Leave --into out.")
+        try:
+            _ID.validate_python(self.into)
+        except ValidationError:
+            raise BadInputError(f"--into {self.into}: this is no id.", remedy=f"Ids match {ID_PATTERN}.") from None
 
     async def take(self, engine: Engine, file: Path) -> Saved:
         """Takes the rows of one file in, or, naming the row that does not fit, none of them."""
         rows = RowRecords(file, self.mapping, now=engine.clock())
         if self.into is None:
             return await save_batches(engine, lambda: rows.batches(BATCH))
+        benchmark = await _benchmark(engine, self.into)
         taken: dict[str, None] = {}
 
         def batches() -> Iterable[list[Arrival]]:
@@ -54,20 +64,29 @@ class RowImport:
                 yield batch
 
         saved = await save_batches(engine, batches)
-        await _put_into(engine, self.into, list(taken))
+        if taken:
+            await save_records(engine, [Arrival(_with(benchmark, list(taken), at=engine.clock()))])
         return saved
 
 
-async def _put_into(engine: Engine, ident: str, case_ids: Sequence[str]) -> None:
-    """The benchmark with those cases behind the ones that it has."""
-    found = await engine.store.read(lambda db: records.minion(db, ident))
-    now = engine.clock()
+async def _benchmark(engine: Engine, ident: str) -> Record[Benchmark] | str:
+    """The benchmark under that id, or the id where one can be made; raises `BadInputError` where none can."""
+    found = await engine.store.read(lambda db: records.find(db, ident))
     if found is None:
-        benchmark = Benchmark(name=ident, test_case_ids=tuple(case_ids))
-        await save_records(engine, [Arrival(Record(ident, benchmark, ident, now, now))])
-        return
+        return ident
     if not isinstance(found.fields, Benchmark):
-        raise BadInputError(f"{ident} is a {found.type}, no benchmark; the cases are imported.")
-    ids = tuple(dict.fromkeys((*found.fields.test_case_ids, *case_ids)))
-    changed = found.fields.model_copy(update={"test_case_ids": ids})
-    await save_records(engine, [Arrival(replace(found, fields=changed, updated_at=now, deleted_at=None))])
+        raise BadInputError(f"{ident} is a {found.type}, no benchmark.", remedy="Name another with --into.")
+    return found  # pyright: ignore[reportReturnType]  checked above
+
+
+def _with(benchmark: Record[Benchmark] | str, case_ids: Sequence[JsonValue], *, at: datetime) -> Record[Fields]:
+    """The benchmark, or a new one of that id, with those cases behind the ones that it has."""
+    if isinstance(benchmark, str):
+        wire: JsonValue = {
+            "id": benchmark,
+            "type": "benchmark",
+            "fields": {"name": benchmark, "testCaseIds": [*case_ids]},
+        }
+        return record_from_wire(wire, new_id=benchmark, now=at)
+    ids = tuple(dict.fromkeys((*benchmark.fields.test_case_ids, *map(str, case_ids))))
+    return replace(benchmark.touched(benchmark.fields.model_copy(update={"test_case_ids": ids}), at), deleted_at=None)

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Sequence
 from functools import partial
 from pathlib import Path
 
-from watchfiles import Change, awatch
+from watchfiles import Change, awatch  # pyright: ignore[reportUnknownVariableType]  it names trio, which is not here
 
 from minions_evals_mcp.cli.app import tell_error
 from minions_evals_mcp.cli.choosing import WHOLE, Choice

@@ -158,7 +158,7 @@ async def _ask(engine: Engine, record: Record[EvalFailure], analysis: Analysis, 
     material = json.dumps(
         {
             "inputs": work.inputs, "expected": work.expected, "output": work.observed.output,
-            "toolCallsLog": [call.model_dump(mode="json") for call in work.observed.tool_calls],
+            "toolCallsLog": [call.model_dump(mode="json") for call in work.observed.tool_calls], "stderr": work.observed.stderr,
             "rulesSay": {"failureType": analysis.failure_type, "signals": list(analysis.signals), "rootCause": analysis.root_cause},
         },
         ensure_ascii=False,

@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judging import Judging
 from minions_evals_mcp.engine.measures import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run_benchmark import get_benchmark
+from minions_evals_mcp.engine.run_benchmark import chosen_cases, get_benchmark
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.judges.llm import MAX_TOKENS
 from minions_evals_mcp.models.prices import estimate_usd
@@ -69,7 +69,7 @@ def _never(reason: str) -> None:
 
 async def _cases(engine: Engine, request: RunRequest, kind: Literal["test-case", "benchmark"]) -> Sequence[str]:
     if kind == "benchmark":
-        return (await get_benchmark(engine, request.subject_id)).fields.test_case_ids
+        return chosen_cases(await get_benchmark(engine, request.subject_id), request)
     if await engine.store.read(lambda db: records.minion(db, request.subject_id)) is None:
         raise NotFoundError("test-case", request.subject_id)
     return (request.subject_id,)

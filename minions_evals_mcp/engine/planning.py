@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.judging import Judging
 from minions_evals_mcp.engine.measures import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.units import Bench, Unit, earlier_runs, made_before, recorded_id
-from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.models.registry import ModelRef, parse_model
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
@@ -32,6 +32,8 @@ from minions_evals_mcp.targets.own import OWN_KINDS, own_target
 
 PAGE = 200
 """How many cases are held at once."""
+CONFIG = "config"
+"""Begins the name of a target that stands in a config: only `eval` with that config can open it."""
 SETTLED = frozenset({"scored", "timed-out", "not-judgeable", "awaiting-judgments"})
 
 
@@ -98,6 +100,10 @@ def target_for(
             return None
         name = DEFAULT_MODEL
     kind, _, rest = name.partition(":")
+    if kind == CONFIG:
+        raise BadInputError(
+            f"the target {rest} stands in a config.", remedy="Run the same `minions-evals eval CONFIG` again: it goes on."
+        )
     if kind == "python":
         return python_target(rest, deadline_s=engine.config.call_timeout_s)
     if kind in OWN_KINDS:

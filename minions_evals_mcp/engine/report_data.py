@@ -282,6 +282,12 @@ async def report_cases(engine: Engine, report: Report) -> AsyncGenerator[Reporte
             yield case
 
 
+async def cases_at(engine: Engine, run_id: str, places: Sequence[Place]) -> list[ReportedCase]:
+    """Those units of the run, as far as they are there."""
+    found = await engine.store.read(lambda db: reporting.unit_details(db, run_id, places))
+    return [_case(one, _tried(one, run_id)) for one in found]
+
+
 @dataclass(frozen=True, slots=True)
 class _Pair:
     """One trial of a case in two runs, in brief."""

@@ -26,7 +26,10 @@ from minions_evals_mcp.stats.sequential import case_order
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.targets.live import Target
 
+OpenTarget = Callable[[Budget], Target]
+"""Opens a target whose calls are taken out of the budget."""
 SPENT_EVERY = 20
 """After so many units what was spent so far is written down."""
 PASSES = 2
@@ -47,16 +50,19 @@ async def run_benchmark(engine: Engine, request: RunRequest, *, progress: Progre
     return await (await start_benchmark(engine, request)).finish(progress)
 
 
-async def start_benchmark(engine: Engine, request: RunRequest) -> StartedCases:
-    """The benchmark's job under the request's key, vetted and written down; nothing has run."""
+async def start_benchmark(engine: Engine, request: RunRequest, *, target: OpenTarget | None = None) -> StartedCases:
+    """The benchmark's job under the request's key, vetted and written down; nothing has run.
+
+    `target` opens the target where the request's name alone does not say how.
+    """
     benchmark = await get_benchmark(engine, request.subject_id)
-    case_ids = _chosen(benchmark, request)
+    case_ids = chosen_cases(benchmark, request)
     ordered = case_ids if request.order_seed is None else case_order(case_ids, request.order_seed)
-    return await start_cases(engine, request, ordered, kind="benchmark")
+    return await start_cases(engine, request, ordered, kind="benchmark", target=target)
 
 
-def _chosen(benchmark: Record[Benchmark], request: RunRequest) -> Sequence[str]:
-    """The cases that are run: those that the request names, else all of the benchmark's."""
+def chosen_cases(benchmark: Record[Benchmark], request: RunRequest) -> Sequence[str]:
+    """The cases that are run: those that the request names, else all of the benchmark's; raises `BadInputError` for others."""
     named, known = request.case_ids, benchmark.fields.test_case_ids
     strangers = set(named or ()) - set(known)
     if strangers:
@@ -102,10 +108,15 @@ class StartedCases(Started):
 
 
 async def start_cases(
-    engine: Engine, request: RunRequest, case_ids: Sequence[str], *, kind: Literal["test-case", "benchmark"]
+    engine: Engine,
+    request: RunRequest,
+    case_ids: Sequence[str],
+    *,
+    kind: Literal["test-case", "benchmark"],
+    target: OpenTarget | None = None,
 ) -> StartedCases:
     """The job that runs those cases under the request's key: vetted, nothing has run."""
-    run = await _prepared(engine, request, case_ids, kind)
+    run = await _prepared(engine, request, case_ids, kind=kind, opening=target)
     return StartedCases(run.job, partial(_finish, run), partial(_advance, run), partial(_settle, run))
 
 
@@ -134,13 +145,18 @@ async def _settle(run: _Run, reason: str) -> Job:
 
 
 async def _prepared(
-    engine: Engine, request: RunRequest, case_ids: Sequence[str], kind: Literal["test-case", "benchmark"]
+    engine: Engine,
+    request: RunRequest,
+    case_ids: Sequence[str],
+    *,
+    kind: Literal["test-case", "benchmark"],
+    opening: OpenTarget | None,
 ) -> _Run:
     switch = Switch()
     budget = Budget(request.max_cost_usd, request.max_seconds, switch.stop)
     version = await planning.require_version(engine, request)
     judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
-    target = planning.target_for(engine, request, version, budget)
+    target = opening(budget) if opening else planning.target_for(engine, request, version, budget)
     plan = await planning.plan(engine, case_ids, judging, target)
     if not plan.case_ids:
         raise BadInputError(

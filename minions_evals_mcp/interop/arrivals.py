@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.parsing import parse_json
-from minions_evals_mcp.interop.spans import Span, is_otlp, spans_of
+from minions_evals_mcp.interop.spans import Span, is_otlp, obj, spans_of
 from minions_evals_mcp.interop.trajectory import is_trajectory, trajectory_run
 from minions_evals_mcp.ports import Arrived
 
@@ -31,7 +31,9 @@ def held_by(arrived: Arrived) -> Held:
             return Held((trajectory_run(found),))
     except ValueError as error:
         raise InvalidRecordError(str(error), where=arrived.where) from None
-    if isinstance(found, dict) and isinstance(found.get("minions"), list):
-        relations = found.get("relations", [])
-        return Held((*found["minions"], *(relations if isinstance(relations, list) else ())))
+    except RecursionError:
+        raise InvalidRecordError("nested too deeply", where=arrived.where) from None
+    minions, relations = (obj(found).get(name) for name in ("minions", "relations"))
+    if isinstance(minions, list):
+        return Held((*minions, *(relations if isinstance(relations, list) else ())))
     return Held(tuple(found) if isinstance(found, list) else (found,))

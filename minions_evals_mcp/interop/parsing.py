@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -27,11 +28,38 @@ NO_NAMES = {
 """What YAML 1.1 reads a bare word as."""
 
 
-def parse_yaml(text: str, path: str) -> object:
-    """The value that the text is; raises `InvalidRecordError` with file and line."""
+class _Yaml12(yaml.CSafeLoader):
+    """Reads bare words as YAML 1.2 does: yes, on, 12:30 and 2026-01-31 are texts, 010 is ten."""
+
+
+_Yaml12.yaml_implicit_resolvers = {}
+for _tag, _pattern, _first in (
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("null", r"~|null|Null|NULL|", "~nN\0"),
+    ("int", r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+", "-+0123456789"),
+    (
+        "float",
+        r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*|[0-9]+(\.[0-9]*)?[eE][-+]?[0-9]+|\.[0-9]+[eE][-+]?[0-9]+)",
+        "-+.0123456789",
+    ),
+    ("merge", r"<<", "<"),
+):
+    _Yaml12.add_implicit_resolver(f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_pattern})$"), [*_first, ""])
+
+
+def _int12(loader: _Yaml12, node: yaml.ScalarNode) -> int:
+    text = str(loader.construct_scalar(node))
+    return int(text, 0) if text[:2] in {"0o", "0x"} else int(text)
+
+
+_Yaml12.add_constructor("tag:yaml.org,2002:int", _int12)
+
+
+def parse_yaml(text: str, path: str, *, yaml12: bool = False) -> object:
+    """The value that the text is; raises `InvalidRecordError` with file and line. Bare words are those of YAML 1.1, or 1.2."""
     try:
-        _Vetting(path).vet(text)
-        return yaml.load(text, Loader=yaml.CSafeLoader)
+        _Vetting(path, yaml12=yaml12).vet(text)
+        return yaml.load(text, Loader=_Yaml12 if yaml12 else yaml.CSafeLoader)  # noqa: S506  a subclass of the safe loader
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         raise InvalidRecordError(f"no YAML: {error.problem}", where=f"{path}:{line}") from None
@@ -77,8 +105,9 @@ class _Open:
 class _Vetting:
     """Reads the events alone, which costs no memory, before anything is built from them."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, yaml12: bool = False) -> None:
         self._path = path
+        self._yaml12 = yaml12
         self._open: list[_Open] = []
         self._sizes: dict[str, int] = {}
         self._aliased = 0
@@ -127,7 +156,7 @@ class _Vetting:
         if around.at_key and key is not None:
             if key in around.keys:
                 raise self._refusal(event, f"the key {key!r} comes twice")
-            if plain and key.lower() in NO_NAMES:
+            if plain and not self._yaml12 and key.lower() in NO_NAMES:
                 raise self._refusal(event, f"the key {key} means {NO_NAMES[key.lower()]} in YAML: quote it")
             around.keys.add(key)
         around.at_key = not around.at_key

@@ -64,11 +64,11 @@ class RowMapping:
 
 def vet_path(kind: RowType, path: str) -> None:
     """Raises `BadInputError` where the type has no such field, or it has no parts."""
-    name, _, inside = path.partition(".")
+    name, dot, inside = path.partition(".")
     known = shapes(kind)
     if name not in known:
-        raise BadInputError(f"a {kind} has no field {name!r}.", remedy=f"Its fields are {', '.join(known)}.")
-    if inside and (known[name] != "mapping" or "" in inside.split(".")):
+        raise BadInputError(f"{kind} has no field {name!r}.", remedy=f"Its fields are {', '.join(known)}.")
+    if dot and (known[name] != "mapping" or "" in inside.split(".")):
         mappings = ", ".join(one for one, shape in known.items() if shape == "mapping")
         raise BadInputError(f"{path} is no part of a field.", remedy=f"Parts can be filled of {mappings}.")
 
@@ -93,14 +93,14 @@ class RowRecords:
         for row in read_rows(self._path):
             if len(columns) < 100:
                 columns.update(dict.fromkeys(row.cells))
-            missing = {name for name in missing if _cell(row.cells, name) is None}
+            missing = {name for name in missing if not _stands(row.cells, name)}
             batch.append(Arrival(self._record(row, ids), _place(row.where)))
             if len(batch) == size:
                 yield batch
                 batch = []
         if missing and columns:
             raise BadInputError(
-                f"{self._path} has no column {sorted(missing)[0]!r}.", remedy=f"Its columns are {', '.join(columns)}."
+                f"{self._path} has no column {min(missing)!r}.", remedy=f"Its columns are {', '.join(columns)}."
             )
         if batch:
             yield batch
@@ -110,12 +110,14 @@ class RowRecords:
             fields = _fields(self._mapping, row)
             ident, title = fields.pop("id", None), fields.pop("title", None)
             if self._mapping.kind == "test-case" and not fields.get("name"):
-                fields["name"] = _name(fields)
+                fields["name"] = _name(fields) or ident or self._mapping.kind
             ident = ids.of(ident, fields)
             wire: Json = {"id": ident, "type": self._mapping.kind, "fields": fields}
             return record_from_wire(wire | ({"title": title} if title else {}), new_id=ident, now=self._now)
         except BadInputError as error:
             raise _at(error, row.where) from None
+        except (ValueError, RecursionError) as error:  # NaN, or nested without end
+            raise InvalidRecordError(f"cannot be JSON: {error}", where=row.where) from None
 
 
 def _at(error: BadInputError, where: str) -> InvalidRecordError:
@@ -157,6 +159,11 @@ def _own(mapping: RowMapping, cells: Json) -> Iterable[str]:
         if any(".".join(parents[:number]) in cells for number in range(1, len(parents))):
             raise BadInputError(f"the field {name} is filled twice.")
     return cells
+
+
+def _stands(cells: Json, column: str) -> bool:
+    """Whether the row has that column, be its cell empty or not."""
+    return column in cells or _cell(cells, column) is not None
 
 
 def _cell(cells: Json, column: str) -> JsonValue:

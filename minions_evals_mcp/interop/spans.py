@@ -10,6 +10,9 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 
+LATEST = 2**63
+"""Beyond that the format has no time."""
+GREATEST = 2**53
 ERROR = (2, "2", "STATUS_CODE_ERROR")
 
 
@@ -33,9 +36,10 @@ class Span:
         return next((one for one in found if isinstance(one, str) and one.strip()), None)
 
     def number(self, *names: str) -> float | None:
-        """The first of those attributes that is a number."""
+        """The first of those attributes that is a number, and can be a count or a price."""
         found = (self.attributes.get(name) for name in names)
-        return next((one for one in found if isinstance(one, int | float) and not isinstance(one, bool)), None)
+        numbers = (one for one in found if isinstance(one, int | float) and not isinstance(one, bool))
+        return next((one for one in numbers if 0 <= one < GREATEST), None)
 
     def value(self, *names: str) -> JsonValue:
         """The first of those attributes that is there; a JSON text as what it says."""
@@ -61,16 +65,23 @@ def _span(span: Json, service: str | None) -> Span:
     trace_id, ident = span.get("traceId"), span.get("spanId")
     if not isinstance(trace_id, str) or not isinstance(ident, str) or not trace_id or not ident:
         raise ValueError("a span has no traceId or no spanId")
-    try:
-        start, end = (int(str(span.get(name) or 0)) for name in ("startTimeUnixNano", "endTimeUnixNano"))
-    except ValueError:
-        raise ValueError(f"the times of span {ident} are no whole nanoseconds") from None
+    start, end = (_nanos(span.get(name), ident) for name in ("startTimeUnixNano", "endTimeUnixNano"))
     parent = span.get("parentSpanId")
     found = attributes(span.get("attributes"))
     return Span(
         trace_id, ident, parent if isinstance(parent, str) and parent.strip("0") else None, str(span.get("name", "")),
         start, end, service, _error(obj(span.get("status")), found), found,
     )  # fmt: skip
+
+
+def _nanos(said: JsonValue, ident: str) -> int:
+    try:
+        found = int(str(said or 0))
+    except ValueError:
+        raise ValueError(f"the times of span {ident} are no whole nanoseconds") from None
+    if not 0 <= found < LATEST:
+        raise ValueError(f"span {ident} lies outside the years 1970 to 2262")
+    return found
 
 
 def _error(status: Json, found: Json) -> str | None:

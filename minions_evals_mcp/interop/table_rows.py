@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from minions_evals_mcp.domain.definitions import Json
@@ -49,6 +49,14 @@ def read_rows(path: Path) -> Iterator[Row]:
     if kind == PARQUET:
         return _parquet_rows(path)
     raise UnsupportedError(f"{path} is no table.", remedy=f"Rows are read from {', '.join(SUFFIXES)} files.")
+
+
+class _Batch(Protocol):
+    """Some rows of a Parquet file."""
+
+    def to_pylist(self) -> list[dict[str, object]]:
+        """Each row as a mapping."""
+        ...
 
 
 @contextmanager
@@ -94,7 +102,7 @@ def _json_rows(path: Path) -> Iterator[Row]:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
-            found = parse_json(line, str(path), line=number)
+            found = parse_json(line.strip(), str(path), line=number)
             if not isinstance(found, dict):
                 raise InvalidRecordError("a row is a JSON object", where=f"{path}:{number}")
             yield Row(f"{path}:{number}", cast("Json", found), is_text=False)
@@ -112,18 +120,18 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
     number = 0
     try:
         with _legible(path), path.open("rb") as file:
-            for batch in parquet.ParquetFile(file).iter_batches(batch_size=BATCH):
+            batches = cast("Iterator[_Batch]", parquet.ParquetFile(file).iter_batches(batch_size=BATCH))
+            for batch in batches:
                 for cells in batch.to_pylist():
                     number += 1
                     yield Row(f"{path}:{number}", _plain(cells, f"{path}:{number}"), is_text=False)
-    except pa.ArrowException as error:
+    except pa.ArrowException as error:  # pyright: ignore[reportUnknownVariableType]  pyarrow brings no types
         raise InvalidRecordError(f"no Parquet: {error}", where=str(path)) from None
 
 
 def _plain(cells: dict[str, object], where: str) -> Json:
-    """The cells as JSON: dates as their text, absent ones left out."""
-    present = {name: cell for name, cell in cells.items() if cell is not None}
+    """The cells as JSON: dates as their text."""
     try:
-        return _JSON.validate_python(to_jsonable_python(present, inf_nan_mode="constants"))
+        return _JSON.validate_python(to_jsonable_python(cells, inf_nan_mode="constants"))
     except (ValidationError, ValueError) as error:
         raise InvalidRecordError(f"cannot be JSON: {str(error).splitlines()[0]}", where=where) from None

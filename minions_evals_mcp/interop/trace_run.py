@@ -25,7 +25,7 @@ def agent_run(root: Span, steps: list[Span], kind: Kind) -> Json:
     models = [span for span in (root, *steps) if kind(span) == "model"]
     fields: Json = {
         "agentId": _agent(root),
-        "promptVersionRef": next((found for span in (root, *steps) if (found := span.text(VERSION))), None),
+        "promptVersionRef": next((ref for span in (root, *steps) if (ref := span.text(VERSION))), None),
         "triggeredAt": _moment(root.start),
         "completedAt": _moment(root.end),
         "inputs": _inputs([root, *models]),
@@ -36,7 +36,7 @@ def agent_run(root: Span, steps: list[Span], kind: Kind) -> Json:
         "status": "success" if root.error is None else "failed",
         "errorMessage": root.error,
     }
-    found = {name: value for name, value in fields.items() if value is not None}
+    found: Json = {name: value for name, value in fields.items() if value is not None}
     return {"id": f"otel:{_id(root.trace_id)}/{_id(root.id)}", "type": "agent-run", "fields": found}
 
 

@@ -35,7 +35,7 @@ def trajectory_run(document: JsonValue) -> Json:
         "tokensUsed": _tokens(figures),
         "cost": figures.get("total_cost_usd"),
     }
-    whole = {key: value for key, value in fields.items() if value is not None}
+    whole: Json = {key: value for key, value in fields.items() if value is not None}
     return {"id": f"atif:{ident}", "type": "agent-run", "fields": whole}
 
 

@@ -37,9 +37,9 @@ async def csv_text(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncG
     """A table whose cells no spreadsheet takes for a formula: those that might be one begin with an apostrophe."""
     criteria = [one.id for one in report.criteria]
     names = [_heading(one.title) for one in report.criteria]
-    yield _row([*FIXED, *names])
+    yield csv_row([*FIXED, *names])
     async for case in cases:
-        yield _row([*_cells(case), *_scores(case, criteria)])
+        yield csv_row([*_cells(case), *_scores(case, criteria)])
 
 
 def _heading(title: str) -> str:
@@ -65,7 +65,8 @@ def _scores(case: ReportedCase, criteria: Sequence[str]) -> list[object]:
     return [scores.get(ident) for ident in criteria]
 
 
-def _row(cells: Sequence[object]) -> str:
+def csv_row(cells: Sequence[object]) -> str:
+    """The cells as a line of CSV; a text that a spreadsheet would take for a formula is told as a text."""
     told = io.StringIO()
     csv.writer(told, lineterminator="\n").writerow([_cell(cell) for cell in cells])
     return told.getvalue()

@@ -217,12 +217,7 @@ def unscored_table(summary: RunSummary) -> Table:
 
 
 def _closing(summary: RunSummary) -> list[str]:
-    lines: list[str] = []
-    waiting = len(summary.packets) + summary.more_packets
-    if waiting:
-        lines.append(
-            f"{waiting} outputs wait to be judged: minions-evals runs {summary.run_id} --json shows the packets, submit takes them."
-        )
+    lines = _waiting(summary)
     spent = summary.spent
     if spent.get("calls"):
         cost = f", ${spent.get('costUsd', 0):.4f}" if not spent.get("unpricedCalls") else ", price unknown"
@@ -232,6 +227,36 @@ def _closing(summary: RunSummary) -> list[str]:
         )
     lines.append(f"run {summary.run_id}")
     return lines
+
+
+def _waiting(summary: RunSummary) -> list[str]:
+    """What waits, and the command that takes it: an output without anything to judge it by can only be accepted."""
+    bare = [packet for packet in summary.packets if _has_no_rubric(packet)]
+    judged = len(summary.packets) + summary.more_packets - len(bare)
+    lines: list[str] = []
+    if bare:
+        lines.append(
+            f"{_outputs(len(bare), 'has', 'have')} nothing to be judged by: minions-evals accept CASE takes one as what is expected;"
+            " assertions or a rubric do it for every run."
+        )
+    if judged:
+        lines.append(
+            f"{_outputs(judged, 'waits', 'wait')} to be judged: minions-evals runs {summary.run_id} --json shows the packets,"
+            " submit takes them."
+        )
+    return lines
+
+
+def _has_no_rubric(packet: JsonValue) -> bool:
+    match packet:
+        case {"criteria": [{"criterionId": str(criterion)}]}:
+            return criterion.startswith("implicit:")
+        case _:
+            return False
+
+
+def _outputs(number: int, one: str, several: str) -> str:
+    return f"1 output {one}" if number == 1 else f"{number} outputs {several}"
 
 
 def show_record(wire: Mapping[str, JsonValue]) -> None:

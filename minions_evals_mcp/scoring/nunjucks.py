@@ -18,7 +18,8 @@ from jinja2.sandbox import SandboxedEnvironment
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
-from minions_evals_mcp.scoring.nunjucks_values import FILTERS, PAIRS, SAME, JsUndefined, as_js, calculated, js_string
+from minions_evals_mcp.scoring.nunjucks_filters import FILTERS, PAIRS, SAME
+from minions_evals_mcp.scoring.nunjucks_values import JsUndefined, as_js, calculated, js_string
 
 PREFIX, SUFFIX = "__prefix", "__suffix"
 """Inputs of a test that stand around its prompt."""
@@ -54,6 +55,7 @@ class _Nunjucks(SandboxedEnvironment):
         return JsUndefined(name=str(argument))
 
     def call_binop(self, context: Context, operator: str, left: object, right: object) -> object:
+        del context
         return calculated(operator, left, right)
 
 
@@ -160,17 +162,14 @@ def _vet(parsed: nodes.Template) -> None:
 
 
 def _unsupported(node: nodes.Node) -> str:
+    """What of the node is not carried out; empty where all is."""
     match node:
-        case nodes.Call(node=nodes.Name(name="range")):
-            return ""
-        case nodes.Call(node=nodes.Getattr(attr=name)):
-            return f"the method {name}()"
-        case nodes.Call():
-            return "a call"
-        case nodes.Filter(name=name) if name not in FILTERS:
-            return f"the filter {name!r}"
-        case nodes.Test(name=name) if name not in _TESTS:
-            return f"the test {name!r}"
+        case nodes.Call(node=called):
+            return _call(called)
+        case nodes.Filter(name=name):
+            return "" if name in FILTERS else f"the filter {name!r}"
+        case nodes.Test(name=name):
+            return "" if name in _TESTS else f"the test {name!r}"
         case nodes.Name(name="env"):
             return "env outside a provider's config"
         case nodes.Compare(ops=ops) if len(ops) > 1:
@@ -181,16 +180,27 @@ def _unsupported(node: nodes.Node) -> str:
             return "" if isinstance(node, _KNOWN_NODES) else f"{type(node).__name__} (a tag of Jinja2)"
 
 
+def _call(called: nodes.Node) -> str:
+    match called:
+        case nodes.Name(name="range"):
+            return ""
+        case nodes.Getattr(attr=name):
+            return f"the method {name}()"
+        case _:
+            return "a call"
+
+
 def _as_js_means(parsed: nodes.Template) -> nodes.Template:
     """The template with equality and loops rewritten to what JavaScript means by them."""
     for compare in list(parsed.find_all(nodes.Compare)):
         operand = compare.ops[0]
         if operand.op in {"eq", "ne"}:
-            same = nodes.Filter(compare.expr, SAME, [operand.expr], [], None, None, lineno=compare.lineno)
-            compare.expr, compare.ops = same, [nodes.Operand(operand.op, nodes.Const(True, lineno=compare.lineno))]
+            line = compare.lineno
+            yes = nodes.Const(True, lineno=line)  # noqa: FBT003  jinja2's nodes take their fields by position
+            compare.expr = nodes.Filter(compare.expr, SAME, [operand.expr], [], None, None, lineno=line)
+            compare.ops = [nodes.Operand(operand.op, yes)]
     for loop in parsed.find_all(nodes.For):
         both = nodes.Const(isinstance(loop.target, nodes.Tuple), lineno=loop.lineno)
         loop.iter = nodes.Filter(loop.iter, PAIRS, [both], [], None, None, lineno=loop.lineno)
     parsed.set_environment(_ENVIRONMENT)
     return parsed
-

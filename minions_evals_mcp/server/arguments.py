@@ -32,8 +32,17 @@ Cursor = Annotated[
     WithJsonSchema({"type": "string", "description": "An answer's nextCursor"}),
 ]
 Fields = Annotated[list[Name], Field(max_length=20, description="Show these keys only")]
-Cap = Annotated[float, Field(gt=0, le=1_000_000, description="Stop before spending more")]
-Dry = Annotated[bool, Field(description="Tell units, calls, cost; run nothing")]
+Cap = Annotated[
+    float, Field(gt=0, le=1_000_000), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
+]  # its name says the rest
+Dry = Annotated[bool, Field(description="Tell the cost, run nothing")]
+
+
+Cases = Annotated[
+    list[Id],
+    Field(min_length=1, max_length=1000),
+    WithJsonSchema({"type": "array", "items": {"type": "string"}, "description": "These cases only"}),
+]
 
 
 def _model_target(name: str) -> str:

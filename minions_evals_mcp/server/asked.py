@@ -11,6 +11,7 @@ from minions_evals_mcp.server.arguments import (
     ROWS_AT_ONCE,
     SAVED_AT_ONCE,
     Cap,
+    Cases,
     Cursor,
     Detail,
     Dry,
@@ -59,10 +60,7 @@ class RunBenchmark(_Run):
     benchmark_id: Annotated[Id, Field(examples=["support/quality"])]
     prompt_version_ref: Annotated[Id, Field(examples=["support/prompt@2"])] | None = None
     rejudge_run_id: Annotated[Id, Field(description="Judge this run's stored outputs again")] | None = None
-    test_case_ids: (
-        Annotated[list[Id], Field(min_length=1, max_length=1000, description="These cases only; no measure of the whole")]
-        | None
-    ) = None
+    test_case_ids: Cases | None = None
 
     @model_validator(mode="after")
     def _one_choice_of_cases(self) -> RunBenchmark:
@@ -80,7 +78,9 @@ class ComparePromptVersions(_Run):
     version_a: Annotated[Id, Field(description="The current version")] | None = None
     version_b: Annotated[Id, Field(description="The candidate")] | None = None
     run_ids: (
-        Annotated[list[Id], Field(min_length=2, max_length=2, description="Or two stored benchmark-runs, current first")]
+        Annotated[
+            list[Id], Field(min_length=2, max_length=2, description="Or two stored benchmark-runs, current first")
+        ]
         | None
     ) = None
     tie_threshold: Annotated[float, Field(ge=0, le=1)] | None = None

@@ -56,11 +56,11 @@ Errors: unknown id, no output, changed settings under one key.""",
     "run_benchmark": Entry(
         "runs", "Run a benchmark", asked.RunBenchmark, shapes.RunAnswer, "running:run_benchmark", open_world=True,
         description="""\
-Judges every active case of a benchmark, in the background: returns runId at once, waits up to waitSeconds.
-Use: to measure an agent or prompt version and see regressions. Some cases only: testCaseIds. Another judge over stored outputs: rejudgeRunId.
+Judges every active case of a benchmark in the background: runId at once, or waits.
+Use: to measure a version and see regressions. Batch of some cases: testCaseIds. Another judge over stored outputs: rejudgeRunId.
 Not: two versions against each other (compare_prompt_versions).
-Costs: model calls for llm criteria and targets; dryRun tells. judge=caller needs no key.
-Errors: unknown or retired benchmark, no key, key reused with other settings.""",
+Costs: model calls for llm criteria and targets. judge=caller needs no key.
+Errors: unknown benchmark or case, no key, reused key.""",
     ),
     "compare_prompt_versions": Entry(
         "analysis", "Compare prompt versions", asked.ComparePromptVersions, shapes.RunAnswer, "comparing:compare_prompt_versions",
@@ -85,7 +85,7 @@ Errors: the run passed; unknown id; no model configured.""",
     "detect_trend": Entry(
         "analysis", "Tell a benchmark's trend", asked.DetectTrend, shapes.TrendAnswer, "analysis:detect_trend", writes=False,
         description="""\
-Tells whether a benchmark improves, degrades or is stable over its last runs, with slope and p-value.
+Tells whether a benchmark improves, degrades or is stable over its last runs, and why: slope, interval, p-value, breaks.
 Use: to see drift over many runs.
 Not: to compare two versions (compare_prompt_versions).
 Costs: nothing; it is computed with each run.

@@ -16,7 +16,7 @@ from mcp_types import (
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.server import addresses
 from minions_evals_mcp.server.arguments import LISTED
-from minions_evals_mcp.server.guard import EvalsServer
+from minions_evals_mcp.server.guard import EvalsServer, is_text
 from minions_evals_mcp.server.session import Session
 
 MOST = 100
@@ -66,7 +66,7 @@ def _kind(ref: PromptReference | ResourceTemplateReference, name: str, given: Ma
 
 
 async def _ids(session: Session, kind: str | None, typed: str) -> Completion:
-    if kind is None:
+    if kind is None or not is_text(typed):
         return _completion([])
     try:
         engine = await session.engine()

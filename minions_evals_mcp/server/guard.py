@@ -162,7 +162,6 @@ def strict_tool(
     answer: type[BaseModel],
     annotations: ToolAnnotations,
     work: Work,
-    meta: dict[str, Any] | None = None,
 ) -> StrictTool:
     """The tool as the SDK holds it."""
     return StrictTool(
@@ -176,7 +175,6 @@ def strict_tool(
         is_async=True,
         context_kwarg=None,
         annotations=annotations,
-        meta=meta,
     )
 
 
@@ -213,6 +211,11 @@ def _quoted(value: object) -> str:
     return shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
 
 
+def is_text(value: object) -> bool:
+    """Whether it is a string that can be written down: JSON lets half a character through."""
+    return isinstance(value, str) and value.encode("utf-8", "ignore").decode() == value
+
+
 P = TypeVar("P", bound=BaseModel)
 
 
@@ -245,6 +248,8 @@ class EvalsServer(MCPServer[None]):
         self, uri: AnyUrl | str, context: Context[None, Any] | None = None
     ) -> Iterable[ReadResourceContents] | InputRequiredResult:
         """As the SDK's; an address that fits no template is refused with those that there are."""
+        if not is_text(str(uri)):
+            raise ResourceNotFoundError("unknown-resource: it is no text (broken Unicode).")
         try:
             return await super().read_resource(uri, context)
         except ResourceNotFoundError as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
@@ -159,9 +159,13 @@ def listening(door: Door) -> socket.socket:
 def serve_http(server: EvalsServer, session: Session, door: Door) -> None:
     """Serves until the process is told to end."""
     with listening(door) as bound:
-        bound.listen()
+        door = replace(door, port=bound.getsockname()[1])  # it may have been any free one
         config = uvicorn.Config(
-            http_app(server, session, door), log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=CLOSING_S
+            http_app(server, session, door),
+            log_config=None,
+            access_log=False,
+            ws="none",
+            timeout_graceful_shutdown=CLOSING_S,
         )
         _log.warning("serving-http", url=door.url)
         anyio.run(uvicorn.Server(config).serve, [bound])

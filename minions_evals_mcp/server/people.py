@@ -46,7 +46,9 @@ def resumed_run(context: Context[Any, Any]) -> str | None:
     return context.request_state
 
 
-async def judged_by_person(call: Call, context: Context[Any, Any], job: Job, *, seconds: float) -> InputRequiredResult | None:
+async def judged_by_person(
+    call: Call, context: Context[Any, Any], job: Job, *, seconds: float
+) -> InputRequiredResult | None:
     """Asks about each output of the run that waits, until none does, nobody wants to or the time is over.
 
     The question itself where the host has to call again to answer it; else None, and the run stands as it is then.
@@ -95,7 +97,9 @@ async def _taken(call: Call, job: Job, digest: str, answer: ElicitResult) -> Non
             "what the person said does not fit the form; nothing was kept and the output waits.", remedy=_looked_at(job)
         ) from None
     judgments = tuple(
-        GivenJudgment(criterion_id=str(one["criterionId"]), score=said[f"score{number}"], rationale=said[f"why{number}"])
+        GivenJudgment(
+            criterion_id=str(one["criterionId"]), score=said[f"score{number}"], rationale=said[f"why{number}"]
+        )
         for number, one in enumerate(_criteria(packet), 1)
     )
     judged_by = str(said["judgedBy"]).strip() or NOBODY
@@ -118,7 +122,10 @@ def _form(packet: Json) -> type[BaseModel]:
         least, most = cast("float", one["minScore"]), cast("float", one["maxScore"])
         name = printable(str(one["name"]), 80)
         asked = ". ".join(printable(str(one[part]), 400) for part in ("description", "scoringGuide") if one[part])
-        fields[f"score{number}"] = (float, Field(ge=least, le=most, title=f"{name} ({least:g} to {most:g})", description=asked))
+        fields[f"score{number}"] = (
+            float,
+            Field(ge=least, le=most, title=f"{name} ({least:g} to {most:g})", description=asked),
+        )
         fields[f"why{number}"] = (str, Field(min_length=1, max_length=SHOWN, title=f"Why, for {name}"))
     fields["judgedBy"] = (str, Field(default=NOBODY, max_length=200, title="Your name"))
     return create_model("Judgment", **fields)
@@ -126,7 +133,11 @@ def _form(packet: Json) -> type[BaseModel]:
 
 def _question(packet: Json) -> ElicitRequest:
     parts = [f"Judge this output of the test case {packet['testCaseId']}. It is data under test."]
-    for title, value in (("Input", packet["inputs"]), ("Expected", packet["expectedOutputs"]), ("Output", packet["output"])):
+    for title, value in (
+        ("Input", packet["inputs"]),
+        ("Expected", packet["expectedOutputs"]),
+        ("Output", packet["output"]),
+    ):
         if value:
             parts.append(f"{title}:\n{_told(value)}")
     schema = render_elicitation_schema(_form(packet))
@@ -146,5 +157,3 @@ async def run_of(call: Call, run_id: str, subject_id: str) -> Job:
     if job.subject_id != subject_id:
         raise ConflictError(f"the question was about {job.subject_id}.", remedy=_looked_at(job))
     return job
-
-

@@ -12,10 +12,10 @@ from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError
 from mcp.server.mcpserver.prompts.base import Message, Prompt, PromptArgument, UserMessage
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, EmbeddedResource, TextResourceContents
+from mcp_types import INVALID_PARAMS, EmbeddedResource, InputRequiredResult, TextResourceContents
 
 from minions_evals_mcp.server import addresses
-from minions_evals_mcp.server.guard import EvalsServer
+from minions_evals_mcp.server.guard import EvalsServer, is_text
 from minions_evals_mcp.server.resources import JSON
 
 LONGEST = 2_000
@@ -51,6 +51,11 @@ def _waiting(given: Given) -> list[str]:
     return [addresses.record_address("run", given["runId"])]
 
 
+def _types(given: Given) -> list[str]:
+    del given
+    return [addresses.SCHEMA.format(type=kind) for kind in ("test-case", "rubric-criterion")]
+
+
 PROMPTS: Mapping[str, Entry] = {
     "triage_failures": Entry(
         "Triage a run's failures", "Groups a run's failures by cause and says what to fix first.",
@@ -83,7 +88,7 @@ Cover the usual, the edges (empty, long, ambiguous, another language), what must
 Give each case inputs as the agent gets them and either expectedOutputs, where one answer is right, or the criteria of one rubric:
 few, each a yes-or-no question that the output alone answers, by rule where a rule can tell.
 The fields of each type are below. Show me the cases first; then save_records writes test-cases, rubric and benchmark in one call.""",
-        lambda given: [addresses.SCHEMA.format(type=kind) for kind in ("test-case", "rubric-criterion")],
+        _types,
     ),
     "judge_packet": Entry(
         "Judge what waits", "Judges the packets of a run that waits for judgments, one criterion at a time.",
@@ -154,16 +159,20 @@ def _vetted(name: str, entry: Entry, given: Mapping[str, Any]) -> dict[str, str]
     long = [one for one, value in given.items() if len(str(value)) > LONGEST]
     if long:
         raise MCPError(INVALID_PARAMS, f"bad-arguments: {long[0]} is longer than {LONGEST:,} characters.")
-    return {one: str(given.get(one) or "10") for one in entry.arguments}
+    broken = [one for one, value in given.items() if not is_text(value)]
+    if broken:
+        raise MCPError(INVALID_PARAMS, f"bad-arguments: {broken[0]} is no text (broken Unicode).")
+    return {one: given.get(one) or "10" for one in entry.arguments}
 
 
 async def _read(server: EvalsServer, address: str) -> str:
     """The text at the address; raises `MCPError` where there is none."""
     try:
-        (found,) = list(await server.read_resource(address))  # pyright: ignore[reportArgumentType]  ours ask for no input
+        found = await server.read_resource(address)
     except ResourceError as error:
         raise MCPError(INVALID_PARAMS, str(error)) from None
-    return str(found.content)
+    assert not isinstance(found, InputRequiredResult), "no resource of ours asks for anything"
+    return "".join(str(one.content) for one in found)
 
 
 async def _beside(read: ReadAddress, address: str) -> Message:

@@ -24,11 +24,12 @@ from minions_evals_mcp.server.answers import WHOLE, Pages, Shape, answered, fitt
 from minions_evals_mcp.server.arguments import LISTED
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.guide import GUIDE
+from minions_evals_mcp.server.tools.analysis import told_trend
 from minions_evals_mcp.server.tools.records import get_record
 from minions_evals_mcp.server.tools.running import run_answer
 from minions_evals_mcp.server.tools.statistics import get_statistics
 from minions_evals_mcp.skills import NAMES
-from minions_evals_mcp.store import browsing, delivery, jobs, reporting
+from minions_evals_mcp.store import browsing, delivery, jobs, records, reporting
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.reporting import UnitDetail, UnitLine
 
@@ -76,7 +77,9 @@ async def schema(call: Call, kind: str) -> str:
     if kind not in TYPES:
         raise _unknown("type", kind, [*TYPES])
     told = minion_type(kind)
-    return to_json(fitted({"summary": f"{kind}: {len(cast('list[Json]', told['schema']))} fields", **told}, WHOLE)).decode()
+    return to_json(
+        fitted({"summary": f"{kind}: {len(cast('list[Json]', told['schema']))} fields", **told}, WHOLE)
+    ).decode()
 
 
 async def record(call: Call, kind: str, ident: str) -> str:
@@ -85,15 +88,16 @@ async def record(call: Call, kind: str, ident: str) -> str:
         raise _unknown("type", kind, LISTED)
     if kind == "run":
         return _text(await run_answer(call, await get_job(call.engine, ident), FULL, limit=20))
-    found = await get_record(call, asked.GetRecord.model_construct(id=ident, detail="full", fields=[], cursor=None))
-    shown = cast("Json", found.structured_content)
-    held = shown.get("record")
-    if isinstance(held, dict) and held.get("type") != kind:
-        raise NotFoundError(kind, ident, remedy=f"It is read as {addresses.record_address(str(held.get('type')), ident)}.")
-    return _text(found)
+    kept = await call.engine.store.read(lambda db: records.find(db, ident))
+    if kept is None:
+        raise NotFoundError(kind, ident)
+    if kept.type != kind:
+        where = addresses.record_address(kept.type, ident)
+        raise NotFoundError(f"{kind} record", ident, remedy=f"It is a {kept.type}: read {where}.")
+    return _text(await get_record(call, asked.GetRecord(id=ident, detail="full")))
 
 
-async def results(call: Call, ident: str, status: str, limit: str, cursor: str) -> str:  # noqa: PLR0913, PLR0917  an address's parts
+async def results(call: Call, ident: str, status: str, limit: str, cursor: str) -> str:
     """A page of a run's results: the failed first, the lowest score first."""
     if status and status not in STATUSES:
         raise _unknown("status", status, STATUSES)
@@ -135,12 +139,7 @@ def _result(line: UnitLine, one: UnitDetail) -> Json:
 async def trend(call: Call, ident: str) -> str:
     """Where a benchmark is heading, and its newest points."""
     found = await summarize_trend(call.engine, ident, limit=POINTS)
-    note = " (provisional)" if found.provisional else ""
-    told: Json = {
-        "summary": f"{ident}: {found.direction}{note}; {found.reason}",
-        **cast("Json", found.model_dump(mode="json")),
-    }
-    return _text(answered(told, shape=FULL))
+    return _text(answered(told_trend(found), shape=FULL))
 
 
 async def history(call: Call, ident: str) -> str:

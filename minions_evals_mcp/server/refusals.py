@@ -15,6 +15,7 @@ _TOOLS = (
         re.compile(r"minions-evals compare (\S+) --from (\S+) --to (\S+)"),
         r'compare_prompt_versions {"benchmarkId": "\1", "versionA": "\2", "versionB": "\3"}',
     ),
+    (re.compile(r"`?minions-evals run-benchmark ([^\s`]+)`?"), r'run_benchmark {"benchmarkId": "\1"}'),
     (re.compile(r"minions-evals rejudge RUN"), 'run_benchmark {"benchmarkId": "…", "rejudgeRunId": "RUN"}'),
     (re.compile(r"`?minions-evals list TYPE`?"), "list_records"),
     (_LIST, r'list_records {"type": "\1"}'),

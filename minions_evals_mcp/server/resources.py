@@ -7,7 +7,6 @@ from functools import partial
 from importlib import import_module
 from types import ModuleType
 
-
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError
 from mcp.server.mcpserver.resources.templates import ResourceSecurity
 from mcp.shared.exceptions import MCPError
@@ -38,15 +37,30 @@ Read = Callable[[str, Reading], Awaitable[str]]
 
 
 def _register_whole(server: EvalsServer, read: Read) -> None:
-    @server.resource(addresses.INDEX, name="index", mime_type=JSON, description="What the store holds: numbers of records by type, the newest runs.")  # fmt: skip
+    @server.resource(
+        addresses.INDEX,
+        name="index",
+        mime_type=JSON,
+        description="What the store holds: numbers of records by type, the newest runs.",
+    )
     async def index() -> str:
         return await read("index", lambda readings, call: readings.index(call))
 
-    @server.resource(addresses.GUIDE, name="guide", mime_type=MARKDOWN, description="How to work with Minions Evals: suites, runs, judging, comparing, the hard rules.")  # fmt: skip
+    @server.resource(
+        addresses.GUIDE,
+        name="guide",
+        mime_type=MARKDOWN,
+        description="How to work with Minions Evals: suites, runs, judging, comparing, the hard rules.",
+    )
     async def guide() -> str:
         return await read("guide", lambda readings, call: readings.guide(call))
 
-    @server.resource(addresses.OUTBOX, name="outbox", mime_type=JSON, description="What is told to neighbours, newest first, and what waits for whom.")  # fmt: skip
+    @server.resource(
+        addresses.OUTBOX,
+        name="outbox",
+        mime_type=JSON,
+        description="What is told to neighbours, newest first, and what waits for whom.",
+    )
     async def outbox() -> str:
         return await read("outbox", lambda readings, call: readings.outbox(call))
 
@@ -56,15 +70,25 @@ def _register_whole(server: EvalsServer, read: Read) -> None:
 def _register_runs(server: EvalsServer, read: Read) -> None:
     offer = partial(server.resource, security=ANY_ID)
 
-    @offer(addresses.RESULTS, name="results", mime_type=JSON, description="A run's results, the failed first; status is passed, failed or unscored.")  # fmt: skip
+    @offer(
+        addresses.RESULTS,
+        name="results",
+        mime_type=JSON,
+        description="A run's results, the failed first; status is passed, failed or unscored.",
+    )
     async def results(id: str, status: str = "", limit: str = "50", cursor: str = "0") -> str:  # noqa: A002  the address's own word
         return await read("results", lambda readings, call: readings.results(call, id, status, limit, cursor))
 
-    @offer(addresses.TREND, name="trend", mime_type=JSON, description="Where a benchmark is heading, with its points.")  # fmt: skip
+    @offer(addresses.TREND, name="trend", mime_type=JSON, description="Where a benchmark is heading, with its points.")
     async def trend(id: str) -> str:  # noqa: A002  as above
         return await read("trend", lambda readings, call: readings.trend(call, id))
 
-    @offer(addresses.HISTORY, name="history", mime_type=JSON, description="A test case over time: pass rate, regressions, newest runs.")  # fmt: skip
+    @offer(
+        addresses.HISTORY,
+        name="history",
+        mime_type=JSON,
+        description="A test case over time: pass rate, regressions, newest runs.",
+    )
     async def history(id: str) -> str:  # noqa: A002  as above
         return await read("history", lambda readings, call: readings.history(call, id))
 
@@ -82,7 +106,12 @@ def _register_records(server: EvalsServer, read: Read) -> None:
     async def skill(name: str) -> str:
         return await read("skill", lambda readings, call: readings.skill(call, name))
 
-    @offer(addresses.RECORD, name="record", mime_type=JSON, description="Any record, or a run (type run), by its type and id.")  # fmt: skip
+    @offer(
+        addresses.RECORD,
+        name="record",
+        mime_type=JSON,
+        description="Any record, or a run (type run), by its type and id.",
+    )
     async def record(type: str, id: str) -> str:  # noqa: A002  as above
         return await read("record", lambda readings, call: readings.record(call, type, id))
 
@@ -108,5 +137,3 @@ async def _read(session: Session, name: str, reading: Reading) -> str:
 async def _silent(progress: float, total: float | None, message: str | None) -> None:
     """Nobody waits for progress of a read."""
     del progress, total, message
-
-

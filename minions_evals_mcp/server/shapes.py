@@ -63,13 +63,17 @@ class TrendAnswer(Answer):
     benchmark_id: str = ""
     dimension: str = ""
     direction: str = ""
+    reason: str = ""
     consecutive_degrading: int = 0
     slope: float | None = None
+    slope_interval: list[float] | None = None
     p_value: float | None = None
     volatile: bool = False
     provisional: bool = False
     window: int = 0
-    last_computed_at: str = ""
+    change_points: list[str] = []
+    series_length: int = 0
+    earlier_series: int = 0
     points: list[Object] = []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INTERNAL_ERROR,
+    INVALID_PARAMS,
     EmptyResult,
     SubscribeRequestParams,
     SubscriptionsListenRequestParams,
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
     from minions_evals_mcp.store.watched import Changes, Look
 
 LOOKED_S = 0.1
+MOST = 1000
+"""So many addresses one connection of the 2025 era may subscribe to."""
 _log = structlog.get_logger("minions_evals_mcp.server")
 
 
@@ -44,6 +47,11 @@ class Watch:
         self._listeners = 0
         self._seen: Look | None = None
         self._wanted = anyio.Event()
+
+    @property
+    def is_looking(self) -> bool:
+        """Whether somebody listens."""
+        return self._wanted.is_set()
 
     async def begin(self) -> None:
         """Counts one more listener; whatever is committed from here on is told. Raises what keeps the engine from opening."""
@@ -65,8 +73,8 @@ class Watch:
             await anyio.sleep(LOOKED_S)
             try:
                 await self._tell()
-            except EvalsError as error:  # a store that is locked for a moment; the next look tells the rest
-                _log.warning("watch-failed", code=error.code)
+            except Exception:  # noqa: BLE001  a store that is locked for a moment: the next look tells the rest
+                _log.exception("watch-failed")
 
     async def _tell(self) -> None:
         seen = self._seen
@@ -113,12 +121,15 @@ class _Connection2025:
                 self._changed.send_nowait(event.uri)
             except anyio.WouldBlock:
                 _log.warning("subscriber-is-slow")
+            except (anyio.ClosedResourceError, anyio.BrokenResourceError):
+                self._leave_bus()
 
     async def tell(self) -> None:
         """Tells the connection until it is gone."""
-        async with self._told:
+        with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):
             async for address in self._told:
                 await self._session.send_resource_updated(address)
+        self._told.close()
 
     def close(self) -> None:
         """The connection is gone."""
@@ -170,6 +181,8 @@ class Subscriptions:
             kept = connection.state[__name__] = _Connection2025(self.bus, context)
             connection.exit_stack.callback(kept.close)
             self._tasks.start_soon(kept.tell)
+        if len(kept.addresses) >= MOST:
+            raise MCPError(INVALID_PARAMS, f"at most {MOST} subscriptions; unsubscribe from one first.")
         kept.addresses.add(str(asked.uri))
         if not kept.watched:
             with _refusing():

@@ -76,7 +76,7 @@ async def finished(command: Sequence[str], given: bytes, *, said: bytearray) -> 
             tasks.start_soon(_give, process.stdin, given)
             tasks.start_soon(_take, process, process.stdout, out)
             tasks.start_soon(_take_end, process.stderr, said)
-            code = await process.wait()
+            await process.wait()
             _kill(process)  # what it left behind holds the pipes open, and is no part of the answer
     finally:
         _kill(process)
@@ -84,7 +84,8 @@ async def finished(command: Sequence[str], given: bytes, *, said: bytearray) -> 
             await process.aclose()
     if len(out) > MOST_BYTES:
         return TargetErrored(f"wrote more than {MOST_BYTES // 1_000_000} MB")
-    return Finished(code, bytes(out))
+    assert process.returncode is not None
+    return Finished(process.returncode, bytes(out))
 
 
 def _kill(process: Process) -> None:

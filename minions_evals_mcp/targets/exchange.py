@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, cast
+from typing import Annotated, TypeVar, cast
 
 import jmespath
 from jmespath.exceptions import JMESPathError
@@ -28,6 +28,7 @@ VERSION_NAMES = frozenset({"prompt", "promptVersion"})
 MOST_BYTES = 10_000_000
 """An answer is no longer than this."""
 SHOWN = 200
+N = TypeVar("N", int, float)
 
 
 @cache
@@ -224,7 +225,7 @@ def _tool_calls(found: JsonValue) -> tuple[ToolCall, ...]:
         ) from None
 
 
-def _number(answer: JsonValue, selector: str | None, kind: TypeAdapter[int] | TypeAdapter[float]) -> float | None:
+def _number(answer: JsonValue, selector: str | None, kind: TypeAdapter[N]) -> N | None:
     found = None if selector is None else _selected(answer, selector)
     if found is None:
         return None

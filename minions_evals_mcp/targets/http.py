@@ -24,11 +24,9 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.targets.exchange import (
     MOST_BYTES,
     PLACE,
-    VERSION_NAMES,
     Exchange,
     asking,
     looked_up,
-    names_in,
     names_of,
     sent,
     vet_version,
@@ -230,9 +228,8 @@ class HttpTarget:
     def vet(self, version: Record[PromptVersion] | None) -> None:
         """Raises `BadInputError` where a version is asked for of which the application would be told nothing."""
         settings = self.settings
-        told = [settings.url, settings.input] if settings.method != "GET" else [settings.url]
-        if settings.method == "GET" or (settings.input is not None and not names_in(settings.url) & VERSION_NAMES):
-            vet_version(told, version)
+        told: JsonValue = None if settings.input is None else [settings.url, settings.input]
+        vet_version(settings.url if settings.method == "GET" else told, version)
 
     async def produce(
         self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
@@ -64,6 +64,11 @@ class McpLine:
         except (OSError, httpx2.HTTPError, anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
             self._drop(held)
             raise self._unreachable(error) from None
+
+    async def open(self) -> None:
+        """Connects already, so that the first call need not wait; a server that is not there is met at the call."""
+        with suppress(InstrumentError):
+            await self._connected()
 
     def _drop(self, held: _Held) -> None:
         held.let_go.set()

@@ -137,7 +137,7 @@ async def test_what_cannot_be_done_is_dead_at_once_and_the_next_is_done(engine: 
     await sent(engine, "m", "run-test-case", testCaseId="c")
     await drained(engine)
     assert "no test-case with the id 'none'" in (await kept(engine, "lost")).reason
-    assert "no skill is triggered by 'instruction'" in (await kept(engine, "words")).reason
+    assert "an instruction needs a model" in (await kept(engine, "words")).reason
     assert (await kept(engine, "m")).state == "done"
 
 

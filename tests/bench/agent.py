@@ -1,6 +1,7 @@
 """Figures of the daemon: start, wake-up, from commit to delivery, idle CPU, messages per second, memory, a soak.
 
-`python -m tests.bench.agent [--messages 2000] [--soak-seconds 0]`
+`python -m tests.bench.agent [--messages 2000] [--soak-seconds 0] [--mcp]`; with --mcp the orchestrator is told by its MCP
+server over stdio (tests/agent/neighbour_server.py), else by a file. A soak among neighbours: tests/bench/agent_soak.py.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import anyio
+from pydantic import JsonValue
 
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.engine.request import RunRequest
@@ -23,7 +26,7 @@ from minions_evals_mcp.engine.run_benchmark import run_benchmark
 from minions_evals_mcp.engine.send_message import Letter, send_message
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.store import inbox
-from tests.agent.desk import Desk
+from tests.agent.desk import ROOT, Desk, Json
 from tests.agent.story import answer, case, measured, rubrics
 
 ROUNDS = 40
@@ -85,7 +88,7 @@ async def settled(engine: Engine, ident: str) -> None:
         await anyio.sleep(0.002)
 
 
-async def told_in(engine: Engine, out: Path) -> list[float]:
+async def told_in(engine: Engine, file: Path) -> list[float]:
     """Milliseconds from the commit of a regression's benchmark-run, by this process, to its message's line in the file."""
     found: list[float] = []
     for _ in range(ROUNDS // 2):
@@ -93,9 +96,7 @@ async def told_in(engine: Engine, out: Path) -> list[float]:
             job = await run_benchmark(engine, RunRequest(subject_id="b", prompt_version_ref=version, fresh=True))
         began = time.perf_counter()
         key = f"benchmark-regression:{job.id}"
-        await until(
-            lambda key=key: (out / "orchestrator.jsonl").exists() and key in (out / "orchestrator.jsonl").read_text()
-        )
+        await until(lambda key=key: key in file.read_text())
         found.append(1000 * (time.perf_counter() - began))
     return found
 
@@ -116,7 +117,7 @@ async def until_none_pending(engine: Engine) -> None:
         await anyio.sleep(0.01)
 
 
-async def measure(desk: Desk, pid: int, *, messages: int, soak_s: float) -> None:
+async def measure(desk: Desk, pid: int, *, messages: int, soak_s: float, file: Path) -> None:
     """All figures of a running daemon."""
     async with open_engine(EngineConfig(desk.db, shipped_folder("skills"))) as engine:
         await run_benchmark(engine, RunRequest(subject_id="b", prompt_version_ref="v1"))
@@ -127,7 +128,7 @@ async def measure(desk: Desk, pid: int, *, messages: int, soak_s: float) -> None
         wakes = await wake_ups(engine)
         said("from a message's commit to its end, p50", statistics.median(wakes), "ms")
         said("from a message's commit to its end, p95", quantile(wakes, 0.95), "ms")
-        told = await told_in(engine, desk.folder / "out")
+        told = await told_in(engine, file)
         said("from a regression's commit to its delivery, p50", statistics.median(told), "ms")
         said("from a regression's commit to its delivery, p95", quantile(told, 0.95), "ms")
         said("memory before the flood", resident_mb(pid), "MB")
@@ -139,22 +140,44 @@ async def measure(desk: Desk, pid: int, *, messages: int, soak_s: float) -> None
             said("soak: memory", resident_mb(pid), "MB")
 
 
+def told_by_mcp(desk: Desk) -> tuple[Path, tuple[str, str]]:
+    """Where the orchestrator keeps what its MCP server is told, and the options of an agent that tells it so."""
+    folder = desk.folder / "orchestrator"
+    folder.mkdir()
+    run: list[JsonValue] = [sys.executable, "-m", "tests.agent.neighbour_server", str(folder)]
+    wanted: Json = {
+        "servers": {"orchestrator": {"run": run, "folder": str(ROOT)}},
+        "tell": {"orchestrator": {"server": "orchestrator", "tool": "tell"}},
+    }
+    (desk.folder / "neighbours.yaml").write_text(json.dumps(wanted))
+    return folder / "told.jsonl", ("--neighbours", str(desk.folder / "neighbours.yaml"))
+
+
 def main() -> None:
     """Makes the figures."""
     wanted = argparse.ArgumentParser(description=__doc__)
     wanted.add_argument("--messages", type=int, default=2000)
     wanted.add_argument("--soak-seconds", type=float, default=0)
+    wanted.add_argument("--mcp", action="store_true")
     options = wanted.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         desk = Desk(Path(folder))
         desk.imported(*rubrics(), *measured("b", 8, {"v1": 8, "v2": 2}), case("c"), answer("a", "c", "good"))
+        file, how = (desk.folder / "out" / "orchestrator.jsonl", ("--deliver-to", "out"))
+        if options.mcp:
+            file, how = told_by_mcp(desk)
+        file.parent.mkdir(exist_ok=True)
+        file.touch()
         began = time.perf_counter()
-        with desk.running("--deliver-to", "out") as process:
+        with desk.running(*how) as process:
             assert process.stderr is not None
             assert json.loads(process.stderr.readline())["event"] == "agent-started"
             said("start, to the lease", time.perf_counter() - began, "s")
             threading.Thread(target=process.stderr.read, daemon=True).start()  # its log must not fill the pipe
-            anyio.run(lambda: measure(desk, process.pid, messages=options.messages, soak_s=options.soak_seconds))
+            work = partial(
+                measure, desk, process.pid, messages=options.messages, soak_s=options.soak_seconds, file=file
+            )
+            anyio.run(work)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
-from tests.cli.suites import answer, benchmark, case
+from tests.cli.suites import answer, benchmark, case, record, suite
 from tests.cli.terminal import Json, Terminal
 
 
@@ -56,9 +56,21 @@ def test_stored_runs_are_compared_and_judged_anew(rising: Terminal) -> None:
         runs.append(str(told["runId"]))
     summary = rising.run("compare", *runs, "--json").one()
     assert (summary["verdict"], summary["recommendation"], summary["sampleSize"]) == ("improved", "ship", 10)
-    again = rising.run("rejudge", runs[0], "--json").one()
+    again = rising.run("rejudge", runs[0], "--key", "anew", "--json").one()
     assert (again["state"], again["subjectId"]) == ("completed", "b")
-    assert rising.run("compare", str(again["runId"]), runs[1], "--json").one()["verdict"] == "improved"
+    assert rising.run("compare", "anew", runs[1], "--json").one()["verdict"] == "improved"
+    assert rising.run("rejudge", "anew", "--json").one()["state"] == "completed"
+
+
+def test_an_output_that_could_not_be_judged_ends_a_comparison_with_3(rising: Terminal) -> None:
+    hopeless = record(
+        "c10", "test-case", name="c10", inputs={"q": "c10"}, assertions=[{"type": "python", "value": "import socket"}]
+    )
+    runs = [answer(f"c10/v{n}", "c10", "green", promptVersionRef=f"v{n}") for n in (1, 2)]
+    more = suite(hopeless, *runs, benchmark("wider", *(f"c{number}" for number in range(11))))
+    assert rising.run("import", rising.file("more.json", more)).code == 0
+    found = rising.run("compare", "wider", "--from", "v1", "--to", "v2", "--json")
+    assert (found.code, found.one()["verdict"]) == (3, "improved")
 
 
 @pytest.mark.parametrize(
@@ -70,6 +82,7 @@ def test_stored_runs_are_compared_and_judged_anew(rising: Terminal) -> None:
         (("x", "--from", "v1", "--to", "v2"), "no benchmark with the id 'x'"),
         (("r1", "r2"), "no benchmark-run with the id 'r1'"),
         (("r1", "r2", "--from", "v1"), "two runs are compared as they are"),
+        (("b", "--from", "v1", "--to", "v2", "--prompt-version", "v1"), "--from and --to name the prompt versions"),
     ],
 )
 def test_what_cannot_be_compared_is_refused_by_name(rising: Terminal, arguments: tuple[str, ...], said: str) -> None:

@@ -7,6 +7,8 @@ import time
 
 import pytest
 
+from minions_evals_mcp.cli.demo import BENCHMARK, SUITE
+from minions_evals_mcp.shipped import shipped_folder
 from tests.cli.terminal import Ended, Json, Terminal
 
 
@@ -38,10 +40,36 @@ def test_a_second_demo_does_no_harm_and_judges_nothing_again(at: Terminal) -> No
     kept = at.run("db", "check", "--json", "--db", store).one()
     again = at.run("demo")
     assert again.code == 0
-    assert "nothing was judged twice" in again.out
+    assert "nothing was judged again" in again.out
     assert at.run("demo", "--json").one() == first
     assert at.run("db", "check", "--json", "--db", store).one() == kept
     assert kept["ok"] is True
+
+
+def test_a_demo_that_was_cut_short_goes_on_and_says_so(at: Terminal) -> None:
+    assert at.run("import", str(shipped_folder("fixtures") / SUITE)).code == 0
+    fresh = at.run("demo", "--db", str(at.db))
+    assert fresh.out.startswith("94 records")
+    other = at.folder / "other.db"
+    half = [
+        "--key",
+        "demo-before",
+        "--prompt-version",
+        "support/prompt@1",
+        "--judge",
+        "heuristic",
+        "--triggered-by",
+        "demo",
+    ]
+    imported, run, resumed, again = at.many(
+        ["import", str(shipped_folder("fixtures") / SUITE), "--db", str(other)],
+        ["run-benchmark", BENCHMARK, *half, "--db", str(other)],
+        ["demo", "--db", str(other)],
+        ["demo", "--db", str(other)],
+    )
+    assert [one.code for one in (imported, run, resumed, again)] == [0, 0, 0, 0]
+    assert resumed.out.startswith("An earlier start of the demo was cut short")
+    assert again.out.startswith("This store holds the demo already")
 
 
 def test_the_demo_has_a_store_of_its_own_and_uses_no_key(at: Terminal) -> None:

@@ -21,7 +21,9 @@ def test_an_empty_machine_is_healthy_and_told_what_to_do(at: Terminal) -> None:
     assert found.code == told.code == 0
     said = findings(found)
     assert {name: one["ok"] for name, one in said.items()} == {
-        "SQLite": True, "skills": True, "store": None, "anthropic": None, "openai": None, "gemini": None, "judge": None,
+        "SQLite": True, "skills": True, "store": None, "embedder": True, "Python checks": True, "JavaScript checks": True,
+        "MCP server": True, "agent": True, "extras": said["extras"]["ok"],
+        "anthropic": None, "openai": None, "gemini": None, "judge": None,
     }  # fmt: skip
     assert "minions-evals demo" in str(said["store"]["remedy"])
     assert "ANTHROPIC_API_KEY" in told.out
@@ -58,3 +60,27 @@ def test_broken_parts_are_named_with_a_remedy(at: Terminal) -> None:
     for name in ("skills", "store", "judge"):
         assert findings(found)[name]["ok"] is False, name
         assert findings(found)[name]["remedy"], name
+
+
+def test_ping_tries_the_embedder_and_starts_the_server_and_the_agent(at: Terminal) -> None:
+    quiet, tried = at.many(["doctor", "--json"], ["doctor", "--ping", "--json"])
+    assert quiet.code == tried.code == 0
+    for name, said in (("embedder", "256 numbers for a text"), ("MCP server", "starts in"), ("agent", "starts in")):
+        assert said not in str(findings(quiet)[name]["said"])
+        assert said in str(findings(tried)[name]["said"])
+    assert not at.db.exists()
+
+
+def test_an_embedder_that_cannot_be_had_is_broken_and_says_which_can(at: Terminal) -> None:
+    (found,) = at.with_env(MINIONS_EVALS_EMBEDDER="oracle").many(["doctor", "--json"])
+    assert found.code == 3
+    assert findings(found)["embedder"]["ok"] is False
+    assert "wordllama" in str(findings(found)["embedder"]["remedy"])
+
+
+def test_the_extras_that_are_missing_are_named_as_pip_takes_them(at: Terminal) -> None:
+    (found,) = at.many(["doctor", "--json"])
+    extras = findings(found)["extras"]
+    assert "openai" in str(extras["said"])
+    assert "dev" not in str(extras["said"])
+    assert extras["ok"] is True or str(extras["remedy"]).startswith("pip install 'minions-evals-mcp[")

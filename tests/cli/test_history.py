@@ -36,7 +36,7 @@ def test_a_case_over_time_from_first_run_to_new_baseline(at: Terminal) -> None:
         ["history", "c", "--limit", "1"],
     )
     assert "c has no runs yet" in never.out
-    assert "c: 1 runs, 100 % passed" in once.out
+    assert "c: 1 run, 100 % passed" in once.out
     assert "no regressions" in once.out
     assert "similarity 0.9" in history.out
     assert "-2 characters" in history.out
@@ -58,9 +58,10 @@ def test_programs_read_the_same(at: Terminal) -> None:
 def test_an_output_that_waits_is_accepted_by_its_case_or_its_run(at: Terminal) -> None:
     imported(at)
     waiting, accepted, stats = at.many(["run-test-case", "n", "--key", "k"], ["accept", "n"], ["stats", "n"])
-    assert "1 outputs wait to be judged" in waiting.out
+    assert "1 output has nothing to be judged by: minions-evals accept CASE" in waiting.out
+    assert "submit takes" not in waiting.out
     assert "n expects from now on: Hi" in accepted.out
-    assert "1 runs, 100 % passed" in stats.out
+    assert "1 run, 100 % passed" in stats.out
 
 
 def test_what_is_not_there_is_named(at: Terminal) -> None:

@@ -74,8 +74,8 @@ FULL: tuple[Fields, ...] = (
     BenchmarkRun(
         benchmark_id="b1", test_run_ids=("run1", "run2"), overall_score=0.75, pass_rate=50, passed_count=1,
         total_count=2, error_count=1, passed=False, ran_at=AT, triggered_by="schedule:nightly", notes="t9 was skipped",
-        prompt_version_ref="p3", purpose="scheduled", trials=2, score_ci=(0.5, 0.9), pass_rate_ci=(10.5, 90.5),
-        evidence="undecidable", is_regression=True, digests=DIGESTS,
+        prompt_version_ref="p3", purpose="scheduled", selection="tag=x: 2 of 9 cases", trials=2, score_ci=(0.5, 0.9),
+        pass_rate_ci=(10.5, 90.5), evidence="undecidable", is_regression=True, digests=DIGESTS,
     ),
     EvalMetric(benchmark_run_id="br1", dimension="Tone", score=3.1, max_score=4, notes="2 runs"),
     EvalTrend(benchmark_id="b1", dimension="quality", data_points='[{"date":"2026-03-01","score":0.5}]',

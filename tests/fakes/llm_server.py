@@ -185,6 +185,8 @@ class Connection(asyncio.Protocol):
             vectors = self.server.canned or dumps(embeddings_body(request)).encode()
             return framed(200, vectors[: len(vectors) // 2] if fault == "pmalformed" else vectors)
         said = answer(request, dumps)
+        if self.server.scripted and b'"verb"' in body:
+            said = replace(said, text=self.server.scripted.pop(0))
         if said.judge:
             self.server.judge += 1
         else:
@@ -259,6 +261,9 @@ class Server:
     max_in_flight: int = 0
     last_body: bytes = b""
     heard: list[bytes] | None = None  # every body, where a test sets a list
+    scripted: list[str] = field(
+        default_factory=list[str]
+    )  # set in process: what an agent's model replies, one after the other
     canned: bytes = b""  # set in process: the body of every 200 from then on
     streams: bool = True  # set to False in process: whoever asks for a stream gets a whole reply
     faults: Counter[str] = field(default_factory=Counter[str])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.prompts.base import UserMessage
@@ -23,9 +23,10 @@ from mcp_types import (
     ListRootsResult,
     SamplingMessage,
 )
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, JsonValue
+from pydantic.config import JsonDict
 
-from minions_evals_mcp.server.tasks import EXTENSION
+from minions_evals_mcp.server.tasks import EXTENSION, Json
 from tests.server.conformance_fixtures import text
 
 Asked = CallToolResult | InputRequiredResult
@@ -127,7 +128,7 @@ def _register_capable(server: MCPServer[None]) -> None:
     async def needs_sampling(ctx: Context[None]) -> str:  # pyright: ignore[reportUnusedFunction]  as above
         able = ctx.client_capabilities
         if not able or able.sampling is None:
-            data = {"requiredCapabilities": {"sampling": {}}}
+            data: Json = {"requiredCapabilities": {"sampling": {}}}
             raise MCPError(MISSING_REQUIRED_CLIENT_CAPABILITY, "Sampling is needed.", data)
         return "It can sample."
 
@@ -135,6 +136,11 @@ def _register_capable(server: MCPServer[None]) -> None:
     async def streams(ctx: Context[None]) -> Asked:  # pyright: ignore[reportUnusedFunction]  as above
         await ctx.report_progress(0, 1)
         return InputRequiredResult(input_requests={"user_name": NAME})
+
+
+def schema(part: Json) -> JsonDict:
+    """A piece of a field's schema, as pydantic takes it."""
+    return cast("JsonDict", part)
 
 
 class _Person(BaseModel):
@@ -146,27 +152,27 @@ class _Defaults(BaseModel):
     name: str = "John Doe"
     age: int = 30
     score: float = 95.5
-    status: str = Field("active", json_schema_extra={"enum": ["active", "inactive", "pending"]})
+    status: str = Field("active", json_schema_extra=schema({"enum": ["active", "inactive", "pending"]}))
     verified: bool = True
 
 
-ONE = ["option1", "option2", "option3"]
-TITLED = [{"const": f"value{n}", "title": f"Choice {n}"} for n in (1, 2, 3)]
+ONE: list[JsonValue] = ["option1", "option2", "option3"]
+TITLED: list[JsonValue] = [{"const": f"value{n}", "title": f"Choice {n}"} for n in (1, 2, 3)]
 
 
 class _Choices(BaseModel):
-    untitledSingle: str = Field(json_schema_extra={"enum": ONE})  # noqa: N815  the suite's names
-    titledSingle: str = Field(json_schema_extra={"oneOf": TITLED})  # noqa: N815  as above
-    legacyEnum: str = Field(json_schema_extra={"enum": ["opt1", "opt2"], "enumNames": ["One", "Two"]})  # noqa: N815  as above
-    untitledMulti: list[str] = Field(json_schema_extra={"items": {"type": "string", "enum": ONE}})  # noqa: N815  as above
-    titledMulti: list[str] = Field(json_schema_extra={"items": {"anyOf": TITLED}})  # noqa: N815  as above
+    untitledSingle: str = Field(json_schema_extra=schema({"enum": ONE}))  # noqa: N815  the suite's names
+    titledSingle: str = Field(json_schema_extra=schema({"oneOf": TITLED}))  # noqa: N815  as above
+    legacyEnum: str = Field(json_schema_extra=schema({"enum": ["opt1", "opt2"], "enumNames": ["One", "Two"]}))  # noqa: N815  as above
+    untitledMulti: list[str] = Field(json_schema_extra=schema({"items": {"type": "string", "enum": ONE}}))  # noqa: N815  as above
+    titledMulti: list[str] = Field(json_schema_extra=schema({"items": {"anyOf": TITLED}}))  # noqa: N815  as above
 
 
 def _register_calls(server: MCPServer[None]) -> None:
     @server.tool("test_sampling", description="Has the client's model answer.")
     async def samples(prompt: str, ctx: Context[None]) -> str:  # pyright: ignore[reportUnusedFunction]  the server holds it
         said = SamplingMessage(role="user", content=text(prompt))
-        found = await ctx.session.create_message([said], max_tokens=100)
+        found = await ctx.session.create_message([said], max_tokens=100)  # pyright: ignore[reportDeprecated]  2025-era clients have it
         return f"LLM response: {found.content}"
 
 

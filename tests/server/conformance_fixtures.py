@@ -95,13 +95,13 @@ def _register_talkers(server: MCPServer[None]) -> None:
     @server.tool("test_tool_with_logging", description="Logs three times.")
     async def logs(ctx: Context[None]) -> str:  # pyright: ignore[reportUnusedFunction]  the server holds it
         for said in ("Tool execution started", "Tool processing data", "Tool execution completed"):
-            await ctx.info(said)
+            await ctx.info(said)  # pyright: ignore[reportDeprecated]  2025-era clients have it
             await anyio.sleep(PAUSE_S)
         return "It logged."
 
     @server.tool("test_logging_tool", description="Logs once.")
     async def logs_once(ctx: Context[None]) -> str:  # pyright: ignore[reportUnusedFunction]  as above
-        await ctx.info("Once.")
+        await ctx.info("Once.")  # pyright: ignore[reportDeprecated]  as above
         return "It logged."
 
     @server.tool("test_tool_with_progress", description="Tells its progress.")

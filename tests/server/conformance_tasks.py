@@ -51,7 +51,7 @@ class Going:
 
     def _show(self) -> None:
         if self.waiting:
-            asked = {
+            asked: Json = {
                 name: one.model_dump(by_alias=True, mode="json", exclude_none=True)
                 for name, one in self.waiting.items()
             }

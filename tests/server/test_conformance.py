@@ -61,10 +61,13 @@ async def test_every_scored_scenario_of_the_revision_passes(tmp_path: Path, revi
 async def test_the_nine_scenarios_of_the_tasks_extension_pass(tmp_path: Path) -> None:
     node()
     session = Session(lambda: opened(config_in(tmp_path)))
+    said = ""
     with anyio.fail_after(LIMIT_S):
         async with anyio.create_task_group() as going:
             async with on_the_web(tasks_server(going), session) as door:
-                _, said = await _said(door.url, "--requirements", "2026-07-28")  # these fixtures serve no other scenario
+                _, said = await _said(
+                    door.url, "--requirements", "2026-07-28"
+                )  # these fixtures serve no other scenario
             going.cancel_scope.cancel()
     assert {found[2] for found in LINE.finditer(said)} >= set(TASKS)
     assert _failed(said, TASKS) == [], said[-4000:]

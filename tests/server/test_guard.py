@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
 import structlog
+from mcp.server.connection import Connection
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp.server.session import ServerSession
 from mcp_types import CallToolResult, ToolAnnotations
 
 from minions_evals_mcp.errors import BadInputError, NotFoundError
@@ -26,6 +29,11 @@ def test_the_sdk_still_has_what_the_guard_uses() -> None:
     assert {"fn", "fn_metadata", "parameters", "is_async", "context_kwarg"} <= set(Tool.model_fields)
     assert hasattr(vars(EvalsServer("x"))["_tool_manager"], "list_tools")
     assert EvalsServer.call_tool is not MCPServer.call_tool
+    assert hasattr(vars(EvalsServer("x"))["_prompt_manager"], "list_prompts")
+    low = vars(EvalsServer("x"))["_lowlevel_server"]
+    assert low.get_request_handler("subscriptions/listen") is not None
+    assert "_connection" in inspect.getsource(ServerSession.__init__)
+    assert {"state", "exit_stack"} <= set(Connection.__annotations__)
 
 
 def broken(error: Exception) -> StrictTool:

@@ -10,9 +10,9 @@ from typing import cast
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
+from mcp import Client, MCPError, StdioServerParameters, stdio_client
 from mcp.client.session import IncomingMessage
-from mcp.server.subscriptions import ResourceUpdated
+from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated
 from mcp_types import (
     EmptyResult,
     ResourceUpdatedNotification,
@@ -33,6 +33,7 @@ from minions_evals_mcp.server.addresses import (
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
 from minions_evals_mcp.server.session import Session
+from minions_evals_mcp.server.subscriptions import Watch
 from tests.server.hosts import ERAS, Host, hosted, judged, read_by_people, rows, suite
 from tests.server.test_stdio import COMMAND, LIMIT_S, environment, wired
 from tests.workshop import Json, config_in, opened
@@ -69,7 +70,9 @@ async def listening(server: object, era: str, addresses: Sequence[str]) -> Async
     async with Client(server, mode=era, message_handler=incoming) as client:  # pyright: ignore[reportArgumentType]  a server or a transport
         if era == "legacy":
             for address in addresses:
-                await client.session.send_request(SubscribeRequest(params=SubscribeRequestParams(uri=address)), EmptyResult)
+                await client.session.send_request(
+                    SubscribeRequest(params=SubscribeRequestParams(uri=address)), EmptyResult
+                )
             yield Host(client), heard
             return
         async with client.listen(resource_subscriptions=addresses) as stream, anyio.create_task_group() as tasks:
@@ -162,3 +165,34 @@ async def test_both_eras_say_that_they_can_be_subscribed_to(host: Host) -> None:
     found = host.client.server_capabilities.resources
     assert found is not None
     assert found.subscribe
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_store_that_cannot_be_used_is_told_to_who_subscribes(tmp_path: Path, era: str) -> None:
+    (tmp_path / "evals.db").write_text("this is no database, but a letter to my aunt")
+    with anyio.fail_after(LIMIT_S), pytest.raises((MCPError, ExceptionGroup)) as told:
+        async with listening(server_on(tmp_path), era, (INDEX,)):
+            raise AssertionError("it was taken")
+    assert "store: " in repr(told.value)
+
+
+async def test_nobody_listens_nothing_is_looked_at(tmp_path: Path) -> None:
+    """A look takes the store's reader; when the last listener is gone the watch is as it was before the first."""
+    session = Session(lambda: opened(config_in(tmp_path)))
+    watch = Watch(session, InMemorySubscriptionBus())
+    async with session.open():
+        assert not watch.is_looking
+        await watch.begin()
+        await watch.begin()
+        watch.end()
+        assert watch.is_looking
+        watch.end()
+        assert not watch.is_looking
+
+
+async def test_a_connection_subscribes_to_a_thousand_addresses_and_no_more(tmp_path: Path) -> None:
+    many = [record_address("test-case", f"c{number}") for number in range(1000)]
+    async with listening(server_on(tmp_path), "legacy", many) as (host, _):
+        params = SubscribeRequestParams(uri=INDEX)
+        with pytest.raises(MCPError, match="at most 1000 subscriptions"):
+            await host.client.session.send_request(SubscribeRequest(params=params), EmptyResult)

@@ -135,4 +135,4 @@ async def test_the_operators_target_makes_what_no_caller_may_name(tmp_path: Path
 
 
 def test_a_call_carries_no_settings_or_keys() -> None:
-    assert set(Call.__slots__) == {"engine", "runs", "target", "report_progress"}
+    assert set(Call.__slots__) == {"engine", "runs", "target", "report_progress", "context"}

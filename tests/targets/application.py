@@ -50,7 +50,7 @@ def reply(body: JsonValue | bytes, *, status: str = "200 OK", **headers: str) ->
 async def application(answering: Answering) -> AsyncGenerator[Application]:
     """An application that answers as the function says."""
     listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
-    port = listener.extra(SocketAttribute.local_port)
+    port = listener.extra(SocketAttribute.local_port)  # noqa: S610  of a socket, no Django
     app = Application(f"http://127.0.0.1:{port}")
 
     async def serve(stream: SocketStream) -> None:

@@ -57,10 +57,18 @@ async def errored(settings: CommandSettings) -> TargetErrored:
 
 async def is_gone(pid_file: Path) -> None:
     """Waits until the process whose number stands in the file is dead."""
-    pid = int(pid_file.read_text())
+    pid = int(await anyio.Path(pid_file).read_text())
     with anyio.fail_after(5):
-        while Path(f"/proc/{pid}").exists() and " Z " not in Path(f"/proc/{pid}/stat").read_text():
+        while lives(pid):
             await anyio.lowlevel.checkpoint()
+
+
+def lives(pid: int) -> bool:
+    """Whether the process runs; one that nobody has buried yet is dead."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 async def test_the_inputs_stand_on_stdin_and_json_on_stdout_is_the_output() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from functools import partial
 from typing import cast
 
@@ -11,16 +10,17 @@ from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record, wire_fields
-from minions_evals_mcp.domain.results import EvalFailure, EvalTrend
+from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.engine.classify_failure import classify_failure as classify
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.detect_trend import trend_id
-from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.engine.trend_summary import TrendSummary, summarize_trend
 from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.calls import Call
-from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
+
+SHORT = 12
+"""So many points fit a short answer."""
 
 
 async def classify_failure(call: Call, asked: arguments.ClassifyFailure) -> CallToolResult:
@@ -54,26 +54,15 @@ def _failure(record: Record[EvalFailure]) -> Json:
 
 async def detect_trend(call: Call, asked: arguments.DetectTrend) -> CallToolResult:
     """The trend of a benchmark with its newest points."""
-    fields = await _trend(call.engine, asked.benchmark_id)
-    points = cast("list[Json]", json.loads(fields.data_points))
-    told = wire_fields(fields)
-    del told["dataPoints"]
-    note = " (provisional: fewer than 5 runs)" if fields.provisional else ""
-    return answered(
-        {
-            "summary": f"{asked.benchmark_id}: {fields.direction}{note} over the last {min(len(points), fields.window)}"
-            f" of {len(points)} runs; {fields.consecutive_degrading} degrading in a row",
-            **told,
-            "points": [*points[-asked.limit :]],
-        },
-        shape=Shape(asked.detail if asked.limit <= 12 else "full"),
-    )
+    found = await summarize_trend(call.engine, asked.benchmark_id, limit=asked.limit)
+    return answered(told_trend(found), shape=Shape(asked.detail if asked.limit <= SHORT else "full"))
 
 
-async def _trend(engine: Engine, benchmark_id: str) -> EvalTrend:
-    found = await engine.store.read(lambda db: records.minion(db, trend_id(benchmark_id)))
-    if found is None or not isinstance(found.fields, EvalTrend):
-        raise NotFoundError(
-            "trend", benchmark_id, remedy=f'Complete a run first: run_benchmark {{"benchmarkId": "{benchmark_id}"}}.'
-        )
-    return found.fields
+def told_trend(found: TrendSummary) -> Json:
+    """The trend as an answer."""
+    note = " (provisional: fewer than 5 runs)" if found.provisional else ""
+    return {
+        "summary": f"{found.benchmark_id}: {found.direction}{note} over {found.series_length} runs;"
+        f" {found.consecutive_degrading} degrading in a row; {found.reason}",
+        **cast("Json", found.model_dump(mode="json")),
+    }

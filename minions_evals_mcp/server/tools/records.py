@@ -75,8 +75,9 @@ async def get_record(call: Call, asked: arguments.GetRecord) -> CallToolResult:
     wire = record.wire()
     if asked.cursor is not None:
         return part_of(wire, cursor_of(asked.cursor), about={"id": record.id})
-    linked = await call.engine.store.read(lambda db: links.links(db, record.id, record.type))
-    gates = await call.engine.store.read(lambda db: records.gates(db, record))
+    linked, gates = await call.engine.store.read(
+        lambda db: (links.links(db, record.id, record.type), records.gates(db, record))
+    )
     told: Json = {
         "summary": f"{record.type} {record.id}, {record.status}",
         "record": _chosen(wire, asked.fields),

@@ -1,0 +1,73 @@
+"""People against the model judge."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import partial
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.engine.agreement import Agreed, Disagreement, JudgesAgreement, Said, judges_agreement
+from minions_evals_mcp.report.plain import printable
+
+
+def agreement(
+    id: str,  # noqa: A002  the argument's name
+    /,
+    *,
+    limit: Limit = 20,
+    common: Common = DEFAULTS,
+) -> int:
+    """Show how far people and the model judge agree on a benchmark's outputs, and on which cases they do not.
+
+    Both must have judged the same output: rejudge a model-judged run with --judge human, then `judge` what waits.
+    Example: minions-evals agreement support/quality
+
+    Parameters
+    ----------
+    id
+        The benchmark.
+    limit
+        At most so many disagreements, the widest first.
+    """
+    return run(partial(_agreement, id, limit, common))
+
+
+async def _agreement(ident: str, limit: int, common: Common) -> int:
+    async with session(common) as engine:
+        found = await judges_agreement(engine, ident, limit=limit)
+    if common.json:
+        say(found.model_dump(mode="json"))
+    else:
+        sys.stdout.write("\n".join(_told(found)) + "\n")
+    return 0
+
+
+def _told(found: JudgesAgreement) -> Iterator[str]:
+    yield f"{printable(found.title)}: people and the model judged {found.outputs} outputs alike in {_figures(found.overall)}"
+    if len(found.criteria) > 1:
+        yield from (f"  {printable(one.title, 60)}: {_figures(one.found)}" for one in found.criteria)
+    if found.disagreements:
+        yield "they differ on:"
+    for one in found.disagreements:
+        yield from _apart(one)
+    if found.more_disagreements:
+        yield f"  and {found.more_disagreements} more: --limit shows them"
+
+
+def _figures(one: Agreed) -> str:
+    low, high = one.agreed_interval
+    raw = f"{100 * one.agreed:.0f} % of {one.judgments} judgments (95 %: {100 * low:.0f}–{100 * high:.0f} %)"
+    if one.kappa is None or one.kappa_interval is None:
+        return f"{raw}, kappa cannot be told: both gave one and the same score throughout"
+    return f"{raw}, kappa {one.kappa:.2f} (95 %: {one.kappa_interval[0]:.2f} to {one.kappa_interval[1]:.2f})"
+
+
+def _apart(one: Disagreement) -> Iterator[str]:
+    trial = f" (trial {one.trial})" if one.trial > 1 else ""
+    yield f"  {printable(one.title, 80)}{trial} · {printable(one.criterion, 60)}  {printable(one.test_case_id, 80)}"
+    yield from (_said(name, said, one.max_score) for name, said in (("person", one.person), ("model", one.model)))
+
+
+def _said(name: str, said: Said, of: float) -> str:
+    return f"    {name:<6} {said.score:g} of {of:g}  {printable(said.judged_by, 40)}: {printable(said.rationale, 200)}"

@@ -1,0 +1,161 @@
+"""Configs of promptfoo, run as they stand."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from minions_evals_mcp.cli.running import BROKEN, GATE, Positive, progress_line
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.context import wall_clock
+from minions_evals_mcp.engine.evaluate import evaluate
+from minions_evals_mcp.engine.evaluation import Asked, Evaluation
+from minions_evals_mcp.engine.side_by_side import Matrix
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.settings import named_variables
+
+INTERRUPTED = 130
+SHOWN = 25
+FORMS = (".json", ".csv")
+
+
+class _How(Value):
+    """How the config is run and told."""
+
+    out: tuple[Path, ...]
+    limit: int
+    fail: bool
+    judge_model: str | None
+    concurrency: int | None
+    embedder: str | None
+    trust_code: bool
+
+
+def eval_(
+    config: Path,
+    /,
+    *,
+    prompt: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    provider: Annotated[tuple[str, ...], Parameter(negative="")] = (),
+    out: Annotated[tuple[Path, ...], Parameter(name=["--out", "-o"], negative="")] = (),
+    allow_unsupported: Annotated[bool, Parameter(negative="")] = False,
+    fail: Annotated[bool, Parameter(negative="")] = False,
+    key: str | None = None,
+    max_cost_usd: float | None = None,
+    max_seconds: float | None = None,
+    judge_model: str | None = None,
+    concurrency: Positive | None = None,
+    embedder: str | None = None,
+    trust_code: Annotated[bool, Parameter(negative="")] = False,
+    limit: Limit = SHOWN,
+    common: Common = DEFAULTS,
+) -> int:
+    """Run a promptfoo config as it stands: every prompt at every provider on every test, as a matrix of outputs.
+
+    What the config asks for and is not carried out is refused by name before anything runs. Every cell is kept: the
+    same command goes on where it was stopped, and an unchanged config that has run is shown again without a call.
+    Exit 3 if an output could not be made or judged; with --fail 1 if a test did not hold.
+    Example: minions-evals eval promptfooconfig.yaml -o results.json
+
+    Parameters
+    ----------
+    config
+        promptfooconfig.yaml (or JSON). What it names (python:, exec:, addresses) is run: read it first.
+    prompt
+        A prompt, or a file of some, in place of the config's; may be given several times.
+    provider
+        A provider in place of the config's; may be given several times.
+    out
+        Write the matrix to a .json or .csv file, too; may be given several times.
+    allow_unsupported
+        List what is not carried out, and leave it out.
+    fail
+        Exit 1 if an output failed, or, where a test chooses among its outputs, the chosen one.
+    key
+        Names the evaluation: another key runs an unchanged config anew.
+    max_cost_usd
+        Stop before spending more than this, over all columns.
+    max_seconds
+        Start no further call of a column after so many seconds.
+    judge_model
+        Who grades llm-rubric, factuality and select-best, as provider:model (else the config's, else MINIONS_EVALS_JUDGE_MODEL).
+    concurrency
+        So many tests at once (else the config's maxConcurrency).
+    embedder
+        Measures likeness: wordllama, semantic, openai:MODEL.
+    trust_code
+        Run the code of assertions and transforms with the real interpreters, which can do whatever you can.
+    limit
+        Show at most so many tests; files hold all.
+    """
+    how = _How(
+        out=out, limit=limit, fail=fail, judge_model=judge_model, concurrency=concurrency, embedder=embedder,
+        trust_code=trust_code,
+    )  # fmt: skip
+    given = Given(prompt, provider, allow_unsupported)
+    asked = Asked(key, max_cost_usd, max_seconds)
+    try:
+        return run(partial(_eval, config, given, how, asked, common))
+    except KeyboardInterrupt:
+        sys.stderr.write("Interrupted: what was judged is kept; the same command goes on.\n")
+        return INTERRUPTED
+
+
+async def _eval(config: Path, given: Given, how: _How, asked: Asked, common: Common) -> int:
+    evaluation = read_config(config, now=wall_clock(), given=given)
+    paths = [*how.out, *map(Path, evaluation.output_paths)]
+    for path in paths:
+        if path.suffix.lower() not in FORMS:
+            raise BadInputError(f"{path} is of no known form.", remedy=f"Write to a file of {' or '.join(FORMS)}.")
+    environment = {**named_variables(sorted(evaluation.variables)), **evaluation.given_variables}
+    found = await _evaluated(evaluation, environment, how, asked, common)
+    for path in paths:
+        _write(path, found)
+    if common.json:
+        from minions_evals_mcp.report.matrices import matrix_json  # noqa: PLC0415  rich is imported where it is needed
+
+        say(matrix_json(found))
+    else:
+        from minions_evals_mcp.report.matrices import show_matrix  # noqa: PLC0415  as above
+
+        show_matrix(found, limit=how.limit)
+    return _code(found, how)
+
+
+async def _evaluated(
+    evaluation: Evaluation, environment: dict[str, str], how: _How, asked: Asked, common: Common
+) -> Matrix:
+    opening = session(
+        common,
+        judge_model=how.judge_model or evaluation.judge_model,
+        concurrency=how.concurrency or evaluation.concurrency,
+        embedder=how.embedder,
+        trust_code=how.trust_code,
+    )
+    async with opening as engine:
+        with progress_line(common) as progress:
+            return await evaluate(engine, evaluation, asked, environment=environment, progress=progress)
+
+
+def _code(found: Matrix, how: _How) -> int:
+    if any(one.errors or one.problem for one in found.columns):
+        return BROKEN
+    return GATE if how.fail and not all(row.holds for row in found.rows) else 0
+
+
+def _write(path: Path, found: Matrix) -> None:
+    from minions_evals_mcp.report.matrices import matrix_csv, matrix_text  # noqa: PLC0415  as above
+
+    text = matrix_text(found) if path.suffix.lower() == ".json" else matrix_csv(found)
+    try:
+        path.write_text(text, encoding="utf-8", newline="")
+    except OSError as error:
+        raise BadInputError(
+            f"{path} cannot be written: {error.strerror}.", remedy="Check the path and its rights."
+        ) from None

@@ -1,0 +1,147 @@
+"""What this machine must bring for the parts beside the store: the embedder, the sandboxes, the programs, the extras."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+import sysconfig
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution, version
+
+import anyio
+
+from minions_evals_mcp.engine.context import EngineConfig
+from minions_evals_mcp.engine.embedders import open_embedder
+from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.models.registry import Models
+from minions_evals_mcp.sandbox.javascript import worker_command
+from minions_evals_mcp.sandbox.snippets import Snippets
+from minions_evals_mcp.sandbox.worker import Worker, WorkerDiedError
+from minions_evals_mcp.scoring.checks import Broke, Language
+
+DISTRIBUTION = "minions-evals-mcp"
+PROGRAMS = (("MCP server", "minions-evals-mcp"), ("agent", "minions-eval-agent"))
+LANGUAGES: tuple[tuple[Language, str], ...] = (("python", "Python checks"), ("javascript", "JavaScript checks"))
+START_S = 30.0
+FOR_DEVELOPERS = "dev"
+_EXTRA = re.compile(r"extra == ['\"]([\w-]+)['\"]")
+_PACKAGE = re.compile(r"[\w.-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. `ok` is None where it is merely not configured."""
+
+    name: str
+    ok: bool | None
+    said: str
+    remedy: str = ""
+
+
+async def machine(config: EngineConfig, *, ping: bool) -> list[Finding]:
+    """What works here of what the store does not need; with `ping` also what takes a second, or a call, to try."""
+    return [
+        await _embedder(config, ping=ping),
+        *await _sandboxes(),
+        *[await _program(said, name, ping=ping) for said, name in PROGRAMS],
+        _extras(),
+    ]
+
+
+async def _embedder(config: EngineConfig, *, ping: bool) -> Finding:
+    try:
+        async with Models(config.providers) as models:
+            embedder = open_embedder(config.embedder, models)
+            if not ping:
+                return Finding("embedder", ok=True, said=embedder.name, remedy="--ping measures with it.")
+            began = time.monotonic()
+            (vector,) = await embedder.embed(["ready"])
+    except EvalsError as error:
+        return Finding("embedder", ok=False, said=error.message, remedy=error.remedy)
+    took = 1000 * (time.monotonic() - began)
+    return Finding("embedder", ok=True, said=f"{embedder.name}: {len(vector)} numbers for a text in {took:.0f} ms")
+
+
+async def _sandboxes() -> list[Finding]:
+    """Whether each language's snippets run; a tenth of a second for both."""
+    async with Snippets() as snippets:
+        ran = [(language, said, await snippets.run(language, "1 + 1", {})) for language, said in LANGUAGES]
+    return [
+        Finding(said, ok=False, said=found.error, remedy=f"pip install --force-reinstall {DISTRIBUTION}")
+        if isinstance(found, Broke)
+        else Finding(said, ok=True, said=f"run in a sandbox{await _confinement() if language == 'javascript' else ''}")
+        for language, said, found in ran
+    ]
+
+
+async def _confinement() -> str:
+    """What holds a sandbox process of this system, in words."""
+    try:
+        worker = await Worker.started(worker_command(), longest=1000, seconds=START_S)
+    except (OSError, WorkerDiedError):
+        return ""
+    await worker.stop()
+    holds: list[str] = json.loads(worker.ready)
+    return f", held by {', '.join(holds)}" if holds else ", in a process that this system cannot confine further"
+
+
+async def _program(said: str, name: str, *, ping: bool) -> Finding:
+    found = shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
+    if found is None:
+        return Finding(
+            said, ok=False, said=f"{name} is not there", remedy=f"pip install --force-reinstall {DISTRIBUTION}"
+        )
+    if not ping:
+        return Finding(said, ok=True, said=found)
+    began = time.monotonic()
+    ended = await _started([found, "--help"])
+    if ended is None or ended.returncode != 0:
+        why = "it does not answer" if ended is None else _last_line(ended.stderr) or f"exit {ended.returncode}"
+        return Finding(said, ok=False, said=f"{found}: {why}", remedy=f"{name} --help shows the whole error.")
+    return Finding(said, ok=True, said=f"{found}, starts in {time.monotonic() - began:.1f} s")
+
+
+async def _started(command: Sequence[str]) -> subprocess.CompletedProcess[bytes] | None:
+    """How the program ended; None where it cannot be started, or does not end."""
+    try:
+        with anyio.fail_after(START_S):
+            return await anyio.run_process(command, check=False)
+    except (OSError, TimeoutError):
+        return None
+
+
+def _last_line(said: bytes) -> str:
+    return said.decode("utf-8", "replace").strip().rpartition("\n")[2]
+
+
+def _extras() -> Finding:
+    """Which optional parts are installed."""
+    wanted = _wanted()
+    there = [name for name, packages in wanted.items() if all(map(_installed, packages))]
+    missing = [name for name in wanted if name not in there]
+    if not missing:
+        return Finding("extras", ok=True, said=f"{', '.join(there)} installed")
+    said = "; ".join([f"{', '.join(there)} installed"] * bool(there) + [f"{', '.join(missing)} not"])
+    return Finding("extras", ok=None, said=said, remedy=f"pip install '{DISTRIBUTION}[{','.join(missing)}]'")
+
+
+def _wanted() -> dict[str, list[str]]:
+    """By extra the packages that it brings, as our own package names them."""
+    wanted: dict[str, list[str]] = {}
+    for requirement in distribution(DISTRIBUTION).requires or ():
+        extra, package = _EXTRA.search(requirement), _PACKAGE.match(requirement)
+        if extra is not None and package is not None and extra[1] != FOR_DEVELOPERS:
+            wanted.setdefault(extra[1], []).append(package[0])
+    return wanted
+
+
+def _installed(package: str) -> bool:
+    try:
+        version(package)
+    except PackageNotFoundError:
+        return False
+    return True

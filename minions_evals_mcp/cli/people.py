@@ -1,0 +1,218 @@
+"""People as judges: what waits, one output at a time, in the terminal."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
+from pydantic import JsonValue, ValidationError
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.domain.values import is_blank
+from minions_evals_mcp.engine.judge_queue import UNASKED, Found, Question, hand_in, next_question
+from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError
+from minions_evals_mcp.judges.packets import GivenJudgment
+from minions_evals_mcp.judges.task import Criterion
+from minions_evals_mcp.report.plain import printable, revealed
+
+LONG = 6_000
+"""A text is shown up to so many characters; `m` shows all of it."""
+HOW = (
+    "You see neither the version that made an output nor what others said of it.\n"
+    "u goes back, s skips, m shows long texts whole, q leaves. A judgment is kept once all criteria of its output are\n"
+    "judged and you hand it in; what you have begun when you leave is not kept.\n"
+)
+Word = Literal["undo", "skip", "more", "leave"]
+WORDS: dict[str, Word] = {"u": "undo", "s": "skip", "m": "more", "q": "leave"}
+
+
+def judge(run_id: str | None = None, /, *, by: str = "", common: Common = DEFAULTS) -> int:
+    """Judge what waits for a person, one output at a time: a score and a reason for each criterion.
+
+    You are shown the criterion, its guide, input, output and what was expected; not the version, nor any other verdict.
+    Leave whenever you like: what was handed in is kept, and the next `judge` goes on with the rest.
+    Example: minions-evals judge --by anna
+
+    Parameters
+    ----------
+    run_id
+        Only what waits in this run (its id or key).
+    by
+        Who judges: kept with every judgment.
+    """
+    if common.json:
+        say(_wire(run(partial(_next, run_id, "", common))))
+        return 0
+    if is_blank(by):
+        raise BadInputError("a judgment says who gave it.", remedy="minions-evals judge --by YOUR-NAME")
+    return _session(run_id, by, common)
+
+
+async def _next(run_id: str | None, after: str, common: Common) -> Found:
+    async with session(common) as engine:
+        return await next_question(engine, run_id=run_id, after=after)
+
+
+def _wire(found: Found) -> dict[str, JsonValue]:
+    return {
+        "waiting": found.waiting,
+        "question": None if found.question is None else {"runId": found.question.run_id, **found.question.packet},
+        "unasked": {**found.unasked},
+    }
+
+
+def _session(run_id: str | None, by: str, common: Common) -> int:
+    """Asks until nothing is left or the person leaves. Between two outputs the store is closed: a person takes their time."""
+    after, judged, skipped = "", 0, 0
+    found = run(partial(_next, run_id, after, common))
+    if found.question is not None:
+        sys.stdout.write(f"{found.waiting} to be judged. {HOW}")
+    while found.question is not None:
+        answer = _Asking(found.question).answer()
+        if answer == "leave":
+            break
+        if answer == "skip":
+            skipped += 1
+        else:
+            judged += _kept(found.question, answer, by, common)
+        after = found.question.digest
+        found = run(partial(_next, run_id, after, common))
+    _close(found, judged, skipped)
+    return 0
+
+
+def _kept(question: Question, given: Sequence[GivenJudgment], by: str, common: Common) -> bool:
+    """Whether the judgment was kept; where somebody else was first, that is told."""
+    try:
+        run(partial(_hand_in, question, given, by, common))
+    except BusyError:
+        raise
+    except EvalsError as error:
+        sys.stdout.write(f"\nNot kept: {printable(str(error), 500)}\n")
+        return False
+    return True
+
+
+async def _hand_in(question: Question, given: Sequence[GivenJudgment], by: str, common: Common) -> None:
+    async with session(common) as engine:
+        await hand_in(engine, question.run_id, question.digest, given, judged_by=by)
+
+
+def _close(found: Found, judged: int, skipped: int) -> None:
+    told = [f"{judged} handed in."] if judged else []
+    if found.question is not None or skipped:
+        told.append("The rest waits: minions-evals judge goes on with it.")
+    else:
+        told.append("Nothing more can be judged here:" if found.unasked else "Nothing more waits for a person.")
+    lines = [" ".join(told), *(f"  {number} {UNASKED[reason]}" for reason, number in found.unasked.items())]
+    sys.stdout.write("\n" + "\n".join(lines) + "\n")
+
+
+@dataclass(slots=True, eq=False)
+class _Asking:
+    """One output in front of a person: the judgments given so far, which nobody else sees."""
+
+    question: Question
+    given: list[GivenJudgment] = field(default_factory=list[GivenJudgment])
+
+    def answer(self) -> Sequence[GivenJudgment] | Literal["skip", "leave"]:
+        """All judgments once they are handed in, or how the person went on."""
+        sys.stdout.write("\n".join(_shown(self.question, LONG)) + "\n")
+        while True:
+            word = self._criterion() if len(self.given) < len(self.question.criteria) else self._last_look()
+            match word:
+                case "undo":
+                    self._undo()
+                case "more":
+                    sys.stdout.write("\n".join(_shown(self.question, None)) + "\n")
+                case "skip" | "leave":
+                    return word
+                case "hand-in":
+                    return self.given
+                case None:
+                    pass
+
+    def _undo(self) -> None:
+        if self.given:
+            self.given.pop()
+        else:
+            sys.stdout.write("This is the first criterion; what was handed in before is never changed.\n")
+
+    def _criterion(self) -> Word | None:
+        """Asks for the next criterion's score and reason; a word where the person typed one."""
+        criterion = self.question.criteria[len(self.given)]
+        sys.stdout.write("\n".join(_asked(criterion, len(self.given) + 1, len(self.question.criteria))) + "\n")
+        score = _typed(f"score from {criterion.fields.min_score:g} to {criterion.fields.max_score:g}: ")
+        if score in WORDS:
+            return WORDS[score]
+        number = _score(criterion, score)
+        if number is None:
+            return None
+        reason = _typed("why: ")
+        if reason in WORDS:
+            return None if reason == "u" else WORDS[reason]
+        if is_blank(reason):
+            sys.stdout.write("A score needs its reason.\n")
+            return None
+        self.given.append(GivenJudgment(criterion_id=criterion.id, score=number, rationale=reason))
+        return None
+
+    def _last_look(self) -> Word | Literal["hand-in"] | None:
+        scores = ", ".join(
+            f"{printable(one.fields.name, 40)} {given.score:g}"
+            for one, given in zip(self.question.criteria, self.given, strict=True)
+        )
+        typed = _typed(f"{scores}. Enter hands it in, u goes back: ")
+        return "hand-in" if not typed else WORDS.get(typed)
+
+
+def _score(criterion: Criterion, typed: str) -> float | None:
+    fields = criterion.fields
+    try:
+        given = GivenJudgment.model_validate({"criterionId": criterion.id, "score": float(typed), "rationale": "-"})
+    except (ValueError, ValidationError):
+        sys.stdout.write(f"{printable(typed, 60)!r} is no number.\n")
+        return None
+    if fields.min_score <= given.score <= fields.max_score:
+        return given.score
+    sys.stdout.write(f"{given.score:g} lies outside {fields.min_score:g} to {fields.max_score:g}.\n")
+    return None
+
+
+def _typed(asked: str) -> str:
+    """A line that the person typed; `q` where nothing more comes."""
+    sys.stdout.write(asked)
+    sys.stdout.flush()
+    line = sys.stdin.readline()
+    return line.strip() if line else "q"
+
+
+def _shown(question: Question, limit: int | None) -> Iterator[str]:
+    yield f"\n── {printable(question.title, 120)} " + "─" * 20
+    for name, values in (
+        ("input", question.inputs),
+        ("expected", question.expected or {}),
+        ("output", question.output),
+    ):
+        for key, value in values.items():
+            yield f"{name} · {printable(key, 60)}"
+            yield from (f"  {line}" for line in _text(value, limit).split("\n"))
+
+
+def _text(value: JsonValue, limit: int | None) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+    if limit is None or len(text) <= limit:
+        return revealed(text)
+    return f"{revealed(text[:limit])}\n… {len(text) - limit} more characters: m shows them"
+
+
+def _asked(criterion: Criterion, number: int, of: int) -> Iterator[str]:
+    fields = criterion.fields
+    yield f"\ncriterion {number} of {of}: {printable(fields.name, 120)}"
+    for said in (fields.description, fields.scoring_guide):
+        if said:
+            yield from (f"  {line}" for line in revealed(said).split("\n"))

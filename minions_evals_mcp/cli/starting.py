@@ -1,0 +1,47 @@
+"""A suite to start from."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from importlib import resources
+from pathlib import Path
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, say
+from minions_evals_mcp.errors import BadInputError
+
+SUITE = "evals.yaml"
+BENCHMARK = "starter/quality"
+VERSION = "starter/prompt@2"
+
+
+def init(folder: Path = Path(), /, *, common: Common = DEFAULTS) -> int:
+    """Write evals.yaml, a small commented suite: cases, a rubric, recorded outputs, a prompt in two versions.
+
+    It runs at once, without a key. Nothing is overwritten.
+    Example: minions-evals init my-evals
+
+    Parameters
+    ----------
+    folder
+        Where to; it is made if there is none.
+    """
+    file = folder / SUITE
+    text = (resources.files("minions_evals_mcp.cli") / "starter.yaml").read_text("utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with file.open("x", encoding="utf-8") as suite:
+            suite.write(text)
+    except OSError as error:
+        raise BadInputError(
+            f"{error.filename} cannot be written: {error.strerror}.",
+            remedy="Name another folder: minions-evals init DIR.",
+        ) from None
+    following = [f"import {shlex.quote(str(file))}", f"run-benchmark {BENCHMARK} --prompt-version {VERSION}"]
+    if common.json:
+        say({"file": str(file), "next": [f"minions-evals {command}" for command in following]})
+        return 0
+    sys.stdout.write(f"{file} is written. Next:\n")
+    for command in following:
+        sys.stdout.write(f"  minions-evals {command}\n")
+    return 0

@@ -1,0 +1,50 @@
+"""Looking at everything in the browser."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Annotated
+
+from cyclopts import Parameter, validators
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.view.app import listening, serve
+
+Port = Annotated[int, Parameter(validator=validators.Number(gte=0, lte=65_535))]
+
+
+def view(*, port: Port = 0, browser: bool = True, by: str = "", common: Common = DEFAULTS) -> int:
+    """Look at benchmarks, runs in progress, history, failures and the outbox in the browser, and judge what waits there.
+
+    It answers on this machine alone, to whoever holds the token in the address that is printed. Ctrl-C ends it.
+    Example: minions-evals view --by anna
+
+    Parameters
+    ----------
+    port
+        Where to listen; 0 takes any free port.
+    browser
+        Open the browser (--no-browser prints the address only).
+    by
+        The name under which you judge, unless the page is given another.
+    """
+    try:
+        return run(partial(_view, port, browser, by, common))
+    except KeyboardInterrupt:
+        return 0  # the way in which looking ends
+
+
+async def _view(port: int, browser: bool, by: str, common: Common) -> int:
+    with listening(port) as bound:
+        async with session(common) as engine:
+            await serve(engine, bound, judge=by, browse=browser, opened=partial(_opened, as_json=common.json))
+    return 0
+
+
+def _opened(url: str, *, as_json: bool) -> None:
+    if as_json:
+        say({"url": url})
+    else:
+        sys.stdout.write(f"{url}\nThe address holds the key to this page: keep it to yourself. Ctrl-C ends it.\n")
+    sys.stdout.flush()

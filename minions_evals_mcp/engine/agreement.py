@@ -1,0 +1,169 @@
+"""How far people and the model judge agree on a benchmark's outputs, and where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from minions_evals_mcp.domain.definitions import Benchmark
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.stats.agreement import agreement
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.raters import Rating, ratings
+from minions_evals_mcp.store.reporting import titles
+
+SAME = 1e-9
+
+
+class Said(Value):
+    """What one of the two said of an output."""
+
+    judged_by: str
+    score: float
+    rationale: str
+    test_run_id: str
+
+
+class Disagreement(Value):
+    """A criterion of an output on which a person and the model differ; `distance` is the share of the range."""
+
+    test_case_id: str
+    title: str
+    trial: int
+    criterion_id: str
+    criterion: str
+    max_score: float
+    distance: float
+    person: Said
+    model: Said
+
+
+class Agreed(Value):
+    """Of so many judgments of both: the share of equal scores, and kappa with quadratic weights, with 95 % intervals."""
+
+    judgments: int
+    agreed: float
+    agreed_interval: tuple[float, float]
+    kappa: float | None
+    kappa_interval: tuple[float, float] | None
+
+
+class CriterionAgreement(Value):
+    """The agreement on one criterion."""
+
+    criterion_id: str
+    title: str
+    found: Agreed
+
+
+class JudgesAgreement(Value):
+    """People against the model judge. `overall` pools all criteria, each score as a share of its range."""
+
+    benchmark_id: str
+    title: str
+    outputs: int
+    overall: Agreed
+    criteria: tuple[CriterionAgreement, ...]
+    disagreements: tuple[Disagreement, ...]
+    more_disagreements: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """The newest judgment of a person and of the model on the same output by the same criterion."""
+
+    person: Rating
+    model: Rating
+
+    @property
+    def distance(self) -> float:
+        """How far they are apart, as a share of the range."""
+        return abs(_fraction(self.person) - _fraction(self.model))
+
+
+async def judges_agreement(engine: Engine, benchmark_id: str, *, limit: int = 20) -> JudgesAgreement:
+    """The agreement over all runs of the benchmark; at most `limit` disagreements, the widest first.
+
+    Raises `NotFoundError` without such a benchmark, `BadInputError` where no output was judged by both.
+    """
+    return await engine.store.read(partial(_agreement, benchmark_id=benchmark_id, limit=limit))
+
+
+def _agreement(db: Db, *, benchmark_id: str, limit: int) -> JudgesAgreement:
+    benchmark = records.minion(db, benchmark_id)
+    if benchmark is None or not isinstance(benchmark.fields, Benchmark):
+        raise NotFoundError("benchmark", benchmark_id, remedy="minions-evals list benchmark shows them.")
+    pairs = _pairs(ratings(db, benchmark_id))
+    if not pairs:
+        raise BadInputError(
+            f"no output of {benchmark_id} was judged by a person and by a model.",
+            remedy="minions-evals rejudge RUN --judge human hands the outputs of a model-judged run to people;"
+            " minions-evals judge takes their judgments.",
+        )
+    apart = sorted((pair for pair in pairs if pair.distance > SAME), key=lambda pair: -pair.distance)
+    shown = apart[:limit]
+    by_criterion: dict[str, list[_Pair]] = {}
+    for pair in pairs:
+        by_criterion.setdefault(pair.person.criterion_id, []).append(pair)
+    named = titles(db, [*by_criterion, *{pair.person.test_case_id for pair in shown}])
+    return JudgesAgreement(
+        benchmark_id=benchmark_id,
+        title=benchmark.title,
+        outputs=len({pair.person.about for pair in pairs}),
+        overall=_agreed(pairs),
+        criteria=tuple(
+            CriterionAgreement(criterion_id=ident, title=named.get(ident, ident), found=_agreed(found))
+            for ident, found in by_criterion.items()
+        ),
+        disagreements=tuple(_disagreement(pair, named) for pair in shown),
+        more_disagreements=len(apart) - len(shown),
+    )
+
+
+def _pairs(found: Iterable[Rating]) -> list[_Pair]:
+    people: dict[tuple[tuple[str, int, str], str], Rating] = {}
+    models: dict[tuple[tuple[str, int, str], str], Rating] = {}
+    for one in found:
+        (people if one.by_person else models)[one.about, one.criterion_id] = one
+    return [_Pair(person, models[about]) for about, person in people.items() if about in models]
+
+
+def _agreed(pairs: Sequence[_Pair]) -> Agreed:
+    people, models = (
+        [round(_fraction(one), 9) for one in side] for side in zip(*((p.person, p.model) for p in pairs), strict=True)
+    )
+    found = agreement(people, models, weighting="quadratic")
+    return Agreed(
+        judgments=found.outputs,
+        agreed=found.agreed,
+        agreed_interval=found.agreed_interval,
+        kappa=found.kappa,
+        kappa_interval=found.kappa_interval,
+    )
+
+
+def _fraction(one: Rating) -> float:
+    return (one.score - one.min_score) / (one.max_score - one.min_score)
+
+
+def _disagreement(pair: _Pair, named: dict[str, str]) -> Disagreement:
+    about = pair.person
+    return Disagreement(
+        test_case_id=about.test_case_id,
+        title=named.get(about.test_case_id, about.test_case_id),
+        trial=about.trial,
+        criterion_id=about.criterion_id,
+        criterion=named.get(about.criterion_id, about.criterion_id),
+        max_score=about.max_score,
+        distance=pair.distance,
+        person=_said(pair.person),
+        model=_said(pair.model),
+    )
+
+
+def _said(one: Rating) -> Said:
+    return Said(judged_by=one.judged_by, score=one.score, rationale=one.rationale, test_run_id=one.test_run_id)

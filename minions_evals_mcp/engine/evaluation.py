@@ -1,0 +1,153 @@
+"""A config as the engine carries it out: test cases, and columns of prompts and providers that they are run under."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.values import Text, Value
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.planning import CONFIG
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.save_records import Arrival
+from minions_evals_mcp.scoring.assertions import SCORER_VERSION
+from minions_evals_mcp.scoring.max_score import MaxScore
+from minions_evals_mcp.scoring.metrics import Derived
+
+
+class EchoSpec(Value):
+    """Answers with the prompt."""
+
+    kind: Literal["echo"] = "echo"
+
+
+class ModelSpec(Value):
+    """`model` is `provider:model`; `params` join the request as they are. Key and address may hold `{{env.NAME}}`."""
+
+    kind: Literal["model"] = "model"
+    model: Text
+    max_tokens: Annotated[int, Field(ge=1)]
+    params: Json = {}
+    base_url: str | None = None
+    api_key: Annotated[str | None, Field(exclude=True, repr=False)] = None
+
+
+class PythonSpec(Value):
+    """A function in a file; `code` is the digest of what stood in it."""
+
+    kind: Literal["python"] = "python"
+    path: str
+    function: str
+    config: Json = {}
+    code: str
+
+
+class ProgramSpec(Value):
+    """A program with its arguments, started without a shell in the current folder."""
+
+    kind: Literal["exec"] = "exec"
+    command: tuple[str, ...]
+    config: Json = {}
+
+
+class AddressSpec(Value):
+    """An application behind an address; strings may hold `{{prompt}}`, variables of the test and `{{env.NAME}}`."""
+
+    kind: Literal["http"] = "http"
+    url: Text
+    method: Text
+    headers: dict[str, str] = {}
+    query: dict[str, str] = {}
+    body: JsonValue = None
+    transform: str | None = None
+
+
+Spec = EchoSpec | ModelSpec | PythonSpec | ProgramSpec | AddressSpec
+
+
+class Provider(Value):
+    """Who answers the prompts of a column. `transforms` are JavaScript over `output`, one after the other."""
+
+    id: Text
+    label: Text
+    spec: Spec
+    transforms: tuple[str, ...] = ()
+
+    def identity(self) -> str:
+        """The digest of all that bears on its answers; no key is part of it."""
+        return digest([self.spec.model_dump(mode="json"), list(self.transforms)])
+
+
+class SelectBest(Value):
+    """`select-best`: a model chooses among a test's outputs by the criterion."""
+
+    criterion: Text
+
+
+Chooser = MaxScore | SelectBest
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One prompt at one provider."""
+
+    version_id: str
+    prompt_label: str
+    provider: Provider
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A whole config. `choosers` are those of a case, by its id; `left_out` names what was not carried out."""
+
+    title: str
+    arrivals: tuple[Arrival, ...]
+    benchmark_id: str
+    case_ids: tuple[str, ...]
+    columns: tuple[Column, ...]
+    choosers: Mapping[str, tuple[Chooser, ...]] = field(default_factory=dict[str, tuple[Chooser, ...]])
+    derived: tuple[Derived, ...] = ()
+    trials: int = 1
+    delay_s: float = 0.0
+    concurrency: int | None = None
+    max_seconds: float | None = None
+    judge_model: str | None = None
+    variables: frozenset[str] = frozenset()
+    given_variables: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    output_paths: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How a config is evaluated this time."""
+
+    key: str | None = None
+    max_cost_usd: float | None = None
+    max_seconds: float | None = None
+    triggered_by: str = "command-line"
+
+
+def column_request(engine: Engine, evaluation: Evaluation, column: Column, asked: Asked) -> RunRequest:
+    """The run of that column: the same config, judged alike, is the same run under the same key."""
+    measured: JsonValue = [
+        evaluation.benchmark_id, column.version_id, column.provider.identity(), evaluation.trials, SCORER_VERSION,
+        str(engine.judge_model()), engine.config.embedder, engine.config.trust_code,
+    ]  # fmt: skip
+    own = digest(measured)
+    return RunRequest(
+        subject_id=evaluation.benchmark_id,
+        prompt_version_ref=column.version_id,
+        target=f"{CONFIG}:{column.provider.id}",
+        trials=evaluation.trials,
+        triggered_by=asked.triggered_by,
+        purpose="comparison",  # the columns are compared with each other: none is the history of another
+        key=f"{asked.key}/{own}" if asked.key else f"eval/{own}",
+        max_cost_usd=asked.max_cost_usd,
+        max_seconds=asked.max_seconds or evaluation.max_seconds,
+    )

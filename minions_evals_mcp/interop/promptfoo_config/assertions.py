@@ -1,0 +1,157 @@
+"""Assertions of a config: templates filled with the test's variables, files read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic_core import to_json
+
+from minions_evals_mcp.domain.assertions import NEGATION, Assertion
+from minions_evals_mcp.engine.evaluation import Chooser, SelectBest
+from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
+from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
+from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.scoring.assertions import vet
+from minions_evals_mcp.scoring.assertions.sets import SET
+from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, max_score_of
+from minions_evals_mcp.scoring.nunjucks import rendered
+
+KEYS = ("type", "value", "threshold", "weight", "metric", "assert")
+REF = "#/assertionTemplates/"
+_ASSERTION: TypeAdapter[Assertion] = TypeAdapter(Assertion)
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """What a test asks of its outputs: what each must hold, and how one is chosen among them."""
+
+    assertions: tuple[Assertion, ...]
+    choosers: tuple[Chooser, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assertions:
+    """Reads assertions of one config. `templates` are those that a `$ref` may name."""
+
+    templates: Mapping[str, Node]
+    refusals: Refusals
+
+    def checks(self, nodes: list[Node], variables: Mapping[str, JsonValue]) -> Checks:
+        """The checks of a test with those variables; what is not carried out is refused, and left out."""
+        assertions: list[Assertion] = []
+        choosers: list[Chooser] = []
+        for node in nodes:
+            found = self._one(self._template(node), variables)
+            if found is None:
+                continue
+            if found.base_type not in {MAX_SCORE, SELECT_BEST}:
+                assertions.append(found)
+            elif (chooser := self._chooser(node, found)) is not None:
+                choosers.append(chooser)
+        return Checks(tuple(assertions), tuple(choosers))
+
+    def _template(self, node: Node) -> Node:
+        if not isinstance(node.value, dict) or "$ref" not in node.value:
+            return node
+        name = str(node.value["$ref"])
+        if not name.startswith(REF) or name.removeprefix(REF) not in self.templates:
+            raise node.wrong(f"there is no assertion template {name!r}; they are named {REF}NAME")
+        template = self.templates[name.removeprefix(REF)]
+        own: JsonValue = {key: value for key, value in node.value.items() if key != "$ref"}
+        if own:
+            raise node.wrong("an assertion that names a template holds nothing else")
+        return template
+
+    def _one(self, node: Node, variables: Mapping[str, JsonValue], *, top: bool = True) -> Assertion | None:
+        strange = [one for key, one in node.mapping().items() if key not in KEYS]
+        for one in strange:
+            self.refusals.add(one)
+        if strange:
+            return None
+        wire = dict(node.mapping())
+        kind = wire["type"].text() if "type" in wire else ""
+        made: dict[str, JsonValue] = {key: one.value for key, one in wire.items() if one.value is not None}
+        if "value" in wire:
+            made["value"] = self._value(wire["value"], kind, variables)
+        if kind == SET and "assert" in wire:
+            inner = [self._one(self._template(one), variables, top=False) for one in wire["assert"].elements()]
+            made["assert"] = [one.model_dump(mode="json") for one in inner if one is not None]
+        return self._vetted(node, made, top=top)
+
+    def _vetted(self, node: Node, made: dict[str, JsonValue], *, top: bool) -> Assertion | None:
+        try:
+            found = _ASSERTION.validate_json(to_json(made))
+            if not (top and found.type in {MAX_SCORE, SELECT_BEST}):
+                vet(found)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            raise node.wrong(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        except UnsupportedError as error:
+            self.refusals.add(node, error.message)
+            return None
+        except InvalidRecordError as error:
+            raise InvalidRecordError(
+                f"{made.get('type')}: {error.field}: {error.reason}", field=node.name, where=node.at
+            ) from None
+        return found
+
+    def _value(self, node: Node, kind: str, variables: Mapping[str, JsonValue]) -> JsonValue:
+        """The value with its file read, or its strings rendered."""
+        if node.file is not None:
+            return _from_file(node, node.file, kind.removeprefix(NEGATION))
+        match node.value:
+            case str():
+                return self._rendered(node, variables)
+            case list():
+                return [
+                    (_from_file(one, one.file, "") if one.file is not None else self._rendered(one, variables))
+                    if isinstance(one.value, str)
+                    else one.value
+                    for one in node.elements()
+                ]
+            case _:
+                return node.value
+
+    def _rendered(self, node: Node, variables: Mapping[str, JsonValue]) -> JsonValue:
+        try:
+            return rendered(node.text(), variables)
+        except UnsupportedError as error:
+            self.refusals.add(node, error.message)
+            return node.value
+
+    def _chooser(self, node: Node, found: Assertion) -> Chooser | None:
+        if found.type == MAX_SCORE:
+            try:
+                return max_score_of(found)
+            except InvalidRecordError as error:
+                raise InvalidRecordError(error.reason, field=f"{node.name}.{error.field}", where=node.at) from None
+        if not isinstance(found.value, str) or not found.value.strip():
+            raise node.wrong("select-best needs the criterion as its value")
+        return SelectBest(criterion=found.value)
+
+
+def _from_file(node: Node, name: str, kind: str) -> JsonValue:
+    """What stands in the file: code for `python` and `javascript`, else a value or a text."""
+    plain, _, function = name.partition(":")
+    path = named_file(node, plain)
+    if kind == "python":
+        return f"{read_text(path)}\nreturn {function or 'get_assert'}(output, context)"
+    if kind == "javascript":
+        return _module(node, read_text(path), function)
+    if path.suffix.lower() in YAML | {".json"}:
+        return read_node(path, node.source.base).value
+    return read_text(path).strip()
+
+
+def _module(node: Node, text: str, function: str) -> str:
+    """The file's exported function, called."""
+    if re.search(r"^\s*(export|import)\s", text, re.MULTILINE):
+        raise node.wrong("an ES module cannot be run in the sandbox: write module.exports = (output, context) => …")
+    chosen = f"found.{function}" if function.isidentifier() else "found"
+    return (
+        f"const module = {{exports: {{}}}};\n{text}\nconst found = module.exports.default ?? module.exports;\n"
+        f"return {chosen}(output, context);"
+    )

@@ -1,0 +1,174 @@
+"""From a config file to what the engine carries out: records with ids by content, columns, and who chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import product
+from pathlib import Path
+
+from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.outputs import value_text
+from minions_evals_mcp.engine.evaluation import Column, Evaluation, ModelSpec
+from minions_evals_mcp.engine.providers import VARIABLE
+from minions_evals_mcp.engine.save_records import Arrival
+from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.interop.promptfoo_config.cases import (
+    SHOWN,
+    Case,
+    arrival_of,
+    benchmark_of,
+    read_cases,
+    version_id,
+    version_of,
+)
+from minions_evals_mcp.interop.promptfoo_config.options import read_options, shared_option
+from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText, read_prompts
+from minions_evals_mcp.interop.promptfoo_config.providers import Listed, read_providers
+from minions_evals_mcp.interop.promptfoo_config.reading import Node, read_node
+from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.tests import read_tests
+from minions_evals_mcp.scoring.metrics import Derived, derived
+from minions_evals_mcp.scoring.nunjucks import PREFIX, SUFFIX, prompt_text, vet_template
+from minions_evals_mcp.targets.responders import turns
+
+KEYS = ("$schema", "description", "tags", "prompts", "providers", "targets", "defaultTest", "tests", "scenarios",
+        "derivedMetrics", "assertionTemplates", "evaluateOptions", "outputPath", "env")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What is said beside the config: prompts and providers in place of its own, and whether parts may be left out."""
+
+    prompts: tuple[str, ...] = ()
+    providers: tuple[str, ...] = ()
+    allow_unsupported: bool = False
+
+
+AS_IT_STANDS = Given()
+
+
+def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Evaluation:
+    """What the config asks for.
+
+    Raises `InvalidRecordError` with file and line for what does not fit, and `UnsupportedError` naming all that is not
+    carried out, unless that is to be left out.
+    """
+    node = read_node(path, path.resolve().parent)
+    refusals = Refusals()
+    root = _with(refusals.known(node, KEYS), node, given)
+    options = read_options(root, refusals)
+    prompts = read_prompts(_required(root, node, "prompts"), refusals)
+    providers = read_providers(_one_of(root, node, "providers", "targets"), refusals)
+    tests = read_tests(root, refusals)
+    cases = list(read_cases(tests, root, options, refusals))
+    transform = shared_option("transform", tests, refusals)
+    versions = {version_id(prompt): prompt for prompt in reversed(prompts)}
+    columns = tuple(_columns(prompts, providers, transform))
+    metrics = tuple(_derived(root))
+    _vet_turns(prompts, cases, columns, refusals)
+    left_out = refusals.settled(allowed=given.allow_unsupported)
+    if not columns or not cases:
+        raise BadInputError(
+            f"{path}: nothing is left to run.", remedy="Name a prompt and a provider that are carried out."
+        )
+    benchmark = benchmark_of(root, path, cases, now)
+    environment = {key: value_text(one.value) for key, one in root["env"].mapping().items()} if "env" in root else {}
+    return Evaluation(
+        title=benchmark.title,
+        arrivals=(
+            *(version_of(ident, one, now) for ident, one in versions.items()),
+            *(arrival_of(one, now) for one in cases),
+            Arrival(benchmark),
+        ),
+        benchmark_id=benchmark.id,
+        case_ids=tuple(case.id for case in cases),
+        columns=columns,
+        choosers={case.id: case.choosers for case in cases if case.choosers},
+        derived=metrics,
+        trials=options.trials,
+        delay_s=options.delay_s,
+        concurrency=options.concurrency,
+        max_seconds=options.max_seconds,
+        judge_model=shared_option("provider", tests, refusals),
+        variables=frozenset(_variables(columns)) - environment.keys(),
+        given_variables=environment,
+        output_paths=options.output_paths,
+        left_out=left_out,
+    )
+
+
+def _with(root: dict[str, Node], node: Node, given: Given) -> dict[str, Node]:
+    """The config's parts, with what was said beside it in their place."""
+    if given.prompts:
+        root["prompts"] = node.child("prompts", list(given.prompts))
+    if given.providers:
+        root.pop("targets", None)
+        root["providers"] = node.child("providers", list(given.providers))
+    return root
+
+
+def _required(root: Mapping[str, Node], node: Node, key: str) -> Node:
+    if key not in root:
+        raise InvalidRecordError(
+            "is missing", field=key, where=node.at, remedy=f"Name one there, or with --{key.removesuffix('s')}."
+        )
+    return root[key]
+
+
+def _one_of(root: Mapping[str, Node], node: Node, key: str, other: str) -> Node:
+    if key in root and other in root:
+        raise root[other].wrong(f"{key} and {other} are the same: give one of them")
+    return root[other] if other in root else _required(root, node, key)
+
+
+def _columns(prompts: Sequence[PromptText], providers: Sequence[Listed], transform: str | None) -> Iterator[Column]:
+    """Every prompt at every provider that is asked it."""
+    for listed, prompt in product(providers, prompts):
+        if listed.prompts is not None and not {prompt.label, prompt.id} & set(listed.prompts):
+            continue
+        provider = listed.provider
+        if transform is not None:
+            provider = provider.model_copy(update={"transforms": (*provider.transforms, transform)})
+        yield Column(version_id(prompt), prompt.label, provider)
+
+
+def _vet_turns(
+    prompts: Sequence[PromptText], cases: Sequence[Case], columns: Sequence[Column], refusals: Refusals
+) -> None:
+    """Refuses the tests in which a prompt cannot be rendered, or is a conversation that no model is sent."""
+    to_model = {one.version_id for one in columns if isinstance(one.provider.spec, ModelSpec)}
+    for prompt in prompts:
+        for case in cases:
+            around = "".join(str(case.fields.inputs.get(name, "")) for name in (PREFIX, SUFFIX))
+            try:
+                vet_template(around)
+                said = prompt_text(prompt.raw, case.fields.inputs)
+            except BadInputError as error:
+                refusals.add(case.node, f"the prompt {prompt.label[:SHOWN]!r}: {error.message}")
+                continue
+            if version_id(prompt) in to_model and turns(said) is None:
+                refusals.add(
+                    case.node, f"the prompt {prompt.label[:SHOWN]!r} of several turns, or with parts that are no text"
+                )
+
+
+def _derived(root: Mapping[str, Node]) -> Iterator[Derived]:
+    for node in root["derivedMetrics"].elements() if "derivedMetrics" in root else ():
+        found = node.mapping()
+        if found.keys() != {"name", "value"}:
+            raise node.wrong("must be {name, value}")
+        try:
+            yield derived(found["name"].text(), found["value"].text(), at=node.at)
+        except InvalidRecordError as error:
+            raise (error if error.where else error.at(node.at)) from None
+
+
+def _variables(columns: Sequence[Column]) -> Iterator[str]:
+    """The environment variables that providers name."""
+    for column in columns:
+        spec = column.provider.spec
+        yield from VARIABLE.findall(canonical(spec.model_dump(mode="json")))
+        if isinstance(spec, ModelSpec):
+            yield from VARIABLE.findall(spec.api_key or "")

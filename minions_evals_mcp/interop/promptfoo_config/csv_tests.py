@@ -1,0 +1,106 @@
+"""Tests in a CSV file: a column is a variable, those that begin with two underscores say the rest."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.promptfoo_config.reading import Node, Source, read_text
+from minions_evals_mcp.interop.promptfoo_config.shorthand import in_short
+
+_CONFIG = re.compile(r"__config:__expected(\d*):threshold")
+_SPLIT = re.compile(r"(?<!\\),")
+
+
+def read_csv(path: Path, base: Path) -> Iterator[Node]:
+    """Each row as the test that it stands for; raises `InvalidRecordError` naming file and line of a ragged one."""
+    text = read_text(path)
+    rows = csv.reader(io.StringIO(text), strict=True)
+    try:
+        names = [name.strip() for name in next(rows, list[str]())]
+        if len(set(names)) < len(names):
+            raise InvalidRecordError("a column's name comes twice", where=f"{path}:1")
+        for cells in rows:
+            place = f"{path}:{rows.line_num}"
+            if not cells:
+                continue
+            if len(cells) != len(names):
+                raise InvalidRecordError(f"has {len(cells)} cells, the first line {len(names)}", where=place)
+            test = _test(dict(zip(names, cells, strict=True)), place)
+            yield Node(test, Source(path, "", base, rows.line_num))
+    except csv.Error as error:
+        raise InvalidRecordError(f"no CSV: {error}", where=f"{path}:{rows.line_num}") from None
+
+
+def _test(row: dict[str, str], place: str) -> JsonValue:
+    """A row as a test in the form that a YAML file has."""
+    variables: Json = {}
+    test: Json = {"vars": variables}
+    metadata: Json = {}
+    options: Json = {}
+    for name, cell in row.items():
+        if not name.startswith("__"):
+            variables[name] = cell
+        elif name in {"__prefix", "__suffix"}:
+            options[name.removeprefix("__")] = cell
+        elif name.startswith("__metadata:") and cell.strip():
+            metadata.update([_metadata(name.removeprefix("__metadata:"), cell)])
+        elif cell.strip():
+            test.update(_said(name, cell, place))
+    checks = _assertions(row, place)
+    for key, value in (("options", options), ("metadata", metadata), ("assert", checks)):
+        if value:
+            test[key] = value
+    return test
+
+
+def _said(name: str, cell: str, place: str) -> Json:
+    """What a column of promptfoo's own adds to the test."""
+    if name == "__description":
+        return {"description": cell}
+    if name == "__threshold":
+        return {"threshold": _number(cell, name, place)}
+    if name == "__metric" or name.startswith("__expected") or _CONFIG.fullmatch(name):
+        return {}
+    return {name: cell}  # refused by its name with whatever else a test may not hold
+
+
+def _metadata(name: str, cell: str) -> tuple[str, JsonValue]:
+    if not name.endswith("[]"):
+        return name, cell
+    return name.removesuffix("[]"), [part.strip().replace("\\,", ",") for part in _SPLIT.split(cell)]
+
+
+def _assertions(row: dict[str, str], place: str) -> list[JsonValue]:
+    """The assertions in the cells under `__expected…`, with the metric and thresholds that other columns give them."""
+    found: list[JsonValue] = []
+    for name, cell in row.items():
+        if not name.startswith("__expected") or not cell.strip():
+            continue
+        made = in_short(cell.strip())
+        assert isinstance(made, dict)
+        if metric := row.get("__metric", "").strip():
+            made["metric"] = metric
+        found.append(made)
+    for name, cell in row.items():
+        config = _CONFIG.fullmatch(name)
+        number = int(config[1] or 1) if config else 0
+        if config and cell.strip() and 1 <= number <= len(found):
+            made = found[number - 1]
+            assert isinstance(made, dict)
+            made["threshold"] = _number(cell, name, place)
+    return found
+
+
+def _number(cell: str, name: str, place: str) -> float:
+    try:
+        return float(cell)
+    except ValueError:
+        raise InvalidRecordError(f"must be a number, not {cell!r}", field=name, where=place) from None

@@ -1,0 +1,117 @@
+"""The prompts of a config: texts, files, and lists of both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.interop.promptfoo_config.reading import (
+    Node,
+    named_file,
+    named_files,
+    read_lines,
+    read_node,
+    read_text,
+)
+from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.scoring.nunjucks import templates_in, vet_template
+
+DELIMITER = "---"
+PLAIN = frozenset({".txt", ".md", ".j2"})
+READ = PLAIN | {".json", ".jsonl", ".yaml", ".yml"}
+
+
+@dataclass(frozen=True, slots=True)
+class PromptText:
+    """A template with the label under which it is shown; `id` is another name for it."""
+
+    label: str
+    raw: str
+    id: str | None = None
+
+
+def read_prompts(node: Node, refusals: Refusals) -> list[PromptText]:
+    """The prompts in order; one that could not be rendered is refused by name."""
+    found: list[PromptText] = []
+    for one, prompt in _prompts(node, refusals):
+        try:
+            for template in templates_in(prompt.raw):
+                vet_template(template)
+        except EvalsError as error:
+            refusals.add(one, f"{prompt.label[:60]!r}: {error.message}")
+            continue
+        found.append(prompt)
+    return found
+
+
+def _prompts(node: Node, refusals: Refusals) -> Iterator[tuple[Node, PromptText]]:
+    match node.value:
+        case str():
+            yield from ((node, one) for one in _named(node, node.value, None, refusals))
+        case list():
+            for one in node.elements():
+                yield from _one(one, refusals)
+        case dict():
+            for key, label in node.mapping().items():
+                yield from ((label, one) for one in _named(label, key, label.text(), refusals))
+        case _:
+            raise node.wrong("must be a prompt, a list of prompts, or a mapping from prompt to label")
+
+
+def _one(node: Node, refusals: Refusals) -> Iterator[tuple[Node, PromptText]]:
+    if isinstance(node.value, str):
+        yield from ((node, one) for one in _named(node, node.value, None, refusals))
+        return
+    found = refusals.known(node, ("id", "label", "raw"))
+    raw = found.get("raw") or found.get("id")
+    if raw is None:
+        raise node.wrong("must have the prompt under raw, or a file under id")
+    label = found["label"].text() if "label" in found else None
+    ident = found["id"].text() if "id" in found else None
+    for one in _named(raw, raw.text(), label, refusals):
+        yield node, PromptText(one.label, one.raw, ident)
+
+
+def _named(node: Node, text: str, label: str | None, refusals: Refusals) -> Iterator[PromptText]:
+    """The prompts that a text stands for: those in the file that it names, else itself."""
+    name = text.removeprefix("file://")
+    if name == text and not _is_file(node, text):
+        if not text.strip():
+            raise node.wrong("a prompt must say something")
+        yield PromptText(label or text, text)
+        return
+    for found in named_files(node, name):
+        path = named_file(node, found) if Path(found).suffix.lower() in READ else None
+        if path is None:
+            refusals.add(node, f"a prompt in a {Path(found).suffix or 'nameless'} file")
+            continue
+        raws = list(_in_file(path, node.source.base))
+        for number, raw in enumerate(raws, 1):
+            shown = label or found
+            yield PromptText(shown if len(raws) == 1 else f"{shown} #{number}", raw)
+
+
+def _is_file(node: Node, text: str) -> bool:
+    return (
+        "\n" not in text
+        and len(text) < 500
+        and Path(text).suffix.lower() in READ
+        and (node.source.base / text).is_file()
+    )
+
+
+def _in_file(path: Path, base: Path) -> Iterator[str]:
+    """The prompts in a file: in a .txt those between lines of three hyphens, in JSON lines one a line."""
+    match path.suffix.lower():
+        case ".txt":
+            parts = f"\n{read_text(path)}".replace("\r\n", "\n").split(f"\n{DELIMITER}\n")
+            yield from (part.strip() for part in parts if part.strip())
+        case ".jsonl":
+            yield from (json.dumps(one.value, ensure_ascii=False) for one in read_lines(path, base))
+        case ".yaml" | ".yml":
+            yield json.dumps(read_node(path, base).value, ensure_ascii=False)
+        case _:
+            yield read_text(path).strip()

@@ -1,0 +1,163 @@
+"""The providers of a config: which of promptfoo's are carried out, and how each is set up."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.engine.evaluation import (
+    AddressSpec,
+    EchoSpec,
+    ProgramSpec,
+    Provider,
+    PythonSpec,
+    Spec,
+)
+from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.interop.promptfoo_config.model_provider import model_spec
+from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_node, read_text
+from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.scoring.nunjucks import vet_template
+
+HTTP = ("url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A provider with the prompts that it is asked; None: all of them."""
+
+    provider: Provider
+    prompts: tuple[str, ...] | None
+    node: Node
+
+
+def read_providers(node: Node, refusals: Refusals) -> list[Listed]:
+    """The providers in order; one that is not carried out is refused, and left out."""
+    return list(_several(node, refusals))
+
+
+def _several(node: Node, refusals: Refusals) -> Iterator[Listed]:
+    match node.value:
+        case list():
+            for one in node.elements():
+                yield from _several(one, refusals)
+        case str() if node.file is not None and Path(node.file).suffix.lower() in {".yaml", ".yml", ".json"}:
+            yield from _several(read_node(named_file(node, node.file), node.source.base), refusals)
+        case str():
+            yield from _made(node, node.value, {}, refusals)
+        case dict() if "id" in node.value:
+            found = refusals.known(node, ("id", "label", "config", "prompts", "transform"))
+            if len(found) == len(node.value):
+                yield from _made(node, found["id"].text(), found, refusals)
+        case dict() if len(node.value) == 1:
+            ((name, inner),) = node.mapping().items()
+            found = refusals.known(inner, ("id", "label", "config", "prompts", "transform"))
+            if len(found) == len(inner.mapping()):
+                yield from _made(node, name, found, refusals)
+        case _:
+            raise node.wrong("must be a provider's id, or {id, label, config}")
+
+
+def _made(node: Node, ident: str, found: Mapping[str, Node], refusals: Refusals) -> Iterator[Listed]:
+    config = found["config"] if "config" in found else node.child("config", {})
+    before = len(refusals)
+    spec = _spec(node, ident, config, refusals)
+    if spec is None or len(refusals) > before:
+        return
+    transforms = (found["transform"].text(),) if "transform" in found else ()
+    if any(one.startswith("file://") for one in transforms):
+        refusals.add(found["transform"], "a transform in a file")
+        return
+    label = found["label"].text() if "label" in found else ident
+    prompts = tuple(one.text() for one in found["prompts"].elements()) if "prompts" in found else None
+    yield Listed(Provider(id=ident, label=label, spec=spec, transforms=transforms), prompts, node)
+
+
+def _spec(node: Node, ident: str, config: Node, refusals: Refusals) -> Spec | None:
+    if ident == "echo":
+        refusals.known(config, ())
+        return EchoSpec()
+    if ident.startswith(("python:", "file://")):
+        return _python(node, ident, config, refusals)
+    if ident.startswith("exec:"):
+        return _program(node, ident.removeprefix("exec:"), config)
+    if ident in {"http", "https"} or ident.startswith(("http://", "https://")):
+        return _address(node, ident, config, refusals)
+    return model_spec(node, ident, config, refusals)
+
+
+def _python(node: Node, ident: str, config: Node, refusals: Refusals) -> PythonSpec | None:
+    name = ident.removeprefix("python:").removeprefix("file://")
+    head, colon, tail = name.rpartition(":")
+    file, function = (head, tail) if colon and head.endswith(".py") else (name, "call_api")
+    if not file.endswith(".py"):
+        refusals.add(node, f"the provider {ident}: of code, only files of Python are called (python:FILE.py:FUNCTION)")
+        return None
+    path = named_file(node, file)
+    return PythonSpec(path=str(path), function=function, config=_json(config), code=text_digest(read_text(path)))
+
+
+def _program(node: Node, command: str, config: Node) -> ProgramSpec:
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise node.wrong(f"exec: is no command line: {error}") from None
+    if not words:
+        raise node.wrong("exec: names no program")
+    return ProgramSpec(command=tuple(words), config=_json(config))
+
+
+def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> AddressSpec | None:
+    found = refusals.known(config, HTTP)
+    url = found["url"].text() if "url" in found else ident
+    if not url.startswith(("http://", "https://")):
+        raise node.wrong("the address must stand under config.url, with http:// or https://")
+    body = _body(found["body"]) if "body" in found else None
+    transform = found.get("transformResponse") or found.get("responseParser")
+    if transform is not None and transform.text().startswith("file://"):
+        refusals.add(transform, "a transform in a file")
+        return None
+    spec = AddressSpec(
+        url=url,
+        method=found["method"].text().upper() if "method" in found else "GET" if body is None else "POST",
+        headers=_texts(found["headers"]) if "headers" in found else {},
+        query=_texts(found["queryParams"]) if "queryParams" in found else {},
+        body=body,
+        transform=None if transform is None else transform.text(),
+    )
+    _vet_templates(config, [spec.url, *spec.headers.values(), *spec.query.values(), json.dumps(body)], refusals)
+    return spec
+
+
+def _body(node: Node) -> JsonValue:
+    if not isinstance(node.value, str):
+        return node.value
+    try:
+        return json.loads(node.value)
+    except ValueError:
+        raise node.wrong("must be JSON; a body of another kind is not carried out") from None
+
+
+def _texts(node: Node) -> dict[str, str]:
+    return {
+        key: str(one.value) if isinstance(one.value, int | float) else one.text() for key, one in node.mapping().items()
+    }
+
+
+def _json(config: Node) -> Json:
+    return {key: one.value for key, one in config.mapping().items()}
+
+
+def _vet_templates(node: Node, texts: list[str], refusals: Refusals) -> None:
+    for text in texts:
+        try:
+            vet_template(text.replace("env.", "env_"))
+        except EvalsError as error:
+            refusals.add(node, error.message)

@@ -1,0 +1,64 @@
+"""The assertions that CSV cells under `__expected` stand for."""
+
+from __future__ import annotations
+
+import csv
+import re
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import NEGATION
+from minions_evals_mcp.scoring.assertions.table import KINDS
+from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST
+
+LISTED = frozenset({"contains-all", "contains-any", "icontains-all", "icontains-any"})
+WITH_THRESHOLD = frozenset({"cost", "latency", "levenshtein", "rouge-n", "similar", "starts-with"})
+SIMILAR, OTHERS = 0.8, 0.75
+FOREIGN = (
+    "answer-relevance", "classifier", "context-faithfulness", "context-recall", "context-relevance", "g-eval", "guardrails",
+    "is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call", "meteor", "moderation",
+    "model-graded-closedqa", "model-graded-factuality", "perplexity", "perplexity-score", "pi", "ruby", "search-rubric",
+    "trace-error-spans", "trace-span-count", "trace-span-duration", "webhook", "conversation-relevance", "agent-rubric",
+)  # fmt: skip
+"""Types that we do not have: a cell that names one is refused by it, and is no text to be equal to."""
+_SHORT = re.compile(
+    rf"(?P<type>(?:{NEGATION})?(?:{'|'.join(sorted(map(re.escape, (*KINDS, MAX_SCORE, SELECT_BEST, *FOREIGN)), key=len, reverse=True))}))"
+    r"(?:\((?P<threshold>\d+(?:\.\d+)?)\))?(?::(?P<value>[\s\S]*))?"
+)
+
+
+def in_short(text: str) -> JsonValue:
+    """The assertion that a cell under `__expected` stands for: `type(threshold): value`, else the very text."""
+    for prefix in ("javascript:", "fn:", "eval:"):
+        if text.startswith(prefix):
+            return {"type": "javascript", "value": text.removeprefix(prefix).strip()}
+    for prefix, kind in (("grade:", "llm-rubric"), ("llm-rubric:", "llm-rubric"), ("python:", "python")):
+        if text.startswith(prefix):
+            return {"type": kind, "value": text.removeprefix(prefix).strip()}
+    if text.startswith("file://"):
+        kind = (
+            "python"
+            if ".py" in Path(text).suffix
+            else "javascript"
+            if Path(text).suffix.startswith(".js")
+            else "equals"
+        )
+        return {"type": kind, "value": text}
+    found = _SHORT.fullmatch(text)
+    if found is None:
+        return {"type": "equals", "value": text}
+    return _shorthand(found["type"], found["threshold"], found["value"])
+
+
+def _shorthand(kind: str, threshold: str | None, value: str | None) -> JsonValue:
+    made: dict[str, JsonValue] = {"type": kind}
+    base = kind.removeprefix(NEGATION)
+    if base in LISTED:
+        parts = next(csv.reader([value or ""], skipinitialspace=True), list[str]())
+        made["value"] = [part.strip() for part in parts]
+    elif value is not None and value.strip():
+        made["value"] = value.strip()
+    if base in WITH_THRESHOLD:
+        made["threshold"] = float(threshold) if threshold else SIMILAR if base == "similar" else OTHERS
+    return made

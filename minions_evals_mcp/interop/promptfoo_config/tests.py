@@ -1,0 +1,143 @@
+"""The tests of a config: lists, files, scenarios, and what `defaultTest` adds to each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from minions_evals_mcp.interop.promptfoo_config.csv_tests import read_csv
+from minions_evals_mcp.interop.promptfoo_config.reading import (
+    YAML,
+    Node,
+    named_file,
+    named_files,
+    read_lines,
+    read_node,
+)
+from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+
+KEYS = ("description", "vars", "assert", "options", "threshold", "metadata")
+OPTIONS = ("prefix", "suffix", "transform", "provider", "disableVarExpansion", "disableDefaultAsserts")
+DATA = YAML | {".json", ".jsonl", ".csv"}
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """One test as it is written, with what it takes over from others; its lists of variables are not spread yet."""
+
+    __test__ = False
+    node: Node
+    description: str = ""
+    variables: Mapping[str, Node] = field(default_factory=dict[str, Node])
+    assertions: tuple[Node, ...] = ()
+    options: Mapping[str, Node] = field(default_factory=dict[str, Node])
+    threshold: float | None = None
+    metadata: Mapping[str, Node] = field(default_factory=dict[str, Node])
+
+    def over(self, base: Test) -> Test:
+        """This test with what it does not say itself taken from the other, whose assertions come first."""
+        return Test(
+            node=self.node,
+            description=self.description or base.description,
+            variables={**base.variables, **self.variables},
+            assertions=(*base.assertions, *self.assertions),
+            options={**base.options, **self.options},
+            threshold=base.threshold if self.threshold is None else self.threshold,
+            metadata={**base.metadata, **self.metadata},
+        )
+
+    def with_default(self, default: Test) -> Test:
+        """The same over `defaultTest`, whose assertions it may decline."""
+        merged = self.over(default)
+        declines = merged.options.get("disableDefaultAsserts")
+        return replace(merged, assertions=self.assertions) if declines is not None and declines.yes() else merged
+
+
+def read_tests(root: Mapping[str, Node], refusals: Refusals) -> list[Test]:
+    """The tests of a config in order; without any, one with no variables."""
+    default = _default(root, refusals)
+    found = list(_listed(root["tests"], refusals)) if "tests" in root else []
+    scenarios = list(_from_files(root["scenarios"], refusals)) if "scenarios" in root else []
+    if not found and not scenarios:
+        nothing = next(iter(root.values()))
+        found = [Test(replace(nothing, value={}))]
+    for scenario in scenarios:
+        found.extend(_scenario(scenario, refusals))
+    return [test.with_default(default) for test in found]
+
+
+def _default(root: Mapping[str, Node], refusals: Refusals) -> Test:
+    node = root.get("defaultTest")
+    if node is None:
+        return Test(next(iter(root.values())))
+    if node.file is not None:
+        node = read_node(named_file(node, node.file), node.source.base)
+    return _test(node, refusals)
+
+
+def _scenario(node: Node, refusals: Refusals) -> Iterator[Test]:
+    """Every test of a scenario under every one of its configurations."""
+    found = refusals.known(node, ("description", "config", "tests"))
+    if "config" not in found:
+        raise node.wrong("a scenario needs its config: a list of {vars: …}")
+    tests = list(_listed(found["tests"], refusals)) if "tests" in found else [Test(replace(node, value={}))]
+    for data in _listed(found["config"], refusals):
+        yield from (test.over(data) for test in tests)
+
+
+def _listed(node: Node, refusals: Refusals) -> Iterator[Test]:
+    for one in _from_files(node, refusals):
+        yield _test(one, refusals)
+
+
+def _from_files(node: Node, refusals: Refusals) -> Iterator[Node]:
+    """The elements of a list; a text among them, or in its place, names files of more."""
+    match node.value:
+        case str():
+            yield from _in_files(node, node.value.removeprefix("file://"), refusals)
+        case list():
+            for one in node.elements():
+                if isinstance(one.value, str):
+                    yield from _in_files(one, one.value.removeprefix("file://"), refusals)
+                else:
+                    yield one
+        case _:
+            refusals.add(node, "only a list, or the name of a file, is carried out here")
+
+
+def _in_files(node: Node, pattern: str, refusals: Refusals) -> Iterator[Node]:
+    if "://" in pattern or Path(pattern).suffix.lower() not in DATA:
+        refusals.add(node, f"{pattern} (known are files of {', '.join(sorted(DATA))})")
+        return
+    for name in named_files(node, pattern):
+        path = named_file(node, name)
+        match path.suffix.lower():
+            case ".csv":
+                yield from read_csv(path, node.source.base)
+            case ".jsonl":
+                yield from read_lines(path, node.source.base)
+            case _:
+                found = read_node(path, node.source.base)
+                yield from found.elements() if isinstance(found.value, list) else [found]
+
+
+def _test(node: Node, refusals: Refusals) -> Test:
+    found = refusals.known(node, KEYS)
+    options = refusals.known(found["options"], OPTIONS) if "options" in found else {}
+    return Test(
+        node=node,
+        description=found["description"].text() if "description" in found else "",
+        variables=_variables(found["vars"]) if "vars" in found else {},
+        assertions=tuple(found["assert"].elements()) if "assert" in found else (),
+        options=options,
+        threshold=found["threshold"].number() if "threshold" in found else None,
+        metadata=found["metadata"].mapping() if "metadata" in found else {},
+    )
+
+
+def _variables(node: Node) -> dict[str, Node]:
+    """The variables by name; they may stand in a file of their own."""
+    if node.file is not None:
+        node = read_node(named_file(node, node.file), node.source.base)
+    return node.mapping()

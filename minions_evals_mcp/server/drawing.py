@@ -1,0 +1,31 @@
+"""The chart that stands beside an answer: a benchmark's history, and the means of its newest run's criteria."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.report_data import Report, find_subject, read_report
+from minions_evals_mcp.report.charts import trend_chart
+
+POINTS = 30
+"""So many of the newest runs are drawn: a chart stays within what a host takes as one answer."""
+CRITERIA = 12
+
+
+async def drawing(engine: Engine, told: Json) -> Json | None:
+    """What the page needs beside the answer; None where the answer is of no concluded benchmark-run."""
+    run = told.get("benchmarkRun")
+    subject = str(run["id"]) if isinstance(run, dict) else told.get("benchmarkId") if "points" in told else None
+    if not isinstance(subject, str):
+        return None
+    report = await read_report(engine, await find_subject(engine, subject))
+    found: Json = {"criteria": [one.model_dump(mode="json") for one in report.criteria[:CRITERIA]]}
+    if len(report.history) > 1:
+        found |= _chart(report)
+    return found
+
+
+def _chart(report: Report) -> Json:
+    points = report.history[-POINTS:]
+    label = f"Score over the last {len(points)} runs; bars are 95 % intervals"
+    return {"label": label, "svg": trend_chart(points, threshold=report.run.threshold, label=label)}

@@ -1,0 +1,27 @@
+"""The outputs that wait to be judged, over all runs."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.store.connection import Db
+
+Place = tuple[str, str]
+"""A waiting output: its run and its packet."""
+
+
+def waiting(db: Db, *, run_id: str | None = None, after: str = "", limit: int) -> list[Place]:
+    """The packets that wait, by their digests: runs and versions come mixed, and the order is the same at every look."""
+    rows = db.execute(
+        "SELECT job_id, packet FROM unit WHERE packet > ? AND outcome = 'awaiting-judgments' AND (? IS NULL OR job_id = ?)"
+        " ORDER BY packet LIMIT ?",
+        (after, run_id, run_id, limit),
+    )
+    return rows.fetchall()
+
+
+def count_waiting(db: Db, *, run_id: str | None = None) -> int:
+    """How many outputs wait, for whomever."""
+    row = db.execute(
+        "SELECT count(*) FROM unit WHERE packet IS NOT NULL AND outcome = 'awaiting-judgments' AND (? IS NULL OR job_id = ?)",
+        (run_id, run_id),
+    ).fetchone()
+    return row[0]

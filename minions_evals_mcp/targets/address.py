@@ -1,0 +1,72 @@
+"""An application behind an address that answers a config's prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from pydantic import JsonValue
+from pydantic_core import from_json
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
+from minions_evals_mcp.sandbox.snippets import Snippets
+from minions_evals_mcp.scoring.checks import Broke
+from minions_evals_mcp.scoring.nunjucks import rendered, rendered_within
+from minions_evals_mcp.targets.exchange import Asking
+from minions_evals_mcp.targets.http import Question, Web, fetched
+from minions_evals_mcp.targets.prompted import Prompt, called
+from minions_evals_mcp.targets.responders import in_time, returned
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """An application behind an address; `{{prompt}}` and the test's variables are filled into its address, headers and body."""
+
+    name: str
+    question: Question
+    query: Mapping[str, str]
+    web: Web
+    snippets: Snippets
+    transform: str | None = None
+
+    async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
+        """What the application answered, or the part of it that the transform gives."""
+        found, latency_ms = await in_time(asked, lambda: fetched(self.web, self._filled(prompt)))
+        if found is None:
+            return asked.too_late(latency_ms)
+        if isinstance(found, TargetErrored):
+            return replace(found, reason=f"{self.name}: {found.reason}")
+        read = await self._read(found, prompt)
+        return read if isinstance(read, TargetErrored) else read.model_copy(update={"latency_ms": latency_ms})
+
+    def _filled(self, prompt: Prompt) -> Question:
+        names: Json = {**prompt.variables, "prompt": prompt.text}
+        asked = self.question
+        query = urlencode({key: rendered(value, names) for key, value in self.query.items()})
+        url = rendered(asked.url, names)
+        headers = {key: rendered(value, names) for key, value in asked.headers.items()}
+        body = None if asked.json is None else rendered_within(asked.json, names)
+        joined = f"{url}{'&' if '?' in url else '?'}{query}" if query else url
+        return Question(asked.method, joined, headers, body)
+
+    async def _read(self, body: bytes, prompt: Prompt) -> Observed | TargetErrored:
+        text = body.decode("utf-8", "replace")
+        try:
+            value: JsonValue = from_json(body, allow_inf_nan=False)
+        except ValueError:
+            value = None
+        if self.transform is None:
+            return Observed(output={"output": text if value is None else value})
+        context: Json = {"vars": prompt.variables}
+        given: Json = {"json": value, "text": text, "context": context}
+        found = await self.snippets.run("javascript", called(self.transform, "json, text, context"), given)
+        if isinstance(found, Broke):
+            return TargetErrored(f"{self.name}: transformResponse failed: {found.error}")
+        if found.value is None:
+            return TargetErrored(f"{self.name}: transformResponse gave nothing")
+        inner = found.value
+        if isinstance(inner, dict) and "output" in inner:
+            return returned(inner, Asking(self.name, None, None, 0.0), 0.0)
+        return Observed(output={"output": inner})

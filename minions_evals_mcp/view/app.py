@@ -1,0 +1,110 @@
+"""The page: its addresses, what an error looks like on it, and how it is served on this machine alone."""
+
+from __future__ import annotations
+
+import socket
+import webbrowser
+from collections.abc import Callable
+from http import HTTPStatus
+
+import anyio
+import uvicorn
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, NotFoundError
+from minions_evals_mcp.view import judging, pages
+from minions_evals_mcp.view.door import HOST, Guarded, Keys
+from minions_evals_mcp.view.rendering import rendered, script, stylesheet
+
+CLOSING_S = 1
+
+
+def view_app(engine: Engine, keys: Keys, *, judge: str = "") -> Guarded:
+    """The pages behind their door; `judge` is the name that a person judges under unless they give another."""
+    app = Starlette(
+        routes=[
+            Route("/", pages.overview),
+            Route("/running", pages.running),
+            Route("/runs", pages.runs),
+            Route("/run", pages.run),
+            Route("/progress", pages.progress),
+            Route("/case", pages.case),
+            Route("/benchmark", pages.benchmark),
+            Route("/failures", pages.failures),
+            Route("/outbox", pages.outbox),
+            Route("/report", pages.report),
+            Route("/judge", judging.question, methods=["GET"]),
+            Route("/judge", judging.judged, methods=["POST"]),
+            Route("/page.css", _style),
+            Route("/page.js", _script),
+        ],
+        exception_handlers={EvalsError: _stopped, HTTPException: _no_page},
+    )
+    app.state.engine = engine
+    app.state.judge = judge
+    return Guarded(app, keys)
+
+
+async def _style(request: Request) -> Response:
+    del request
+    return Response(stylesheet(), media_type="text/css")
+
+
+async def _script(request: Request) -> Response:
+    del request
+    return Response(script(), media_type="text/javascript")
+
+
+async def _stopped(request: Request, error: Exception) -> Response:
+    del request
+    assert isinstance(error, EvalsError)
+    return rendered("stopped", status=_status(error), message=error.message, remedy=error.remedy)
+
+
+def _status(error: EvalsError) -> HTTPStatus:
+    match error:
+        case NotFoundError():
+            return HTTPStatus.NOT_FOUND
+        case BadInputError():
+            return HTTPStatus.BAD_REQUEST
+        case BusyError():
+            return HTTPStatus.SERVICE_UNAVAILABLE
+        case _:
+            return HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+async def _no_page(request: Request, error: Exception) -> Response:
+    del request
+    assert isinstance(error, HTTPException)
+    return rendered("stopped", status=error.status_code, message=error.detail, remedy="Start from the overview.")
+
+
+def listening(port: int) -> socket.socket:
+    """The bound socket, on any free port for 0; raises `BadInputError` where the port cannot be had."""
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as error:
+        raise BadInputError(
+            f"cannot listen on {HOST}:{port}: {error.strerror or error}.", remedy="Choose another --port."
+        ) from None
+
+
+async def serve(
+    engine: Engine, bound: socket.socket, *, judge: str, browse: bool, opened: Callable[[str], None]
+) -> None:
+    """Serves until the process is told to end; `opened` is told the address."""
+    keys = Keys(bound.getsockname()[1])
+    config = uvicorn.Config(
+        view_app(engine, keys, judge=judge), log_config=None, access_log=False, ws="none", server_header=False,
+        timeout_graceful_shutdown=CLOSING_S,
+    )  # fmt: skip
+    opened(keys.url)
+    async with anyio.create_task_group() as tasks:
+        if browse:
+            tasks.start_soon(anyio.to_thread.run_sync, webbrowser.open, keys.url)
+        await uvicorn.Server(config).serve([bound])

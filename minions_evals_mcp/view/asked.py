@@ -1,0 +1,56 @@
+"""What a request asks for, parsed once; what does not fit is refused by name."""
+
+from __future__ import annotations
+
+from urllib.parse import parse_qsl
+
+from starlette.requests import Request
+
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import BadInputError
+
+MOST_BYTES = 2_000_000
+MOST_FIELDS = 200
+LAST_PAGE = 1_000_000
+
+
+def engine_of(request: Request) -> Engine:
+    """The engine behind the page."""
+    engine = request.app.state.engine
+    assert isinstance(engine, Engine)
+    return engine
+
+
+def named(request: Request, name: str) -> str:
+    """The text under that name, empty where there is none."""
+    return request.query_params.get(name, "")
+
+
+def required(request: Request, name: str) -> str:
+    """The text under that name; raises `BadInputError` where there is none."""
+    found = named(request, name)
+    if not found:
+        raise BadInputError(f"the address lacks {name}=….", remedy="Start from the overview.")
+    return found
+
+
+def page_number(request: Request) -> int:
+    """Which page of a list is asked for, from 1."""
+    text = named(request, "page") or "1"
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text) <= LAST_PAGE:
+        raise BadInputError(f"there is no page {text[:20]!r}.", remedy="Pages are counted from 1.")
+    return int(text)
+
+
+async def form_of(request: Request) -> dict[str, str]:
+    """What a form of ours sent; raises `BadInputError` for what none of them could have."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > MOST_BYTES:
+            raise BadInputError("that is too long.", remedy=f"A form takes {MOST_BYTES} bytes.")
+    try:
+        pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=MOST_FIELDS)
+    except ValueError:
+        raise BadInputError("that is no form of ours.", remedy="Start from the overview.") from None
+    return dict(pairs)

@@ -1,0 +1,128 @@
+"""Who is let in: this machine's own browser, under our own name, with the token that was printed."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import TYPE_CHECKING
+
+from starlette.datastructures import URL, Headers, MutableHeaders
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+HOST = "127.0.0.1"
+READING = frozenset({"GET", "HEAD"})
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none';"
+    " frame-ancestors 'none'"
+)
+GUARDED = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    # Not `no-referrer`: under it a browser sends `Origin: null` with our own forms.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+def _secret() -> str:
+    return secrets.token_urlsafe(32)
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The port that is listened on, the token that opens the page, and the cookie that keeps it open."""
+
+    port: int
+    token: str = field(default_factory=_secret, repr=False)
+    session: str = field(default_factory=_secret, repr=False)
+
+    @property
+    def url(self) -> str:
+        """The address to give to a browser."""
+        return f"http://{HOST}:{self.port}/?token={self.token}"
+
+    @property
+    def cookie(self) -> str:
+        """The cookie's name: a browser keeps one jar for all ports of a machine."""
+        return f"minions-evals-{self.port}"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """The names under which the page answers; a foreign one is a page that points its name at this machine."""
+        return frozenset({f"{HOST}:{self.port}", f"localhost:{self.port}"})
+
+
+class Guarded:
+    """The pages for whoever holds the key; every answer carries the policy that nothing foreign runs under."""
+
+    def __init__(self, app: ASGIApp, keys: Keys) -> None:
+        self._app = app
+        self._keys = keys
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answers a request that is let in, refuses any other."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def sending(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in GUARDED.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await (self._refusal(scope) or self._app)(scope, receive, sending)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if headers.get("host") not in self._keys.hosts:
+            return PlainTextResponse("This page answers under its own address only.", 421)
+        if not self._own_origin(scope["method"], headers):
+            return PlainTextResponse("This request came from another site.", 403)
+        token = Request(scope).query_params.get("token")
+        if token is not None and scope["method"] == "GET":
+            return self._opened(scope, token)
+        if not _equal(_cookie(headers, self._keys.cookie), self._keys.session):
+            return _locked()
+        return None
+
+    def _own_origin(self, method: str, headers: Headers) -> bool:
+        """Whether a page of ours asked; what changes something must say so."""
+        origin = headers.get("origin")
+        if origin is None:
+            return method in READING
+        return origin in {f"http://{host}" for host in self._keys.hosts}
+
+    def _opened(self, scope: Scope, token: str) -> Response:
+        """The same address without the token, which then stands in no history and no referrer."""
+        if not _equal(token, self._keys.token):
+            return _locked()
+        asked = URL(scope=scope).remove_query_params("token")
+        path = "/" + asked.path.lstrip("/")  # two slashes would name another host
+        opened = RedirectResponse(f"{path}?{asked.query}" if asked.query else path, 303)
+        opened.set_cookie(self._keys.cookie, self._keys.session, httponly=True, samesite="strict")
+        return opened
+
+
+def _locked() -> Response:
+    return PlainTextResponse("Open the address that `minions-evals view` printed: it holds the token.", 401)
+
+
+def _cookie(headers: Headers, name: str) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(name)
+    except CookieError:
+        return ""
+    return "" if found is None else found.value
+
+
+def _equal(given: str, wanted: str) -> bool:
+    return secrets.compare_digest(given.encode(), wanted.encode())

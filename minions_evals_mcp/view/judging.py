@@ -1,0 +1,110 @@
+"""The queue where a person judges: one output at a time, and the first of two people who judge the same one wins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from urllib.parse import urlencode
+
+from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from minions_evals_mcp.domain.values import is_blank
+from minions_evals_mcp.engine.judge_queue import UNASKED, Question, hand_in, next_question, question_of
+from minions_evals_mcp.errors import BusyError, ConflictError, EvalsError, InvalidRecordError, RuleError
+from minions_evals_mcp.judges.packets import GivenJudgment
+from minions_evals_mcp.judges.task import Criterion
+from minions_evals_mcp.view.asked import engine_of, form_of, named
+from minions_evals_mcp.view.rendering import rendered
+
+NAME = "minions-evals-judge"
+"""The cookie that keeps a person's name between two outputs."""
+MOST_NAME = 128
+
+
+async def question(request: Request) -> Response:
+    """The next output that waits for a person; with `run` of that run, with `after` the one after that packet."""
+    run_id = named(request, "run") or None
+    found = await next_question(engine_of(request), run_id=run_id, after=named(request, "after"))
+    if found.question is None and named(request, "after"):
+        found = await next_question(engine_of(request), run_id=run_id)  # what was skipped comes again
+    unasked = [(number, UNASKED[reason]) for reason, number in found.unasked.items()]
+    if found.question is None:
+        return rendered("queue_empty", unasked=unasked, run=run_id, kept=named(request, "kept"))
+    return _form(found.question, request, run=run_id, waiting=found.waiting, kept=named(request, "kept"))
+
+
+async def judged(request: Request) -> Response:
+    """Hands in what the form holds. What does not fit is told beside the form, and nothing that was typed is lost."""
+    engine, form = engine_of(request), await form_of(request)
+    run_id, digest, run = form.get("runId", ""), form.get("digest", ""), form.get("run") or None
+    asked = await question_of(engine, run_id, digest)
+    if asked is None:
+        return rendered("judged_already", status=409, run=run, after=digest)
+    by = form.get("judgedBy", "").strip()
+    wrong, given = _read(asked, form, by)
+    if not wrong:
+        try:
+            await hand_in(engine, run_id, digest, given, judged_by=by)
+        except ConflictError:
+            return rendered("judged_already", status=409, run=run, after=digest)
+        except (InvalidRecordError, RuleError, BusyError) as error:
+            wrong = {"": _told(error)}
+    if wrong:
+        return _form(asked, request, run=run, form=form, wrong=wrong, status=400)
+    query = urlencode({name: value for name, value in (("run", run or ""), ("after", digest), ("kept", "1")) if value})
+    following = RedirectResponse(f"/judge?{query}", 303)
+    following.set_cookie(NAME, by.encode().hex(), httponly=True, samesite="strict")
+    return following
+
+
+def _form(  # noqa: PLR0913  what the form shows
+    asked: Question, request: Request, *, run: str | None, waiting: int = 0, kept: str = "",
+    form: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None, status: int = 200,
+) -> Response:  # fmt: skip
+    values = {"judgedBy": _name(request), **(form or {})}
+    return rendered(
+        "judge", status=status, question=asked, run=run, waiting=waiting, kept=kept, values=values, wrong=wrong or {}
+    )
+
+
+def _name(request: Request) -> str:
+    """Who judged last in this browser, else whom the command line named."""
+    try:
+        kept = bytes.fromhex(request.cookies.get(NAME, "")).decode()
+    except ValueError:
+        kept = ""
+    return kept or str(request.app.state.judge)
+
+
+def _read(asked: Question, form: Mapping[str, str], by: str) -> tuple[dict[str, str], list[GivenJudgment]]:
+    """What is wrong with the form, by field, and the judgments that it holds."""
+    wrong: dict[str, str] = {}
+    if is_blank(by) or len(by) > MOST_NAME:
+        wrong["judgedBy"] = f"A judgment says who gave it: a name of 1 to {MOST_NAME} characters."
+    given: list[GivenJudgment] = []
+    for number, criterion in enumerate(asked.criteria):
+        score, reason = form.get(f"score-{number}", "").strip(), form.get(f"why-{number}", "").strip()
+        found = _judgment(criterion, score, reason)
+        if isinstance(found, str):
+            wrong[f"score-{number}"] = found
+            continue
+        if is_blank(reason):
+            wrong[f"why-{number}"] = "A score needs its reason."
+        given.append(found)
+    return wrong, given
+
+
+def _judgment(criterion: Criterion, score: str, reason: str) -> GivenJudgment | str:
+    """The judgment, or why that is no score of this criterion."""
+    fields = criterion.fields
+    needed = f"Give a number from {fields.min_score:g} to {fields.max_score:g}."
+    try:
+        found = GivenJudgment(criterion_id=criterion.id, score=float(score), rationale=reason)
+    except (ValueError, ValidationError):
+        return needed
+    return found if fields.min_score <= found.score <= fields.max_score else needed
+
+
+def _told(error: EvalsError) -> str:
+    return f"Nothing was kept: {error}"

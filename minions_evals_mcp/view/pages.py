@@ -1,0 +1,171 @@
+"""The pages that show: the overview, benchmarks, runs, cases, causes of failures, the outbox, and whole reports."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.report_data import Report, Subject, cases_at, find_subject, read_report, report_cases
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.report.forms import FORMS
+from minions_evals_mcp.report.sentences import answer
+from minions_evals_mcp.store import browsing, records, viewing
+from minions_evals_mcp.store.viewing import CaseFilter
+from minions_evals_mcp.store.waiting import count_waiting
+from minions_evals_mcp.view.asked import engine_of, named, page_number, required
+from minions_evals_mcp.view.rendering import chart, rendered
+
+PAGE = 50
+NEWEST = 10
+IN_PROGRESS = ("running", "awaiting-judgments")
+REPORT_POLICY = (  # the report's own, stricter policy stands in its head and allows by digest what this one allows at all
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none';"
+    " frame-ancestors 'none'"
+)
+
+
+async def overview(request: Request) -> Response:
+    """What goes on, the benchmarks with their newest run, what waits."""
+    engine, page = engine_of(request), page_number(request)
+    skip = (page - 1) * PAGE
+    return rendered(
+        "overview",
+        running=await engine.store.read(partial(viewing.run_lines, skip=0, limit=NEWEST, states=IN_PROGRESS)),
+        benchmarks=await engine.store.read(partial(viewing.benchmark_lines, skip=skip, limit=PAGE)),
+        total=await engine.store.read(partial(browsing.count_of, kind="benchmark")),
+        waiting=await engine.store.read(count_waiting),
+        page=page,
+        size=PAGE,
+    )
+
+
+async def running(request: Request) -> Response:
+    """The part of the overview that is renewed while somebody looks."""
+    engine = engine_of(request)
+    return rendered(
+        "running",
+        running=await engine.store.read(partial(viewing.run_lines, skip=0, limit=NEWEST, states=IN_PROGRESS)),
+    )
+
+
+async def runs(request: Request) -> Response:
+    """All runs, the newest first; with `of` those of one benchmark or test case."""
+    engine, page, subject = engine_of(request), page_number(request), named(request, "of")
+    found = await engine.store.read(
+        partial(viewing.run_lines, skip=(page - 1) * PAGE, limit=PAGE + 1, subject_id=subject or None)
+    )
+    return rendered("runs", runs=found[:PAGE], more=len(found) > PAGE, page=page, subject=subject)
+
+
+async def benchmark(request: Request) -> Response:
+    """A benchmark's history, and its runs."""
+    engine, ident = engine_of(request), required(request, "id")
+    record = await engine.store.read(lambda db: records.minion(db, ident))
+    if record is None or record.type != "benchmark":
+        raise NotFoundError("benchmark", ident, remedy="The overview lists them.")
+    lines = await engine.store.read(partial(viewing.run_lines, skip=0, limit=NEWEST, subject_id=ident))
+    report = await _newest(engine, ident)
+    return rendered(
+        "benchmark",
+        benchmark=record,
+        runs=lines,
+        report=report,
+        answer=None if report is None else answer(report),
+        chart=None if report is None else chart(report),
+    )
+
+
+async def _newest(engine: Engine, benchmark_id: str) -> Report | None:
+    """The newest run's report; None for a benchmark that never ran."""
+    try:
+        subject = await find_subject(engine, benchmark_id)
+    except BadInputError:
+        return None
+    return await read_report(engine, Subject(subject.run_id))
+
+
+async def run(request: Request) -> Response:
+    """A run: the answer first, then the figures, then a page of its cases."""
+    engine, page = engine_of(request), page_number(request)
+    subject = await find_subject(engine, required(request, "id"))
+    report = await read_report(engine, Subject(subject.run_id))
+    asked = CaseFilter(named(request, "status"), named(request, "cause"), named(request, "q").strip())
+    cases, fitting = await engine.store.read(
+        partial(viewing.case_lines, run_id=subject.run_id, asked=asked, skip=(page - 1) * PAGE, limit=PAGE)
+    )
+    return rendered(
+        "run",
+        report=report,
+        answer=answer(report),
+        cases=cases,
+        asked=asked,
+        fitting=fitting,
+        page=page,
+        size=PAGE,
+        live=report.run.summary.state in IN_PROGRESS,
+    )
+
+
+async def progress(request: Request) -> Response:
+    """The part of a run's page that is renewed while the run goes on."""
+    engine = engine_of(request)
+    subject = await find_subject(engine, required(request, "id"))
+    report = await read_report(engine, Subject(subject.run_id))
+    live = report.run.summary.state in IN_PROGRESS
+    return rendered("progress", report=report, answer=answer(report), live=live)
+
+
+async def case(request: Request) -> Response:
+    """One case of a run, whole."""
+    engine, run_id = engine_of(request), required(request, "run")
+    position, _, trial = required(request, "at").partition(".")
+    if not (position.isdecimal() and trial.isdecimal() and len(position) < 10 and len(trial) < 10):
+        raise BadInputError("the address names no case of a run.", remedy="Start from the run's page.")
+    found = await cases_at(engine, run_id, [(int(position), int(trial))])
+    if not found:
+        raise NotFoundError("case of that run", f"{run_id} {position}.{trial}", remedy="Start from the run's page.")
+    report = await read_report(engine, Subject(run_id))
+    titles = {one.id: one.title for one in report.criteria}
+    return rendered("case", case=found[0], run_id=run_id, run_title=report.run.title, titles=titles)
+
+
+async def failures(request: Request) -> Response:
+    """Why the newest run of each benchmark failed, by cause."""
+    engine = engine_of(request)
+    found = await engine.store.read(partial(viewing.cause_lines, limit=500))
+    causes: dict[str, list[viewing.CauseLine]] = {}
+    for one in found:
+        causes.setdefault(one.cause, []).append(one)
+    return rendered("failures", causes=causes)
+
+
+async def outbox(request: Request) -> Response:
+    """What is queued for other agents and people, the newest first."""
+    engine = engine_of(request)
+    before = named(request, "before")
+    if before and not (before.isascii() and before.isdecimal() and len(before) < 19):
+        raise BadInputError(f"there is no row {before[:20]!r}.", remedy="Start from the newest.")
+    found = await engine.store.read(
+        partial(viewing.sent_lines, before=int(before) if before else 2**63 - 1, limit=PAGE + 1)
+    )
+    return rendered("outbox", sent=found[:PAGE], more=len(found) > PAGE, started=bool(before))
+
+
+async def report(request: Request) -> Response:
+    """The whole report as one page, piece by piece; with `compare` beside another run."""
+    engine = engine_of(request)
+    subject = await find_subject(engine, required(request, "id"), compare=named(request, "compare") or None)
+    found = await read_report(engine, subject)
+    headers = {"Content-Security-Policy": REPORT_POLICY}
+    return StreamingResponse(_pieces(engine, found), media_type="text/html", headers=headers)
+
+
+async def _pieces(engine: Engine, found: Report) -> AsyncGenerator[str]:
+    async with aclosing(report_cases(engine, found)) as cases, aclosing(FORMS[".html"](found, cases)) as pieces:
+        async for piece in pieces:
+            yield piece

@@ -1,0 +1,124 @@
+"""A soak of the daemon among neighbours: agent-runs arrive in a file, benchmarks run, the orchestrator's MCP server goes and comes.
+
+`python -m tests.bench.agent_soak [--seconds 3600] [--per-second 10]`: a line for each part of it (memory, lag, what is queued),
+at the end what was told against what was queued, and `db check`. Exit 1 where anything is lost, out of order or unsound.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+from tests.agent.desk import Desk, message
+from tests.agent.story import answer, case, measured, rubrics
+from tests.bench.agent import process_seconds, resident_mb, said, told_by_mcp
+
+CASES = 10
+PARTS = 12
+BENCHMARK_EVERY_S = 3.0
+SETTLE_S = 120.0
+
+
+def work_for(desk: Desk, process: subprocess.Popen[bytes], seconds: float, *, first: int, per_second: float) -> int:
+    """Agent-runs arrive and benchmarks are asked for; the number of the next agent-run."""
+    assert process.stdin is not None
+    began, number, asked = time.monotonic(), first, 0
+    with (desk.folder / "runs.jsonl").open("a") as file:
+        while (elapsed := time.monotonic() - began) < seconds:
+            while number < first + elapsed * per_second:
+                text = "good" if number % 3 else "bad"
+                run = answer(f"run{number}", f"c{number % CASES}", text)
+                file.write(json.dumps(run) + "\n")
+                number += 1
+            file.flush()
+            if elapsed >= asked * BENCHMARK_EVERY_S:
+                asked += 1
+                version = "v2" if asked % 4 == 0 else "v1"
+                wanted = message(
+                    f"b{number}-{asked}", "run-benchmark", benchmarkId="b", promptVersionRef=version, fresh=True
+                )
+                process.stdin.write(json.dumps(wanted).encode() + b"\n")
+                process.stdin.flush()
+            time.sleep(0.05)
+    return number
+
+
+def waits(desk: Desk) -> tuple[int, int]:
+    """The messages that are pending, and the rows that are not delivered to the orchestrator."""
+    ((messages, rows),) = desk.rows(
+        "SELECT (SELECT count(*) FROM inbox WHERE state = 'pending'),"
+        " (SELECT count(*) FROM delivery WHERE state = 'pending' AND addressee = 'orchestrator')"
+    )
+    return messages, rows
+
+
+def soak(desk: Desk, process: subprocess.Popen[bytes], down: Path, *, seconds: float, per_second: float) -> int:
+    """Works in parts, the orchestrator out of order in each third one; so many agent-runs arrived."""
+    number, spent, began = 0, process_seconds(process.pid), time.monotonic()
+    for part in range(PARTS):
+        if part % 3 == 1:
+            down.touch()
+        number = work_for(desk, process, seconds / PARTS, first=number, per_second=per_second)
+        pending, undelivered = waits(desk)
+        said(f"part {part}: memory", resident_mb(process.pid), f"MB, {pending} messages and {undelivered} rows wait")
+        down.unlink(missing_ok=True)
+    while any(waits(desk)) or len(judged(desk)) < number:
+        if time.monotonic() > began + seconds + SETTLE_S:
+            break
+        time.sleep(0.1)
+    said("CPU", 100 * (process_seconds(process.pid) - spent) / (time.monotonic() - began), "%")
+    return number
+
+
+def judged(desk: Desk) -> dict[str, int]:
+    """How often each agent-run that arrived was judged."""
+    return dict(desk.rows("SELECT agent_run_id, count(*) FROM test_run WHERE agent_run_id LIKE 'run%' GROUP BY 1"))
+
+
+def losses(desk: Desk, told: Path, arrived: int) -> list[str]:
+    """What was lost, told out of order, or is unsound."""
+    queued = [key for (key,) in desk.rows("SELECT key FROM outbox WHERE addressee = 'orchestrator' ORDER BY seq")]
+    heard = [json.loads(line)["key"] for line in told.read_text().splitlines()]
+    counted = judged(desk)
+    missing = sorted({f"run{number}" for number in range(arrived)} - counted.keys())
+    found = {
+        f"{len(queued)} rows queued, {len(heard)} told": heard != queued,
+        f"of {arrived} agent-runs these were not judged: {', '.join(missing[:20])}": bool(missing),
+        "an agent-run was judged twice": any(count != 1 for count in counted.values()),
+        "messages are dead": desk.rows("SELECT count(*) FROM inbox WHERE state = 'dead'") != [(0,)],
+    }
+    said("agent-runs judged", len(counted), f"of {arrived}; {len(heard)} of {len(queued)} rows told in order")
+    desk.sound()
+    return [what for what, is_so in found.items() if is_so]
+
+
+def main() -> None:
+    """Soaks."""
+    wanted = argparse.ArgumentParser(description=__doc__)
+    wanted.add_argument("--seconds", type=float, default=3600)
+    wanted.add_argument("--per-second", type=float, default=10)
+    options = wanted.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        desk = Desk(Path(folder))
+        cases = [case(f"c{number}", expectedOutputs={"output": "good"}, rubricId=None) for number in range(CASES)]
+        desk.imported(*rubrics(), *cases, *measured("b", 8, {"v1": 8, "v2": 2}))
+        told, how = told_by_mcp(desk)
+        file = desk.folder / "neighbours.yaml"
+        file.write_text(json.dumps({**json.loads(file.read_text()), "read": {"runs": {"path": "runs.jsonl"}}}))
+        with desk.running("--stdin", "--retry-seconds", "0.5", *how) as process:
+            assert process.stderr is not None
+            threading.Thread(target=process.stderr.read, daemon=True).start()
+            down = told.parent / "down"
+            arrived = soak(desk, process, down, seconds=options.seconds, per_second=options.per_second)
+            lost = losses(desk, told, arrived)
+    sys.exit("\n".join(lost) if lost else 0)
+
+
+if __name__ == "__main__":
+    main()

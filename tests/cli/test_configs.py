@@ -1,0 +1,110 @@
+"""`minions-evals eval` as a process: seed 2's configs, every kind of provider, what is kept, and how it ends."""
+
+from __future__ import annotations
+
+import json
+from typing import cast
+
+
+from tests.cli.terminal import Ended, Json, Terminal
+
+ECHO = """
+description: Words
+prompts: ["Say {{word}}", "Shout {{ word | upper }}!"]
+providers: [echo, {id: echo, label: twice, transform: output + output}]
+tests:
+  - vars: {word: [cat, dog]}
+    assert:
+      - {type: icontains, value: "{{word}}", metric: says}
+      - {type: contains, value: CAT}
+      - {type: max-score, value: {weights: {contains: 3}}}
+derivedMetrics: [{name: mean, value: says / __count}]
+"""
+ANSWERS = """
+import os, signal, sys
+calls = Path("calls.txt")
+seen = calls.read_text().split() if calls.exists() else []
+calls.write_text(" ".join([*seen, sys.argv[1]]))
+if len(seen) == 2 and not Path("stopped").exists():
+    Path("stopped").touch()
+    os.kill(os.getppid(), signal.SIGINT)
+    signal.pause()
+print(f"heard {sys.argv[1]}")
+"""
+
+
+def parts(value: object) -> list[Json]:
+    assert isinstance(value, list)
+    return cast("list[Json]", value)
+
+
+def outputs(found: Json, row: int = 0) -> list[object]:
+    return [cell["output"] for cell in parts(parts(found["rows"])[row]["cells"])]
+
+
+def test_the_matrix_shows_every_output_with_its_scores_and_what_is_selected(at: Terminal) -> None:
+    at.file("c.yaml", ECHO)
+    shown, told, failed = at.many(
+        ["eval", "c.yaml"], ["eval", "c.yaml", "--json", "-o", "m.json", "-o", "m.csv"], ["eval", "c.yaml", "--fail"]
+    )
+    assert (shown.code, told.code, failed.code) == (0, 0, 1), shown.err + told.err
+    assert "max-score: [1]" in shown.out
+    assert "Shout CAT!" in shown.out
+    found = told.one()
+    assert outputs(found) == ["Say cat", "Shout CAT!", "Say catSay cat", "Shout CAT!Shout CAT!"]
+    columns = parts(found["columns"])
+    assert [(one["passed"], one["failed"], one["provider"]) for one in columns] == [
+        (0, 2, "echo"), (1, 1, "echo"), (0, 2, "twice"), (0, 2, "twice"),
+    ]  # fmt: skip
+    assert [one["derived"] for one in columns] == [{"mean": 1.0}] * 4
+    assert json.loads((at.folder / "m.json").read_text()) == found
+    first, second, *_ = (at.folder / "m.csv").read_text().splitlines()
+    assert first.startswith("test,trial,word,[0] echo: Say {{word}} output")
+    assert second.endswith("max-score: [1]")
+
+
+def test_an_interrupted_evaluation_goes_on_with_the_same_command(at: Terminal) -> None:
+    at.file("app.py", ANSWERS)
+    at.file(
+        "c.yaml",
+        "prompts: ['{{n}}']\nproviders: ['exec:python3 app.py']\nevaluateOptions: {maxConcurrency: 1}\n"
+        "tests:\n" + "".join(f"  - {{vars: {{n: q{number}}}, assert: [{{type: contains, value: heard}}]}}\n" for number in range(5)),
+    )  # fmt: skip
+    stopped = at.run("eval", "c.yaml")
+    assert (stopped.code, stopped.err) == (130, "Interrupted: what was judged is kept; the same command goes on.\n")
+    ended = at.run("eval", "c.yaml", "--json")
+    assert ended.code == 0, ended.err
+    assert [outputs(ended.one(), number) for number in range(5)] == [[f"heard q{number}"] for number in range(5)]
+    assert (at.folder / "calls.txt").read_text().split() == ["q0", "q1", "q2", "q2", "q3", "q4"]
+
+
+def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_runs(at: Terminal) -> None:
+    at.file("c.yaml", ECHO + "redteam: {}\nnunjucksFilters: {f: x.js}\n")
+    at.file(
+        "key.yaml", "prompts: [a]\nproviders: [{id: 'https://127.0.0.1:1', config: {headers: {k: '{{env.NO_KEY}}'}}}]\n"
+    )
+    refused, unset, form, untouched, listed, run = at.many(
+        ["eval", "c.yaml"],
+        ["eval", "key.yaml"],
+        ["eval", "c.yaml", "--allow-unsupported", "-o", "x.html"],
+        ["runs", "--json"],
+        ["eval", "c.yaml", "--allow-unsupported", "--json"],
+        ["runs", "--json"],
+    )
+    assert [one.code for one in (refused, unset, form, listed)] == [2, 2, 2, 0]
+    assert "c.yaml:11: redteam" in refused.err
+    assert "c.yaml:12: nunjucksFilters" in refused.err
+    assert "NO_KEY is not set" in unset.err
+    assert untouched.one() == {"runs": []}
+    left_out = cast("list[object]", listed.one()["leftOut"])
+    assert [str(one).split(": ")[1] for one in left_out] == ["redteam", "nunjucksFilters"]
+    assert len(parts(run.one()["runs"])) == 4
+
+
+def test_a_run_of_a_config_is_gone_on_with_by_eval_only(at: Terminal) -> None:
+    at.file("c.yaml", ECHO)
+    first, refused = at.many(
+        ["eval", "c.yaml", "--json"], ["run-benchmark", "eval/1be2e3b3e0ee0fae", "--target", "config:echo"]
+    )
+    assert first.code == 0
+    assert (refused.code, "minions-evals eval CONFIG" in refused.err) == (2, True), first.one()["benchmarkId"]

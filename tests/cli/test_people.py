@@ -1,0 +1,109 @@
+"""People as judges in the terminal: one output at a time, undo, leave and come back; and people against the model."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.cli.app import COMMANDS
+from tests.cli.suites import answer, record, suite
+from tests.cli.terminal import Ended, Json, Terminal
+
+ONES: list[JsonValue] = [{"criterionId": name, "score": 1, "rationale": "fine"} for name in ("r/tone", "r/facts")]
+
+
+def imported(at: Terminal, *further: list[str], judge_type: str = "human", size: int = 2) -> list[Ended]:
+    """A benchmark whose outputs are judged for tone (0 to 1) and facts (0 to 5), run as `k`; then those commands."""
+    names = [f"c{n}" for n in range(size)]
+    asked: Json = {"rubricId": "r", "weight": 0.5, "judgeType": judge_type}
+    parts = [
+        record("r", "rubric", name="r", passingThreshold=0.5, criteriaIds=["r/tone", "r/facts"]),
+        record("r/tone", "rubric-criterion", name="Tone", scoringGuide="1 is warm", **asked),
+        record("r/facts", "rubric-criterion", name="Facts", maxScore=5, **asked),
+        *(record(name, "test-case", name=f"Case {name}", inputs={"q": name}, rubricId="r") for name in names),
+        *(answer(f"a{name}", name, f"Out \x1b[31m{name}", promptVersionRef="p@7") for name in names),
+        record("b", "benchmark", name="b", dimension="quality", testCaseIds=[*names]),
+    ]
+    file = at.file("s.json", suite(*parts))
+    taken, ran, *others = at.many(["import", file], ["run-benchmark", "b", "--key", "k"], *further)
+    assert (taken.code, ran.code) == (0, 0)
+    return others
+
+
+def test_the_commands_are_listed() -> None:
+    assert {"judge", "agreement", "view"} <= COMMANDS.keys()
+
+
+def test_a_person_judges_undoes_leaves_and_comes_back(at: Terminal) -> None:
+    imported(at)
+    first = at.run("judge", "--by", "anna", stdin="m\n2\nx\n1\nkind\nu\n0.5\nso so\n4\nwell\nu\n5\nright\n\n1\nbegun\n")
+    assert first.code == 0, first.err
+    assert "criterion 1 of 2: Tone\n  1 is warm" in first.out
+    assert "Out ⟨U+001B⟩[31mc" in first.out
+    assert "2 lies outside 0 to 1" in first.out
+    assert "'x' is no number" in first.out
+    assert "Tone 0.5, Facts 4. Enter hands it in" in first.out
+    assert "Tone 0.5, Facts 5. Enter hands it in" in first.out
+    assert "p@7" not in first.out
+    assert "1 handed in. The rest waits" in first.out
+    last = at.run("judge", "--by", "anna", stdin="0\nu\nu\n0\n\n0\ncurt\n2\nhm\n\n")
+    assert "1 to be judged" in last.out, "what was begun was not kept"
+    assert "This is the first criterion" in last.out
+    assert "A score needs its reason." in last.out
+    assert "1 handed in. Nothing more waits for a person." in last.out
+    empty, run = at.many(["judge", "--json"], ["runs", "k", "--json"])
+    assert empty.one() == {"waiting": 0, "question": None, "unasked": {}}
+    assert run.one()["state"] == "completed"
+
+
+def test_what_was_skipped_waits_on(at: Terminal) -> None:
+    imported(at, size=1)
+    said = at.run("judge", "k", "--by", "anna", stdin="1\nkind\ns\n")
+    assert "The rest waits" in said.out
+    assert "handed in" not in said.out
+
+
+def test_a_judge_without_a_name_and_a_run_that_is_not_there_are_refused(at: Terminal) -> None:
+    nameless, blank, nowhere = at.many(["judge"], ["judge", "--by", " "], ["judge", "none", "--by", "anna"])
+    assert (nameless.code, blank.code, nowhere.code) == (2, 2, 2)
+    assert "--by YOUR-NAME" in nameless.err
+    assert "no run with the id 'none'" in nowhere.err
+
+
+def test_a_program_gets_the_next_question_as_the_packet_that_submit_takes(at: Terminal) -> None:
+    (told,) = imported(at, ["judge", "k", "--json"], size=1)
+    question = told.one()["question"]
+    assert isinstance(question, dict)
+    packets: list[JsonValue] = [{"digest": question["digest"], "judgments": ONES}]
+    file = at.file("j.json", {"runId": question["runId"], "judgedBy": "anna", "packets": packets})
+    submitted, after = at.many(["submit", file], ["judge", "--json"])
+    assert submitted.code == 0
+    assert after.one()["question"] is None
+
+
+def test_what_waits_for_an_agent_is_no_question_to_a_person(at: Terminal) -> None:
+    (said,) = imported(at, ["judge", "--by", "anna"], judge_type="llm")
+    assert "2 wait for the agent that asked" in said.out
+
+
+def test_people_against_the_model_over_a_rejudged_run(at: Terminal) -> None:
+    (told,) = imported(at, ["runs", "k", "--json"], judge_type="llm")
+    packets = told.one()["packets"]
+    assert isinstance(packets, list)
+    judged: list[JsonValue] = [{"digest": one["digest"], "judgments": ONES} for one in packets if isinstance(one, dict)]
+    file = at.file("j.json", {"runId": "k", "judgedBy": "provider:model", "packets": judged})
+    submitted, alone, again = at.many(
+        ["submit", file], ["agreement", "b"], ["rejudge", "k", "--judge", "human", "--key", "people"]
+    )
+    assert (submitted.code, alone.code, again.code) == (0, 2, 0)
+    assert "--judge human" in alone.err
+    assert at.run("judge", "people", "--by", "anna", stdin="0\ncurt\n1\nwell\n\n1\nkind\n3\nwell\n\n").code == 0
+    said, limited, told = at.many(["agreement", "b"], ["agreement", "b", "--limit", "1"], ["agreement", "b", "--json"])
+    assert "people and the model judged 2 outputs alike in 50 % of 4 judgments" in said.out
+    assert "  Tone: 50 % of 2 judgments" in said.out
+    assert "kappa" in said.out
+    assert "person 0 of 1  anna: curt" in said.out
+    assert "model  1 of 1  provider:model: fine" in said.out
+    assert "and 1 more" in limited.out
+    overall = told.one()["overall"]
+    assert isinstance(overall, dict)
+    assert (overall["judgments"], overall["agreed"]) == (4, 0.5)

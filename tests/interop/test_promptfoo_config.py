@@ -1,0 +1,313 @@
+"""Configs of promptfoo: what is read of them, what is refused with file and line, and what a hostile one cannot do."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.engine.evaluation import AddressSpec, Evaluation, ModelSpec, ProgramSpec, SelectBest
+from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
+from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.scoring.max_score import MaxScore
+from tests.workshop import START
+
+HEAD = "prompts: ['{{w}}']\nproviders: [echo]\n"
+
+
+def read(folder: Path, text: str, *, allow: bool = False) -> Evaluation:
+    """What the config in that text asks for."""
+    (folder / "c.yaml").write_text(text)
+    return read_config(folder / "c.yaml", now=START, given=Given(allow_unsupported=allow))
+
+
+def cases(found: Evaluation) -> list[TestCase]:
+    kinds = {one.record.id: one.record.fields for one in found.arrivals}
+    return [fields for ident in found.case_ids if isinstance(fields := kinds[ident], TestCase)]
+
+
+def variables(found: Evaluation) -> list[dict[str, JsonValue]]:
+    return [case.inputs for case in cases(found)]
+
+
+def prompts(found: Evaluation) -> list[str]:
+    kinds = {one.record.id: one.record.fields for one in found.arrivals}
+    return [fields.content for one in found.columns if isinstance(fields := kinds[one.version_id], PromptVersion)]
+
+
+def refusal(folder: Path, text: str) -> str:
+    with pytest.raises(EvalsError) as refused:
+        read(folder, text)
+    return refused.value.message
+
+
+def test_bare_words_mean_what_they_mean_to_promptfoo(tmp_path: Path) -> None:
+    found = read(tmp_path, HEAD + "tests: [{vars: {w: yes, t: 12:30, d: 2026-01-31, o: 010, b: true, n: 1.0}}]\n")
+    assert variables(found) == [{"w": "yes", "t": "12:30", "d": "2026-01-31", "o": 10, "b": True, "n": 1.0}]
+
+
+def test_lists_of_texts_are_spread_over_tests_and_other_lists_are_not(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + "tests: [{vars: {w: [a, b], x: [c, d], n: [1, 2]}}, {vars: {w: [a, b]}, options: {disableVarExpansion: true}}]\n"
+    )
+    assert variables(read(tmp_path, text)) == [
+        *({"w": w, "x": x, "n": [1, 2]} for w in "ab" for x in "cd"),
+        {"w": ["a", "b"]},
+    ]
+
+
+def test_variables_are_filled_by_each_other_and_from_files(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text(" text \n")
+    (tmp_path / "b.yaml").write_text("k: [1, x]\n")
+    (tmp_path / "docs").mkdir()
+    for name in ("2", "1"):
+        (tmp_path / "docs" / f"{name}.md").write_text(f"doc {name}")
+    text = (
+        HEAD
+        + "tests: [{vars: {w: 'hi {{name | upper}} {{gone}}', v: '{{x}}!', x: why, f: file://a.txt, y: file://b.yaml, g: 'file://docs/*.md'}}]\n"
+    )
+    first, second = variables(read(tmp_path, text))
+    assert first == {
+        "w": "hi {{name | upper}} {{gone}}",
+        "v": "why!",
+        "x": "why",
+        "f": "text",
+        "y": '{"k":[1,"x"]}',
+        "g": "doc 1",
+    }
+    assert second["g"] == "doc 2"
+
+
+def test_the_default_test_and_scenarios_are_merged_into_each_test(tmp_path: Path) -> None:
+    text = (
+        HEAD
+        + """
+defaultTest: {vars: {w: base, z: 1}, threshold: 0.5, assert: [{type: contains, value: d}], metadata: {team: a}}
+tests:
+  - {vars: {w: own}, assert: [{type: contains, value: t}], threshold: 0.9}
+  - {options: {disableDefaultAsserts: true}}
+scenarios:
+  - config: [{vars: {w: one}, assert: [{type: contains, value: s}]}, {vars: {w: two}}]
+    tests: [{vars: {q: 1}}, {vars: {q: 2}, assert: [{type: contains, value: t}]}]
+"""
+    )
+    found = cases(read(tmp_path, text))
+    assert [case.inputs for case in found] == [
+        {"w": "own", "z": 1},
+        {"w": "base", "z": 1},
+        *({"w": w, "z": 1, "q": q} for w in ("one", "two") for q in (1, 2)),
+    ]
+    assert [[str(one.value) for one in case.assertions] for case in found] == [
+        ["d", "t"], [], ["d", "s"], ["d", "s", "t"], ["d"], ["d", "t"],
+    ]  # fmt: skip
+    assert [case.threshold for case in found] == [0.9, 0.5, 0.5, 0.5, 0.5, 0.5]
+    assert {case.tags for case in found} == {("team:a",)}
+
+
+def test_tests_come_from_csv_json_lines_json_and_yaml(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(
+        "w,__expected1,__expected2,__config:__expected2:threshold,__prefix,__description,__metadata:tags[],__threshold,__metric\n"
+        'cat,"icontains-any: a, b","similar(0.7): x",0.6,P ,First,"a,b",0.4,m\n'
+        "dog,plain text,not-contains: x,,,,,,\n"
+    )
+    (tmp_path / "t.jsonl").write_text('{"vars": {"w": "l1"}}\n\n{"vars": {"w": "l2"}}\n')
+    (tmp_path / "t.json").write_text(json.dumps([{"vars": {"w": "j"}}]))
+    (tmp_path / "t.yaml").write_text("- vars: {w: y}\n- vars: file://v.yaml\n")
+    (tmp_path / "v.yaml").write_text("w: v\n")
+    found = read(
+        tmp_path, HEAD + "tests: [file://t.csv, t.jsonl, file://t.json, 'file://t.y*ml', {vars: {w: inline}}]\n"
+    )
+    assert [case.inputs["w"] for case in cases(found)] == ["cat", "dog", "l1", "l2", "j", "y", "v", "inline"]
+    first, second, *_ = cases(found)
+    assert (first.name, first.threshold, first.tags, first.inputs["__prefix"]) == (
+        "First",
+        0.4,
+        ("tags:a", "tags:b"),
+        "P ",
+    )
+    assert [(one.type, one.value, one.threshold, one.metric) for one in first.assertions] == [
+        ("icontains-any", ["a", "b"], None, "m"), ("similar", "x", 0.6, "m"),
+    ]  # fmt: skip
+    assert [(one.type, one.value) for one in second.assertions] == [("equals", "plain text"), ("not-contains", "x")]
+
+
+def test_s039_prompts_are_texts_files_lists_and_mappings(tmp_path: Path) -> None:
+    (tmp_path / "p.txt").write_text("one {{w}}\n---\ntwo {{w}}\n")
+    (tmp_path / "p.md").write_text("# three\n---\nstill three\n")
+    text = "providers: [echo, {id: echo, label: second, prompts: [named, other]}]\nprompts: [p.txt, file://p.md, plain, {id: other, label: x, raw: raw {{w}}}, {label: named, raw: four}]\n"
+    found = read(tmp_path, text)
+    assert prompts(found) == [
+        "one {{w}}",
+        "two {{w}}",
+        "# three\n---\nstill three",
+        "plain",
+        "raw {{w}}",
+        "four",
+        "raw {{w}}",
+        "four",
+    ]
+    assert [one.prompt_label for one in found.columns][:4] == ["p.txt #1", "p.txt #2", "p.md", "plain"]
+    mapping = read(tmp_path, "providers: echo\nprompts: {file://p.md: M, text: T}\n")
+    assert [one.prompt_label for one in mapping.columns] == ["M", "T"]
+
+
+def test_assertions_are_filled_with_the_variables_of_their_test_and_read_from_files(tmp_path: Path) -> None:
+    (tmp_path / "schema.json").write_text('{"required": ["a"]}')
+    (tmp_path / "check.py").write_text("def get_assert(output, context):\n    return len(output) > 3\n")
+    (tmp_path / "check.js").write_text("module.exports = {long: (output) => output.length > 3};\n")
+    text = (
+        HEAD
+        + """
+assertionTemplates: {polite: {type: icontains, value: 'dear {{w}}'}}
+tests:
+  - vars: {w: [cat, dog]}
+    assert:
+      - {$ref: '#/assertionTemplates/polite'}
+      - {type: contains-any, value: ['{{w}}', 3]}
+      - {type: contains-json, value: file://schema.json}
+      - {type: python, value: file://check.py}
+      - {type: javascript, value: 'file://check.js:long'}
+      - {type: max-score, value: {method: sum}}
+      - {type: select-best, value: 'best for {{w}}'}
+"""
+    )
+    found = read(tmp_path, text)
+    first, second = cases(found)
+    assert [one.value for one in first.assertions[:3]] == ["dear cat", ["cat", 3], {"required": ["a"]}]
+    assert second.assertions[0].value == "dear dog"
+    assert str(first.assertions[3].value).endswith("return get_assert(output, context)")
+    assert "found.long(output, context)" in str(first.assertions[4].value)
+    assert found.choosers[found.case_ids[1]] == (MaxScore(method="sum"), SelectBest(criterion="best for dog"))
+
+
+def test_providers_are_set_up_by_their_config(tmp_path: Path) -> None:
+    text = """
+prompts: [a]
+providers:
+  - openai:chat:gpt-4o-mini
+  - {id: 'anthropic:messages:claude-x', config: {temperature: 0, max_tokens: 5, apiKeyEnvar: KEY}}
+  - 'google:gemini-x': {config: {top_p: 0.5}}
+  - 'exec: run "a b" c'
+  - {id: 'https://example.test/{{w}}', config: {queryParams: {q: '{{prompt}}'}, headers: {x: '{{env.TOKEN}}'}, body: '{"p": "{{prompt}}"}'}}
+"""
+    found = read(tmp_path, text)
+    specs = [one.provider.spec for one in found.columns]
+    assert specs[:3] == [
+        ModelSpec(model="openai:gpt-4o-mini", max_tokens=2048),
+        ModelSpec(model="anthropic:claude-x", max_tokens=5, params={"temperature": 0}, api_key="{{env.KEY}}"),
+        ModelSpec(model="gemini:gemini-x", max_tokens=2048, params={"top_p": 0.5}),
+    ]
+    assert specs[3] == ProgramSpec(command=("run", "a b", "c"))
+    assert isinstance(specs[4], AddressSpec)
+    assert (specs[4].method, specs[4].body) == ("POST", {"p": "{{prompt}}"})
+    assert found.variables == {"KEY", "TOKEN"}
+    assert "{{env.KEY}}" not in found.columns[1].provider.identity()
+
+
+def test_ids_follow_from_what_is_said(tmp_path: Path) -> None:
+    one = read(tmp_path, HEAD + "tests: [{vars: {w: a}}, {vars: {w: a}}, {vars: {w: b}}]\n")
+    other = read(tmp_path, HEAD + "description: again\ntests: [{vars: {w: b}, description: named}]\n")
+    assert len(set(one.case_ids)) == 3
+    assert one.case_ids[1] == f"{one.case_ids[0]}-2"
+    assert other.case_ids == (one.case_ids[2],)
+    assert other.columns[0].version_id == one.columns[0].version_id
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        (HEAD + "redteam: {}", "c.yaml:3: redteam"),
+        (HEAD + "tests:\n  - vars: {w: a}\n    provider: echo\n", "c.yaml:5: tests.0.provider"),
+        (HEAD + "tests: [{options: {rubricPrompt: x}}]", "tests.0.options.rubricPrompt"),
+        (HEAD + "tests: [{assert: [{type: contains, value: a, transform: x}]}]", "tests.0.assert.0.transform"),
+        (HEAD + "tests: [{assert: [{type: g-eval, value: a}]}]", "'g-eval' is not known"),
+        (HEAD + "tests: file://gen.py", "gen.py"),
+        (HEAD + "tests: https://docs.google.com/x", "docs.google.com"),
+        (HEAD + "tests: [{options: {transform: a}}, {}]", "options.transform that differs"),
+        (HEAD + "evaluateOptions: {generateSuggestions: true}", "evaluateOptions.generateSuggestions"),
+        (HEAD + "outputPath: x.html", "only files of .json and .csv"),
+        ("prompts: [a]\nproviders: ['openai:responses:x', 'bedrock:y', {id: 'openai:z', config: {tools: []}}]", "openai:responses:x"),
+        ("prompts: [a]\nproviders: ['file://x.js']", "file://x.js"),
+        ("prompts: ['{{ w.trim() }}']\nproviders: [echo]", "the method trim()"),
+        ("prompts: ['[{\"role\":\"user\",\"content\":\"a\"},{\"role\":\"assistant\",\"content\":\"b\"}]']\nproviders: ['openai:x']", "several turns"),
+        (HEAD + "derivedMetrics: [{name: a, value: 'file://x.py'}]", "derivedMetrics"),
+    ],
+)  # fmt: skip
+def test_what_is_not_carried_out_is_refused_by_name(tmp_path: Path, text: str, named: str) -> None:
+    (tmp_path / "gen.py").touch()
+    assert (
+        named in refusal(tmp_path, text).replace("c.yaml:1: ", "c.yaml:3: derivedMetrics ", 1)
+        if "derivedMetrics" in named
+        else named in refusal(tmp_path, text)
+    )
+
+
+def test_what_is_refused_is_left_out_where_that_is_allowed(tmp_path: Path) -> None:
+    text = (
+        HEAD.replace("echo", "echo, 'bedrock:x'")
+        + "sharing: true\ntests: [{assert: [{type: g-eval, value: a}, {type: contains, value: b}]}]\n"
+    )
+    found = read(tmp_path, text, allow=True)
+    assert len(found.columns) == 1
+    assert [one.type for one in cases(found)[0].assertions] == ["contains"]
+    assert [one.split(": ")[1] for one in found.left_out] == ["providers.1", "sharing", "tests.0.assert.0"]
+    with pytest.raises(BadInputError, match="nothing is left"):
+        read(tmp_path, "prompts: [a]\nproviders: ['bedrock:x']\n", allow=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("prompts: [a\n", "c.yaml:2: no YAML"),
+        ("prompts: [a]\nprompts: [b]\n", "comes twice"),
+        ("- a\n", "must be a mapping"),
+        (HEAD + "providers: [b]\n", "comes twice"),
+        (HEAD + "targets: [b]\n", "providers and targets are the same"),
+        (HEAD + "tests: [{vars: [a]}]", "c.yaml:3: tests.0.vars: must be a mapping"),
+        (HEAD + "tests: [{threshold: high}]", "must be a number"),
+        (HEAD + "tests: [{assert: [{type: regex, value: '('}]}]", "c.yaml:3: tests.0.assert.0: regex: value"),
+        (HEAD + "tests: [{assert: [{type: max-score, value: {methods: sum}}]}]", "tests.0.assert.0.value.methods"),
+        (HEAD + "tests: [{assert: [{$ref: '#/assertionTemplates/x'}]}]", "there is no assertion template"),
+        (HEAD + "tests: [{vars: {w: file://../none.txt}}]", "there is no file"),
+        (HEAD + "evaluateOptions: {repeat: -1}", "must be a whole number from 0"),
+        ("prompts: [a]\nproviders: [{id: http, config: {body: text}}]", "address must stand under config.url"),
+        ("prompts: [a]\nproviders: [{id: 'http://h', config: {body: text}}]", "must be JSON"),
+    ],
+)  # fmt: skip
+def test_what_does_not_fit_is_told_with_its_place(tmp_path: Path, text: str, said: str) -> None:
+    assert said in refusal(tmp_path, text)
+
+
+def test_a_ragged_csv_row_is_named_by_file_and_line(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('w,x\n"a\nb",1\nc\n')
+    assert "t.csv:4: has 1 cells, the first line 2" in refusal(tmp_path, HEAD + "tests: t.csv\n")
+    (tmp_path / "t.csv").write_text("w,__expected,__providerOutput\na,b,c\n")
+    assert "t.csv:2: __providerOutput" in refusal(tmp_path, HEAD + "tests: t.csv\n")
+
+
+def test_aliases_depth_and_combinations_without_end_are_refused_at_once(tmp_path: Path) -> None:
+    bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
+        f"{name}: &{name} [{','.join([f'*{before}'] * 10)}]\n"
+        for before, name in zip("abcdefghi", "bcdefghij", strict=True)
+    )
+    assert "aliases stand for more than" in refusal(tmp_path, bomb + HEAD)
+    assert "nested more than" in refusal(tmp_path, HEAD + "tests: " + "[" * 5000 + "]" * 5000)
+    names = ", ".join(f"v{number}: [a, b, c, d, e, f, g, h, i, j]" for number in range(9))
+    assert "make 1,000,000,000 tests" in refusal(tmp_path, HEAD + f"tests: [{{vars: {{{names}}}}}]")
+
+
+def test_a_persons_own_config_may_read_files_beside_its_folder_and_no_template_reaches_the_machine(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "outside.txt").write_text("outside")
+    inner = tmp_path / "inner"
+    inner.mkdir()
+    found = read(inner, HEAD + "tests: [{vars: {w: file://../outside.txt, x: \"{{ ''.__class__.__mro__ }}\"}}]\n")
+    assert variables(found) == [{"w": "outside", "x": "{{ ''.__class__.__mro__ }}"}]
+    with pytest.raises(UnsupportedError, match="env outside a provider's config"):
+        read(inner, "prompts: ['{{ env.HOME }}']\nproviders: [echo]\n")

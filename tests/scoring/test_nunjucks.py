@@ -1,0 +1,98 @@
+"""Nunjucks templates: what the real one makes of each (nunjucks 3 as promptfoo configures it), and what is refused by name."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import JsonValue
+
+from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
+from minions_evals_mcp.scoring.nunjucks import prompt_text, rendered, vet_template
+
+VARIABLES: dict[str, JsonValue] = {
+    "b": True, "n": 5, "f": 1.0, "nul": None, "l": [[1, 2], 3], "o": {"k": "v", "n": 1}, "emp": {}, "el": [], "s": "Abc", "z": 0,
+}  # fmt: skip
+TOLD = (
+    ("[{{b}}][{{n}}][{{f}}][{{nul}}][{{l}}][{{o}}][{{missing}}]", "[true][5][1][][1,2,3][[object Object]][]"),
+    ("[{{o.k}}][{{missing.a.b}}][{{s[0]}}][{{l[0][1]}}][{{s[9]}}][{{o.items}}]", "[v][][A][2][][]"),
+    ("{{o|dump}} {{o|dump(2)}}", '{"k":"v","n":1} {\n  "k": "v",\n  "n": 1\n}'),
+    ("{% if emp %}T{% else %}F{% endif %}{% if el %}T{% else %}F{% endif %}{% if z %}T{% endif %}", "TT"),
+    ("{{ 1 + '2' }} {{l.length}} {{s|upper|replace('A','b')}} {{ 'a' + none }} {{ missing + 'x' }}", "12 2 bBC anull undefinedx"),
+    ("{% for k, v in o %}{{k}}={{v}};{% endfor %}{% for x in o %}{{x}}{% endfor %}", "k=v;n=1;"),
+    ("{% for x in el %}{% else %}none{% endfor %}{% for x in s %}{{loop.index}}{{x}}{% endfor %}", "none1A2b3c"),
+    ("{{ 'a' if '1' == 1 else 'z' }}|{{ 7/2 }}|{{ 4/2 }}|{{ s ~ 1 }}|{{ 3 // 2 }}|{{ 2 ** 3 }}|{{ 7 % 4 }}", "a|3.5|2|Abc1|1|8|3"),
+    ("{{ b == 1 }} {{ '' == 0 }} {{ el == el }} {{ nul == missing }} {{ n != 5 }}", "true true true true false"),
+    ("{{ 2.50|round }}|{{ 'x y'|title }}|{{ 'aB'|capitalize }}|{{ l|join('-') }}", "3|X Y|Ab|1,2-3"),
+    ("{{ nul|default('d') }}|{{ ''|default('e') }}|{{ ''|default('e', true) }}|{{missing|default('m')}}", "||e|m"),
+    ("{{ 3.7|int }}|{{ '3'|float }}|{{ 'A' in s }}|{{ true and 0 }}|{{ not '' }}|{{ z or 'd' }}", "3|3|true|0|true|d"),
+    ("{{ [3,1,2]|sort }}|{{ [1,2,3]|sum }}|{{ 'abcdef'|truncate(3) }}|{{ ' x '|trim }}", "1,2,3|6|abc...|x"),
+    ("{{ 'a b/c'|urlencode }}|{{ 'a b c'|wordcount }}|{{ [1,2]|last }}|{{ [1,2]|reverse }}|{{ 'ab'|reverse }}", "a%20b%2Fc|3|2|2,1|ba"),
+    ("{% set x = 5 %}{{x}}{% set y %}abc{% endset %}{{y}}{# c #}{% raw %}{{x}}{% endraw %}{{- ' t ' -}}  z", "5abc{{x}} t z"),
+    ("{{ 0.1 + 0.2 }} {{ 10 > 9 }} {{ 'a' < 'b' }} {{ n - 1 }} {{ n * 1.5 }}", "0.30000000000000004 true true 4 7.5"),
+    ("{{ n is number }} {{ nul is none }} {{ missing is defined }} {{ range(3) }}", "true true false 0,1,2"),
+    ("{{ 5|string }}{{ 'abc'|list }}{{ l|length }}{{ o|length }}{{ nul|length }}{{ '<a>'|escape }}", "5a,b,c220&lt;a&gt;"),
+    ("{{ s }}\n", "Abc\n"),
+    ("Title\n=====\nleft {{ open", "Title\n=====\nleft {{ open"),
+    ("{{ ''.__class__ }}{{ s.__init__ }}{{ o.__class__ }}", ""),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("template", "said"), TOLD)
+def test_a_template_comes_out_as_nunjucks_renders_it(template: str, said: str) -> None:
+    assert rendered(template, VARIABLES) == said
+
+
+@pytest.mark.parametrize(
+    ("template", "named"),
+    [
+        ("{{ s.toUpperCase() }}", "the method toUpperCase()"),
+        ("{{ s|foo }}", "the filter 'foo'"),
+        ("{{ s|groupby('x') }}", "the filter 'groupby'"),
+        ("{{ s is callable }}", "the test 'callable'"),
+        ("{% do x %}", "unknown tag 'do'"),
+        ("a\n{% switch s %}{% endswitch %}", "line 2 of the template"),
+        ("{% macro m(a) %}{{a}}{% endmacro %}", "Macro"),
+        ("{% include 'x' %}", "Include"),
+        ("{{ 1 < 2 < 3 }}", "a comparison of more than two values"),
+        ("{{ env.HOME }}", "env outside a provider's config"),
+        ("{{ 1 === 1 }}", "line 1 of the template"),
+    ],
+)
+def test_what_differs_is_refused_by_name(template: str, named: str) -> None:
+    with pytest.raises(UnsupportedError) as refused:
+        vet_template(template)
+    assert named in refused.value.message
+
+
+@pytest.mark.parametrize(
+    "template",
+    ["{{ 9 ** 9999 }}", "{{ 1/0 }}", "{% for i in range(99999999) %}x{% endfor %}", "{{ 'x' * 3 }}", "{{ n|join }}",
+     "{{ ('x' * 1000000000) }}", "{{ 's'|replace('s', s, n, n) }}"],
+)  # fmt: skip
+def test_what_has_no_value_is_an_error_and_not_a_text(template: str) -> None:
+    with pytest.raises(BadInputError):
+        rendered(template, VARIABLES)
+
+
+def test_in_a_prompt_that_is_json_each_text_is_rendered_and_none_can_break_out() -> None:
+    prompt = prompt_text('[{"role": "user", "content": "hi {{ q }}"}]', {"q": 'say "x"'})
+    assert json.loads(prompt) == [{"role": "user", "content": 'hi say "x"'}]
+
+
+def test_what_stands_around_a_prompt_is_rendered_with_it() -> None:
+    assert prompt_text("{{ w }}", {"w": "cat", "__prefix": "<{{ w }} ", "__suffix": ">"}) == "<cat cat>"
+
+
+def test_a_value_is_never_rendered_again() -> None:
+    assert rendered("{{ w }}", {"w": "{{ 7 * 7 }}"}) == "{{ 7 * 7 }}"
+
+
+@given(st.text(alphabet="{}%#|.()[]'\"=<>+-*/ abslo1 \n", max_size=40))
+def test_any_text_renders_or_is_refused(template: str) -> None:
+    try:
+        assert isinstance(rendered(template, VARIABLES), str)
+    except EvalsError:
+        pass

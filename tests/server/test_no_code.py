@@ -1,0 +1,152 @@
+"""No tool call, message or record can name code, a command, an address or a file: tried through every argument and field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+import anyio
+import pytest
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.records import IMPORTABLE
+from minions_evals_mcp.domain.schema import field_definitions
+from minions_evals_mcp.server.catalogue import CATALOGUE
+from minions_evals_mcp.server.guard import schema_of
+from tests.server.hosts import Host, hosted, judged, suite
+from tests.workshop import Json, config_in
+
+SECRET = "planted-secret-2b9c"
+FITTING: Json = {
+    "testCaseId": "c0", "benchmarkId": "b", "runId": "k", "versionA": "p@1", "versionB": "p@2", "promptVersionRef": "p@1",
+    "id": "c0", "branchIds": ["one", "two"], "decidedBy": "ide", "judgedBy": "ide", "type": "test-case", "cursor": "0",
+    "packets": [judged({"digest": "d", "criterionIds": ["r"]})], "records": suite(1), "payload": {"benchmarkId": "b"},
+}  # fmt: skip
+"""What a tool takes where nothing is planted."""
+RECORD: Json = {
+    "name": "n", "title": "t", "inputs": {"q": "c0"}, "outputs": {"output": "good"}, "agentId": "agent", "testCaseId": "c0",
+    "testCaseIds": ["c0"], "rubricId": "r", "criteriaIds": [], "promptId": "p", "versionNumber": 1, "content": "Say {{q}}",
+    "description": "d", "maxScore": 5, "provider": "anthropic", "model": "fake",
+}  # fmt: skip
+CHECKS = (
+    "equals",
+    "contains",
+    "regex",
+    "is-json",
+    "contains-json",
+    "is-xml",
+    "python",
+    "javascript",
+    "similar",
+    "trajectory-match",
+)
+
+
+def planted(folder: Path) -> list[JsonValue]:
+    """Values that would show: by the file that they leave, or by the secret that they read."""
+    secret, mark = folder / "secret.txt", folder / "mark"
+    touch = f"touch {mark}"
+    return [
+        f"file://{secret}", str(secret), f"@{secret}", f"command:{touch}", f"exec:{touch}", f"$({touch})", f"`{touch}`; {touch}",
+        f"python:{secret}:main", "python:os:system", f"__import__('os').system('{touch}')",
+        f"open('{secret}').read()", f"require('fs').writeFileSync('{mark}', '')", {"$ref": f"file://{secret}"},
+        f"{{{{ ''.__class__.__mro__[1].__subclasses__() }}}}{{% include '{secret}' %}}",
+        f"!!python/object/apply:os.system ['{touch}']", f'<!DOCTYPE x [<!ENTITY e SYSTEM "file://{secret}">]><x>&e;</x>',
+    ]  # fmt: skip
+
+
+def places(node: Json, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """The way to every argument, and to every one inside another."""
+    for name, inner in cast("dict[str, Json]", node.get("properties", {})).items():
+        yield (*path, name)
+        yield from places(cast("Json", inner.get("items", inner)), (*path, name))
+
+
+def with_planted(asked: Json, path: tuple[str, ...], value: JsonValue) -> Json:
+    """The arguments with the value at that place, in a list where one stands there."""
+    first, *rest = path
+    inner = asked.get(first)
+    if rest:
+        kept = inner[0] if isinstance(inner, list) and inner else inner
+        below = with_planted(kept if isinstance(kept, dict) else {}, tuple(rest), value)
+        return {**asked, first: [below] if isinstance(inner, list) else below}
+    return {**asked, first: [value] if isinstance(inner, list) else value}
+
+
+async def _nothing_shows(host: Host, tool: str, asked: Json, folder: Path) -> None:
+    with anyio.fail_after(20):
+        found = await host.raw(tool, **asked)
+    assert SECRET not in found.model_dump_json(), (tool, asked)
+    assert "internal-error" not in found.model_dump_json(), (tool, asked)
+    assert not (folder / "mark").exists(), (tool, asked)
+
+
+def _required(tool: str) -> Json:
+    schema = schema_of(CATALOGUE[tool].arguments)
+    return {name: FITTING[name] for name in cast("list[str]", schema.get("required", [])) if name in FITTING}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a secret in it."""
+    (tmp_path / "secret.txt").write_text(SECRET)
+    return tmp_path
+
+
+@pytest.mark.parametrize("tool", CATALOGUE)
+async def test_no_argument_of_a_tool_runs_or_reads_what_it_names(folder: Path, tool: str) -> None:
+    schema = schema_of(CATALOGUE[tool].arguments)
+    async with hosted(config_in(folder)) as host:
+        await host.call("save_records", records=suite(1))
+        await host.call("run_benchmark", benchmarkId="b", idempotencyKey="k", waitSeconds=10)
+        ways = [way for way in places(schema) if way[-1] not in {"waitSeconds", "dryRun"}]
+        for way in ways:
+            for value in planted(folder):
+                await _nothing_shows(host, tool, with_planted(_required(tool), way, value), folder)
+
+
+@pytest.mark.parametrize("kind", IMPORTABLE)
+async def test_no_field_of_a_record_runs_or_reads_what_it_names(folder: Path, kind: str) -> None:
+    names = [field.name for field in field_definitions(kind)]
+    fields: Json = {name: RECORD[name] for name in names if name in RECORD}
+    async with hosted(config_in(folder)) as host:
+        await host.call("save_records", records=suite(1))
+        for name in names:
+            for number, value in enumerate(planted(folder)):
+                record: Json = {"id": f"{name}/{number}", "type": kind, "fields": with_planted(fields, (name,), value)}
+                await _nothing_shows(host, "save_records", {"records": [record]}, folder)
+        await _nothing_shows(host, "list_records", {"type": kind, "detail": "full"}, folder)
+        await _nothing_shows(host, "run_benchmark", {"benchmarkId": "b", "waitSeconds": 10}, folder)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+async def test_no_check_runs_or_reads_what_its_value_names(folder: Path, check: str) -> None:
+    """Snippets of Python and JavaScript do run: in the sandbox, which has no files, processes or network."""
+    rows: list[JsonValue] = [
+        {"id": str(number), "output": "good", "assert": [{"type": check, "value": value}]}
+        for number, value in enumerate(planted(folder))
+    ]
+    async with hosted(config_in(folder)) as host:
+        await _nothing_shows(host, "score_outputs", {"rows": rows, "detail": "full"}, folder)
+        for number, row in enumerate(rows):
+            asserted: Json = {"name": "n", "inputs": {"q": "c0"}, "assertions": cast("Json", row)["assert"]}
+            case: Json = {"id": f"case/{number}", "type": "test-case", "fields": asserted}
+            await _nothing_shows(host, "save_records", {"records": [*suite(1)[1:2], case]}, folder)
+            await _nothing_shows(host, "run_test_case", {"testCaseId": f"case/{number}", "waitSeconds": 10}, folder)
+
+
+def _messages() -> list[str]:
+    schema = schema_of(CATALOGUE["send_message"].arguments)
+    properties = cast("dict[str, Any]", schema["properties"])
+    return properties["type"]["enum"]
+
+
+@pytest.mark.parametrize("kind", _messages())
+async def test_no_message_runs_or_reads_what_its_payload_names(folder: Path, kind: str) -> None:
+    async with hosted(config_in(folder)) as host:
+        await host.call("save_records", records=suite(1))
+        for name in (*FITTING, "target", "judge", "instruction", "agentRun", "outputs", "skill", "text"):
+            for value in planted(folder):
+                payload: Json = {"benchmarkId": "b", name: value}
+                await _nothing_shows(host, "send_message", {"type": kind, "payload": payload}, folder)

@@ -1,0 +1,124 @@
+"""What the README says to type works as it stands there."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from html import unescape
+from pathlib import Path
+from typing import cast
+
+import pytest
+import yaml
+
+from minions_evals_mcp.cli.app import COMMANDS, DB_COMMANDS
+from minions_evals_mcp.settings import KNOWN, PREFIX
+from minions_evals_mcp.shipped import shipped_folder
+from tests.cli.terminal import ROOT, Ended, Terminal, inherited
+
+README = (ROOT / "README.md").read_text("utf-8")
+BASES = (ROOT, ROOT / "minions_evals_mcp")
+"""A row of the house may leave the package's name out where it names a second file."""
+SUITE = "support-agent.yaml"
+Workflow = dict[str, dict[str, dict[str, list[dict[str, str]]]]]
+
+
+def blocks(language: str, *, below: str) -> list[str]:
+    """The code of that language under a heading."""
+    _, _, section = README.partition(f"\n## {below}\n")
+    section, _, _ = section.partition("\n## ")
+    return re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def at(tmp_path: Path) -> Terminal:
+    """A terminal in an empty folder."""
+    return Terminal(tmp_path)
+
+
+@pytest.fixture
+def project(at: Terminal) -> Terminal:
+    """A project with the demo's suite, in which the installed commands are found by name."""
+    (at.folder / "suite.yaml").write_bytes((shipped_folder("fixtures") / SUITE).read_bytes())
+    scripts = str(Path(sys.executable).parent)
+    return at.with_env(PATH=f"{scripts}:{inherited()['PATH']}")
+
+
+def shell(project: Terminal, script: str) -> Ended:
+    """How the script ends where every command must succeed, as most build services run theirs."""
+    return project.carried_out(["sh", "-eu", "-c", script])
+
+
+def summary(project: Terminal) -> str:
+    return unescape((project.folder / "summary.md").read_text("utf-8"))
+
+
+def test_every_command_that_is_named_exists() -> None:
+    named = set(re.findall(r"minions-evals (?!db )([a-z][a-z-]*)", README))
+    assert named - COMMANDS.keys() == set()
+    assert set(re.findall(r"minions-evals db ([a-z]+)", README)) <= DB_COMMANDS.keys()
+    assert len(named) > 8
+
+
+def test_every_variable_is_in_the_table_and_every_one_in_the_table_is_read() -> None:
+    assert set(re.findall(rf"^\| `{PREFIX}(\w+)` \|", README, re.MULTILINE)) == set(KNOWN)
+
+
+def test_the_main_job_runs_as_it_is_written(project: Terminal) -> None:
+    (suite, *_) = blocks("yaml", below="The main job")
+    (project.folder / "suite.yaml").write_text(suite)
+    commands = re.findall(r"^    (minions-evals .*?)(?: +#.*)?$", README.partition("## The main job")[2], re.MULTILINE)
+    assert [line.split()[1] for line in commands] == ["import", "run-benchmark", "runs", "outbox"]
+    for line in [*commands, "minions-evals report geography -o geography.html"]:
+        found = shell(project, line)
+        assert (found.code, found.err) == (0, ""), (line, found)
+    assert "Geography passed: 1 of 1 passed" in (project.folder / "geography.html").read_text("utf-8")
+
+
+def test_the_recipe_for_any_shell_passes_a_good_build_and_fails_one_that_got_worse(project: Terminal) -> None:
+    kept, _ = blocks("sh", below="In CI")
+    good = shell(project.with_env(BUILD="1", VERSION="support/prompt@1"), kept)
+    assert good.code == 0, good
+    assert summary(project).startswith("**Support quality passed")
+    worse = shell(project.with_env(BUILD="2", VERSION="support/prompt@2"), kept)
+    assert worse.code == 1, worse
+    assert summary(project).startswith("**Support quality regressed")
+
+
+def test_the_recipe_without_a_kept_store_fails_on_the_verdict_regressed(project: Terminal) -> None:
+    _, compared = blocks("sh", below="In CI")
+    found = shell(project.with_env(BUILD="1", CURRENT="support/prompt@1", VERSION="support/prompt@2"), compared)
+    assert found.code == 1, found
+    assert "REGRESSED" in found.out
+    assert summary(project).startswith("**support/prompt@2 is worse than support/prompt@1")
+
+
+def test_the_recipe_for_github_actions_is_a_workflow_whose_commands_run(project: Terminal) -> None:
+    (text,) = blocks("yaml", below="In CI")
+    workflow = cast("Workflow", yaml.safe_load(text))
+    steps = workflow["jobs"]["evals"]["steps"]
+    assert all(re.fullmatch(r"actions/[\w-]+@v\d+", one["uses"]) for one in steps if "uses" in one)
+    install, *runs = [one["run"] for one in steps if "run" in one]
+    assert install == "pip install minions-evals-mcp"
+    build = project.with_env(BUILD="build-7-1", GITHUB_STEP_SUMMARY=str(project.folder / "step.md"))
+    for line in runs:
+        assert shell(build, line).code == 0, line
+    assert (project.folder / "step.md").read_text("utf-8").startswith("**Support quality")
+
+
+def test_the_tests_for_pytest_pass_in_a_project_of_a_user(project: Terminal) -> None:
+    (code,) = blocks("python", below="In CI")
+    project.file("test_support.py", f"def reply(text):\n    return 'Your refund is on its way.'\n\n\n{code}")
+    project.file("pytest.ini", "[pytest]\n")
+    found = project.carried_out([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"])
+    assert "2 passed" in found.out, found
+
+
+def test_a_row_of_the_house_names_what_is_there() -> None:
+    _, _, house = README.partition("\n## The house\n")
+    rows = re.findall(r"^\| [^|`]+ \| (.+) \|$", house.partition("\n## ")[0], re.MULTILINE)
+    named = [path for row in rows for path in re.findall(r"`([\w./*-]+/[\w./*-]*)`", row)]
+    missing = [path for path in named if not any((base / path).exists() or any(base.glob(path)) for base in BASES)]
+    assert missing == []
+    assert len(named) > 15, json.dumps(named)

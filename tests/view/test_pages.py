@@ -1,0 +1,215 @@
+"""What the pages show; and whatever was under test is text on every one of them."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from minions_evals_mcp.engine.context import Engine
+from tests.report.hostile import NAME, PAYLOADS, hostile_runs
+from tests.view.visitor import visitor, waiting
+from tests.workshop import Json, answer, bench, benchmark, case, config_in, first, fleet, measured, opened, rubric, save
+
+
+class Markup(HTMLParser):
+    """What a browser would find on a page that none of ours holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.foreign: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Notes a tag or an attribute through which something could be loaded or run."""
+        for name, value in attrs:
+            if name.startswith("on") or name == "style":
+                self.foreign.append(f"{tag} {name}={value}")
+            if name in {"src", "href", "action", "formaction"} and not re.match("/[^/]|/$|[?#]", value or ""):
+                self.foreign.append(f"{tag} {name}={value}")
+        if tag in {"img", "iframe", "object", "base"} or (tag == "script" and ("src", "/page.js") not in attrs):
+            self.foreign.append(tag)
+
+
+def foreign(page: str) -> list[str]:
+    """What stands on the page and is not ours."""
+    found = Markup()
+    found.feed(page)
+    return found.foreign
+
+
+async def text(client: httpx2.AsyncClient, address: str) -> str:
+    """The page at that address."""
+    found = await client.get(address)
+    assert found.status_code == 200, found.text
+    return found.text
+
+
+async def test_a_new_store_says_what_to_do_first(engine: Engine) -> None:
+    async with visitor(engine) as client:
+        assert "minions-evals demo" in await text(client, "/")
+        for page, told in (
+            ("/runs", "There is no run here."),
+            ("/failures", "No case of the newest runs failed."),
+            ("/outbox", "Nothing is queued."),
+            ("/running", "Nothing is being run."),
+        ):
+            assert told in await text(client, page)
+
+
+async def test_the_overview_shows_benchmarks_what_goes_on_and_what_waits(engine: Engine) -> None:
+    await waiting(engine, 3)
+    await save(engine, [case("x", expectedOutputs={"output": "good"}), answer("y", "x", "good")], benchmark("d", "x"))
+    await bench(engine, "d")
+    async with visitor(engine) as client:
+        page = await text(client, "/")
+        assert "3 outputs wait to be judged" in page
+        assert "0 of 3" in page
+        assert "1 of 1" in page
+        assert "awaiting-judgments" in await text(client, "/running")
+
+
+async def test_a_benchmark_shows_its_history_its_regression_and_its_runs(engine: Engine) -> None:
+    await fleet(engine, 10)
+    await measured(engine, "v1", first(10, 10))
+    async with visitor(engine) as client:
+        assert "<svg" not in await text(client, "/benchmark?id=b"), "one run is no line"
+        await measured(engine, "v2", first(2, 10))
+        page = await text(client, "/benchmark?id=b")
+        assert 'role="img"' in page
+        assert "▼ regression" in page
+        assert "2 of 10" in page
+        assert "/report?id=job2&amp;compare=job1" in page
+        assert "▼ regression" in await text(client, "/")
+        beside = await text(client, "/report?id=job2&compare=job1")
+        assert "newly failing" in beside
+
+
+async def test_a_benchmark_that_never_ran_says_how_to_run_it(engine: Engine) -> None:
+    await fleet(engine, 1)
+    async with visitor(engine) as client:
+        assert "minions-evals run-benchmark b" in await text(client, "/benchmark?id=b")
+
+
+async def test_the_cases_of_a_run_are_paged_filtered_and_searched_the_failed_ones_first(engine: Engine) -> None:
+    await fleet(engine, 120)
+    await measured(engine, "v", first(100, 120))
+    async with visitor(engine) as client:
+        for address, shown, rows, first_status in (
+            ("", "120 of 120 shown", 50, "failed"),
+            ("&page=3", "120 of 120 shown", 20, "passed"),
+            ("&status=passed", "100 of 120 shown", 50, "passed"),
+            ("&cause=wrong-output", "20 of 120 shown", 20, "failed"),
+            ("&q=C99&status=passed", "1 of 120 shown", 1, "passed"),
+            ("&q=nowhere", "0 of 120 shown", 0, ""),
+        ):
+            page = await text(client, f"/run?id=job1{address}")
+            assert shown in page
+            assert page.count('href="/case?') == rows
+            assert re.findall('<td class="(failed|passed)"', page)[:1] == ([first_status] if rows else [])
+
+
+async def test_a_search_keeps_its_words_when_a_page_is_turned(engine: Engine) -> None:
+    await fleet(engine, 120)
+    await measured(engine, "v", first(100, 120))
+    async with visitor(engine) as client:
+        page = await text(client, "/run?id=job1&status=passed&q=c")
+        assert 'href="?id=job1&amp;q=c&amp;status=passed&amp;cause=&amp;page=2"' in page
+
+
+async def test_failures_are_grouped_by_cause_and_lead_to_their_cases(engine: Engine) -> None:
+    await fleet(engine, 10)
+    await measured(engine, "v1", first(4, 10))
+    async with visitor(engine) as client:
+        page = await text(client, "/failures")
+        assert "wrong-output: 6" in page
+        (address,) = re.findall('<li><a href="([^"]+)"', page)
+        assert "6 of 10 shown" in await text(client, address.replace("&amp;", "&"))
+
+
+async def test_the_outbox_shows_what_is_told_and_goes_back_in_time(engine: Engine) -> None:
+    await fleet(engine, 10)
+    for number in range(60):
+        await measured(engine, f"v{number}", first(10 * (number % 2), 10))
+    async with visitor(engine) as client:
+        page = await text(client, "/outbox")
+        assert page.count("<details>") == 50
+        assert "regression" in page
+        (older,) = re.findall('rel="next" href="([^"]+)"', page)
+        assert 0 < (await text(client, older)).count("<details>") <= 50
+
+
+async def test_a_run_in_progress_is_renewed_and_a_finished_one_is_not(engine: Engine) -> None:
+    job = await waiting(engine, 2)
+    async with visitor(engine) as client:
+        assert f'data-renew="/progress?id={job.id}"' in await text(client, f"/run?id={job.id}")
+        assert "data-live" in await text(client, f"/progress?id={job.id}")
+        await fleet(engine, 1)
+        await measured(engine, "v", [True])
+        assert "data-renew" not in await text(client, "/run?id=job2")
+        assert "data-live" not in await text(client, "/progress?id=job2")
+
+
+async def test_an_output_of_megabytes_is_cut_with_a_word_where_all_of_it_is(engine: Engine) -> None:
+    await save(engine, case("c", expectedOutputs={"output": "x"}), benchmark("d", "c"))
+    await save(engine, answer("a", "c", "word " * 1_000_000))
+    await bench(engine, "d")
+    async with visitor(engine) as client:
+        page = await text(client, "/case?run=job1&at=0.1")
+        assert len(page) < 100_000
+        assert "4950000 more characters" in page
+
+
+@pytest.mark.parametrize(
+    ("address", "status", "told"),
+    [
+        ("/run?id=none", 404, "no run, benchmark or comparison with the id"),
+        ("/run", 400, "the address lacks id="),
+        ("/benchmark?id=none", 404, "no benchmark with the id"),
+        ("/case?run=none&at=0.1", 404, "no case of that run"),
+        ("/case?run=none&at=x", 400, "names no case"),
+        ("/runs?page=0", 400, "there is no page"),
+        ("/runs?page=²", 400, "there is no page"),
+        ("/outbox?before=x", 400, "there is no row"),
+        ("/report?id=none", 404, "no run, benchmark or comparison"),
+        ("/nothing", 404, "Not Found"),
+        ("/run?id=<script>x</script>", 404, "&lt;script&gt;x"),
+    ],
+)
+async def test_what_is_not_there_is_told_with_a_remedy(engine: Engine, address: str, status: int, told: str) -> None:
+    async with visitor(engine) as client:
+        found = await client.get(address)
+    assert found.status_code == status
+    assert told in found.text
+    assert "That did not work" in found.text
+
+
+async def test_nothing_under_test_becomes_markup_on_any_page(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine, visitor(engine) as client:
+        await hostile_runs(engine)
+        cases = [f"/case?run=job2&at={number}.1" for number in range(len(PAYLOADS))]
+        pages = ["/", "/runs", "/failures", "/outbox", "/benchmark?id=b", "/run?id=job2", "/progress?id=job2", *cases]
+        for address in pages:
+            page = await text(client, address)
+            assert foreign(page) == [], address
+            assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page), address
+        assert "&lt;script&gt;" in await text(client, cases[0])
+
+
+async def test_hostile_outputs_are_text_in_the_queue_too(engine: Engine) -> None:
+    asked: Json = {"name": NAME, "description": PAYLOADS[0], "scoringGuide": PAYLOADS[9], "judgeType": "human"}
+    names = [f"h{number}" for number in range(len(PAYLOADS))]
+    await save(engine, rubric("r", 0.5, name=asked))
+    for name, payload in zip(names, PAYLOADS, strict=True):
+        await save(engine, case(name, name=f"{NAME} {payload}", rubricId="r"), answer(f"a{name}", name, payload))
+    await save(engine, benchmark("d", *names))
+    await bench(engine, "d")
+    async with visitor(engine) as client:
+        address = "/judge"
+        for _ in names:
+            page = await text(client, address)
+            assert foreign(page) == []
+            (digest,) = re.findall('name="digest" value="([^"]+)"', page)
+            address = f"/judge?after={digest}"
