@@ -125,7 +125,7 @@ def _extras() -> Finding:
     missing = [name for name in wanted if name not in there]
     if not missing:
         return Finding("extras", ok=True, said=f"{', '.join(there)} installed")
-    said = "; ".join([f"{', '.join(there)} installed"] * bool(there) + [f"{', '.join(missing)} not"])
+    said = f"{', '.join(missing)} not installed" + (f"; {', '.join(there)} installed" if there else "")
     return Finding("extras", ok=None, said=said, remedy=f"pip install '{DISTRIBUTION}[{','.join(missing)}]'")
 
 

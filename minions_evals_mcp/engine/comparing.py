@@ -78,22 +78,21 @@ def pairing(db: Db, run_a: str, run_b: str) -> Pairing:
         raise BadInputError(
             f"{run_a} and {run_b} have no case in common.", remedy="Compare two runs of the same benchmark."
         )
-    unlike = [told for case_id in shared if (told := _unlike(case_id, a[case_id], b[case_id]))]
-    if unlike:
-        more = f" and {len(unlike) - NAMED} more" if len(unlike) > NAMED else ""
+    differing = ((case_id, unlike(a[case_id], b[case_id])) for case_id in shared)
+    unlike_cases = [f"{case_id} ({', '.join(names)})" for case_id, names in differing if names]
+    if unlike_cases:
+        more = f" and {len(unlike_cases) - NAMED} more" if len(unlike_cases) > NAMED else ""
         raise ConflictError(
-            f"{run_a} and {run_b} were not measured alike: {', '.join(unlike[:NAMED])}{more}.",
+            f"{run_a} and {run_b} were not measured alike: {', '.join(unlike_cases[:NAMED])}{more}.",
             remedy="Run both versions again, or judge the stored outputs anew: minions-evals rejudge RUN.",
         )
     return Pairing(a, b, shared)
 
 
-def _unlike(case_id: str, a: CaseScores, b: CaseScores) -> str:
-    """What a case was measured with differently in the two runs; empty where it was measured alike."""
-    names = [name for name, one, other in zip(MEASURED, a.digests, b.digests, strict=True) if one != other]
-    if not names and a.possible != b.possible:
-        names = ["maxScore"]
-    return f"{case_id} ({', '.join(names)})" if names else ""
+def unlike(a: CaseScores, b: CaseScores) -> tuple[str, ...]:
+    """What a case was measured with differently in two runs; empty where it was measured alike."""
+    names = tuple(name for name, one, other in zip(MEASURED, a.digests, b.digests, strict=True) if one != other)
+    return names or (("maxScore",) if a.possible != b.possible else ())
 
 
 def criterion_differences(db: Db, run_a: str, run_b: str, shared: Sequence[str]) -> list[CriterionDifference]:

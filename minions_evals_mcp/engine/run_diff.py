@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import DiffPart, Evidence
 from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.comparing import unlike
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.run_table import find_benchmark_run
 from minions_evals_mcp.errors import BadInputError
@@ -20,7 +21,7 @@ from minions_evals_mcp.scoring.word_diff import word_diff
 from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.store import pairs, reporting, runs
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.pairs import MEASURED, CaseScores
+from minions_evals_mcp.store.pairs import CaseScores
 
 Kind = Literal["newly-failing", "worse", "newly-passing", "better", "same", "not-alike", "only-before", "only-after"]
 KINDS: tuple[Kind, ...] = (
@@ -123,14 +124,14 @@ def _change(case_id: str, before: CaseScores | None, after: CaseScores | None) -
         return CaseChange(
             test_case_id=case_id, kind="only-after" if before is None else "only-before", before=one, after=other
         )
-    unlike = _unlike(before, after)
+    differing = unlike(before, after)
     return CaseChange(
         test_case_id=case_id,
-        kind="not-alike" if unlike else _kind(one, other),
+        kind="not-alike" if differing else _kind(one, other),
         before=one,
         after=other,
         loss=one.score - other.score,
-        unlike=unlike,
+        unlike=differing,
     )
 
 
@@ -138,12 +139,6 @@ def _measured(scores: CaseScores | None) -> Measured | None:
     if scores is None:
         return None
     return Measured(score=fmean(scores.fractions), passed=sum(scores.passed), trials=len(scores.passed))
-
-
-def _unlike(before: CaseScores, after: CaseScores) -> tuple[str, ...]:
-    names = zip(MEASURED, before.digests, after.digests, strict=True)
-    found = tuple(name for name, one, other in names if one != other)
-    return found or (("maxScore",) if before.possible != after.possible else ())
 
 
 def _kind(before: Measured, after: Measured) -> Kind:

@@ -63,11 +63,14 @@ async def finished(command: Sequence[str], given: bytes, *, said: bytearray) -> 
 
     It may take forever: the caller sets the limit. However this ends, the program and its children are killed by then.
     """
+    process: Process | None = None
     try:
-        process = await anyio.open_process(command, start_new_session=True)
+        with anyio.CancelScope(shield=True):  # cancelled halfway, asyncio would kill the program without its children
+            process = await anyio.open_process(command, start_new_session=True)
     except OSError as error:
         return TargetErrored(f"cannot be started: {error.strerror or error}", fatal=True)
     out = bytearray()
+    assert process is not None
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None

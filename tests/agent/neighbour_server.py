@@ -97,15 +97,19 @@ def served(neighbour: Neighbour) -> MCPServer[None]:
 
 
 def main() -> None:
-    """Serves until its standard input ends."""
+    """Serves until its standard input ends, or with `--port` until it is killed."""
     wanted = argparse.ArgumentParser(description=__doc__)
     wanted.add_argument("folder", type=Path)
     wanted.add_argument("--reply-in", type=Path)
+    wanted.add_argument("--port", type=int)
     options = wanted.parse_args()
     neighbour = Neighbour(options.folder, options.reply_in)
     if neighbour.is_down:
         sys.exit(1)
-    served(neighbour).run("stdio")
+    if options.port is None:
+        served(neighbour).run("stdio")
+    else:
+        served(neighbour).run("streamable-http", host="127.0.0.1", port=options.port)
 
 
 if __name__ == "__main__":

@@ -299,6 +299,11 @@ async def test_a_slow_provider_times_out_by_the_configs_limit(engine: Engine) ->
     (engine.config.db.parent / "slow.py").write_text(
         "import anyio\nasync def call_api(prompt, options, context):\n    await anyio.sleep_forever()\n"
     )
-    text = "prompts: [hi]\nproviders: ['python:slow.py']\nevaluateOptions: {timeoutMs: 50, delay: 1}\ntests: [{assert: [{type: contains, value: hi}]}]\n"
+    text = """
+prompts: [hi]
+providers: ['python:slow.py']
+evaluateOptions: {timeoutMs: 50, delay: 1}
+tests: [{assert: [{type: contains, value: hi}]}]
+"""
     cell = only(await evaluated(engine, text))
     assert (cell.outcome, cell.passed, cell.output) == ("timed-out", False, None)

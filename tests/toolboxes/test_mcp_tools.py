@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import socket
+import subprocess
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+import time
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -114,6 +117,49 @@ async def test_an_address_where_nobody_listens_is_tried_later(tmp_path: Path) ->
             with pytest.raises(InstrumentError, match="web"):
                 await line.call("tell", {})
             tasks.cancel_scope.cancel()
+
+
+@contextmanager
+def listening(folder: Path, port: int) -> Generator[None]:
+    """The neighbour at an address, until the block ends."""
+    command = [sys.executable, "-m", "tests.agent.neighbour_server", str(folder), "--port", str(port)]
+    with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
+        try:
+            end = time.monotonic() + 30
+            while not answers(port):
+                assert time.monotonic() < end
+                time.sleep(0.05)
+            yield
+        finally:
+            process.kill()
+
+
+def answers(port: int) -> bool:
+    """Whether somebody listens there."""
+    try:
+        socket.create_connection(("127.0.0.1", port)).close()
+    except OSError:
+        return False
+    return True
+
+
+async def test_a_neighbour_at_an_address_is_told_and_reached_again_after_it_was_gone(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = ServerSettings(url=f"http://127.0.0.1:{port}/mcp", headers_from={"Authorization": "TOKEN"})
+    with anyio.fail_after(90):
+        async with anyio.create_task_group() as tasks:
+            neighbour = McpNeighbour(McpLine("web", settings, {"TOKEN": "Bearer t"}, tasks), "tell")
+            with listening(tmp_path, port):
+                await neighbour.tell(NEWS, key="before", addressee="o")
+            for _ in range(2):
+                with pytest.raises(InstrumentError, match="web"):
+                    await neighbour.tell(NEWS, key="during", addressee="o")
+            with listening(tmp_path, port):
+                await neighbour.tell(NEWS, key="during", addressee="o")
+            tasks.cancel_scope.cancel()
+    assert [one["key"] for one in told(tmp_path)] == ["before", "during"]
 
 
 async def test_all_pages_are_read_and_what_is_no_list_is_said(tmp_path: Path) -> None:

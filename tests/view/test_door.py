@@ -27,7 +27,7 @@ async def test_nothing_is_shown_without_the_token_or_with_a_wrong_one(engine: En
 @pytest.mark.parametrize("value", ["", "wrong", "the-token", '"the-session', "ä"])
 async def test_a_wrong_cookie_opens_nothing(engine: Engine, value: str) -> None:
     async with stranger(engine) as client:
-        cookie = {"cookie": f"{KEYS.cookie}={value}".encode()}
+        cookie = {b"cookie": f"{KEYS.cookie}={value}".encode()}
         assert (await client.get("/", headers=cookie)).status_code == 401
 
 

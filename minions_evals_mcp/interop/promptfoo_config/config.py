@@ -66,7 +66,7 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
     transform = shared_option("transform", tests, refusals)
     versions = {version_id(prompt): prompt for prompt in reversed(prompts)}
     columns = tuple(_columns(prompts, providers, transform))
-    metrics = tuple(_derived(root))
+    metrics = tuple(_derived(root, refusals))
     _vet_turns(prompts, cases, columns, refusals)
     left_out = refusals.settled(allowed=given.allow_unsupported)
     if not columns or not cases:
@@ -154,15 +154,15 @@ def _vet_turns(
                 )
 
 
-def _derived(root: Mapping[str, Node]) -> Iterator[Derived]:
+def _derived(root: Mapping[str, Node], refusals: Refusals) -> Iterator[Derived]:
     for node in root["derivedMetrics"].elements() if "derivedMetrics" in root else ():
         found = node.mapping()
         if found.keys() != {"name", "value"}:
             raise node.wrong("must be {name, value}")
         try:
-            yield derived(found["name"].text(), found["value"].text(), at=node.at)
+            yield derived(found["name"].text(), found["value"].text())
         except InvalidRecordError as error:
-            raise (error if error.where else error.at(node.at)) from None
+            refusals.add(node, error.reason)
 
 
 def _variables(columns: Sequence[Column]) -> Iterator[str]:

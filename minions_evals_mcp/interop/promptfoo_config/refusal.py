@@ -35,9 +35,9 @@ class Refusals:
         """What is left out; raises `UnsupportedError` naming it unless that is allowed."""
         found = tuple(sorted(self._found))
         if found and not allowed:
-            more = f"\n  … and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+            more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
             raise UnsupportedError(
-                "the config asks for what is not carried out:\n  " + "\n  ".join(found[:MOST_NAMED]) + more,
+                f"the config asks for what is not carried out: {'; '.join(found[:MOST_NAMED])}{more}",
                 remedy="Take it out, or leave it out of this evaluation with --allow-unsupported.",
             )
         return found

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 from minions_evals_mcp.interop.promptfoo_config.csv_tests import read_csv
 from minions_evals_mcp.interop.promptfoo_config.reading import (
-    YAML,
     Node,
     named_file,
     named_files,
@@ -19,7 +17,7 @@ from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 
 KEYS = ("description", "vars", "assert", "options", "threshold", "metadata")
 OPTIONS = ("prefix", "suffix", "transform", "provider", "disableVarExpansion", "disableDefaultAsserts")
-DATA = YAML | {".json", ".jsonl", ".csv"}
+DATA = frozenset({".csv", ".json", ".jsonl", ".yaml", ".yml"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +105,8 @@ def _from_files(node: Node, refusals: Refusals) -> Iterator[Node]:
 
 
 def _in_files(node: Node, pattern: str, refusals: Refusals) -> Iterator[Node]:
-    if "://" in pattern or Path(pattern).suffix.lower() not in DATA:
-        refusals.add(node, f"{pattern} (known are files of {', '.join(sorted(DATA))})")
+    if "://" in pattern:
+        refusals.add(node, pattern)
         return
     for name in named_files(node, pattern):
         path = named_file(node, name)
@@ -117,9 +115,11 @@ def _in_files(node: Node, pattern: str, refusals: Refusals) -> Iterator[Node]:
                 yield from read_csv(path, node.source.base)
             case ".jsonl":
                 yield from read_lines(path, node.source.base)
-            case _:
+            case ".yaml" | ".yml" | ".json":
                 found = read_node(path, node.source.base)
                 yield from found.elements() if isinstance(found.value, list) else [found]
+            case _:
+                refusals.add(node, f"{name}: known are files of {', '.join(sorted(DATA))}")
 
 
 def _test(node: Node, refusals: Refusals) -> Test:

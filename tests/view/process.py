@@ -1,0 +1,47 @@
+"""The page as a user starts it: a real process that prints its address."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.cli.terminal import CLI, Terminal
+
+ENDING_S = 30
+
+
+@dataclass(slots=True, eq=False)
+class Started:
+    """The running page: the address that opens it, and its exit code once it has ended."""
+
+    url: str
+    code: int | None = None
+
+    @property
+    def home(self) -> str:
+        """The address without the token."""
+        return self.url.partition("/?")[0]
+
+    def at(self, page: str) -> str:
+        """The address that opens that page."""
+        return f"{self.home}{page}{'&' if '?' in page else '?'}{self.url.partition('?')[2]}"
+
+
+@contextmanager
+def viewing(folder: Path) -> Generator[Started]:
+    """The page on the store in that folder; ended as by Ctrl-C."""
+    terminal = Terminal(folder)
+    command = [*CLI, "view", "--no-browser", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=folder, env=terminal.environment) as process:
+        assert process.stdout is not None
+        started = Started(json.loads(process.stdout.readline())["url"])
+        try:
+            yield started
+        finally:
+            process.send_signal(signal.SIGINT)
+            started.code = process.wait(ENDING_S)
