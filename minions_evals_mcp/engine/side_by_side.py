@@ -89,10 +89,10 @@ class Row(Value):
 
     @property
     def holds(self) -> bool:
-        """Whether the chosen output passed, where the test chooses; else whether every judged one did."""
+        """Whether the chosen output passed, where the test chooses; else whether every one did that does not wait for a person."""
         if self.selections:
             return any(cell.success for cell in self.cells)
-        return all(cell.passed is not False for cell in self.cells)
+        return all(cell.passed is True or cell.outcome == "awaiting-judgments" for cell in self.cells)
 
 
 class ColumnFigures(Value):

@@ -21,6 +21,7 @@ derivedMetrics: [{name: mean, value: says / __count}]
 """
 ANSWERS = """
 import os, signal, sys
+from pathlib import Path
 calls = Path("calls.txt")
 seen = calls.read_text().split() if calls.exists() else []
 calls.write_text(" ".join([*seen, sys.argv[1]]))
@@ -70,7 +71,7 @@ def test_an_interrupted_evaluation_goes_on_with_the_same_command(at: Terminal) -
         "tests:\n" + "".join(f"  - {{vars: {{n: q{number}}}, assert: [{{type: contains, value: heard}}]}}\n" for number in range(5)),
     )  # fmt: skip
     stopped = at.run("eval", "c.yaml")
-    assert (stopped.code, stopped.err, stopped.out[-600:] if stopped.code != 130 else "") == (130, "Interrupted: what was judged is kept; the same command goes on.\n", "")
+    assert (stopped.code, stopped.err) == (130, "Interrupted: what was judged is kept; the same command goes on.\n")
     ended = at.run("eval", "c.yaml", "--json")
     assert ended.code == 0, ended.err
     assert [outputs(ended.one(), number) for number in range(5)] == [[f"heard q{number}"] for number in range(5)]
