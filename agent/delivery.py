@@ -10,6 +10,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from agent.daemon import Agent, log
+from agent.patience import surely
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.ports import Neighbour
 from minions_evals_mcp.store import delivery, lease
@@ -27,7 +28,8 @@ async def deliver(agent: Agent) -> None:
     async with anyio.create_task_group() as tasks:
         while True:
             seen = agent.pulse.count
-            for addressee in await agent.engine.store.read(delivery.addressees):
+            waiting = partial(agent.engine.store.read, delivery.addressees)
+            for addressee in await surely(agent, waiting, doing="deliver"):
                 _start(agent, tasks, served, addressee)
             await agent.pulse.after(seen)
 

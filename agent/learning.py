@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.detect_trend import trend_id
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.request import ComparisonRequest
-from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.errors import InstrumentError, NotFoundError
 from minions_evals_mcp.store import records, runs
 
 
@@ -57,8 +57,12 @@ async def classify(asked: Asked) -> Json:
 async def learn_from_failure(asked: Asked) -> Json:
     """test-run-recorded: its eval-failure stands already; a model refines it where one is set up, and the agent is to remember."""
     ident = asked.said(messages.EventSeen).subject_id
-    refine = store_findings if await _is_final(asked.engine, ident) else classify_failure
-    found = await refine(asked.engine, ident)
+    try:
+        refine = store_findings if await _is_final(asked.engine, ident) else classify_failure
+        found = await refine(asked.engine, ident)
+    except InstrumentError:  # the model may be down for longer than the message is tried again
+        await store_findings(asked.engine, ident)
+        raise
     return {"evalFailureId": found.id, "classifiedBy": found.fields.classified_by}
 
 

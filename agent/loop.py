@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 
 import anyio
 
@@ -11,6 +12,7 @@ from agent.daemon import Agent
 from agent.delivery import deliver
 from agent.inbox import carry_out
 from agent.lease import keep_renewed
+from agent.patience import surely
 from agent.pulse import follow_store
 from agent.reactions import news, react
 from agent.schedule import tick
@@ -33,31 +35,36 @@ async def _work(agent: Agent, *, until_quiet: bool) -> None:
     async with anyio.create_task_group() as messages:
         while not agent.stopping:
             seen = agent.pulse.count
-            await react(agent)
-            next_minute = await tick(agent)
-            look = await agent.engine.store.read(lambda db: _look(db, agent, agent.engine.clock()))
+            look = await surely(agent, partial(_looked, agent), doing="look")
             for message in look.due:
                 agent.in_flight.add(message.seq)
                 messages.start_soon(carry_out, agent, message)
             if until_quiet and await _is_quiet(agent):
                 return
-            await agent.pulse.after(seen, timeout_s=min(next_minute.total_seconds(), look.wait_s))
+            await agent.pulse.after(seen, timeout_s=look.wait_s)
         messages.cancel_scope.deadline = anyio.current_time() + agent.rhythm.grace_s
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """The messages that may start now, and how long it is until one that was put off may."""
+    """The messages that may start now, and how long it is until one that was put off may, or the next minute begins."""
 
     due: list[Message]
     wait_s: float
 
 
-def _look(db: Db, agent: Agent, now: datetime) -> Look:
+async def _looked(agent: Agent) -> Look:
+    """What may start, once what happened and what is due has been put into the inbox."""
+    await react(agent)
+    next_minute = await tick(agent)
+    return await agent.engine.store.read(lambda db: _look(db, agent, agent.engine.clock(), next_minute.total_seconds()))
+
+
+def _look(db: Db, agent: Agent, now: datetime, longest_s: float) -> Look:
     room = agent.rhythm.workers - len(agent.in_flight - agent.yielded)
     due = inbox.due(db, now=now, skip=agent.in_flight, limit=room) if room > 0 else []
     later = inbox.next_due(db, after=now)
-    return Look(due, float("inf") if later is None else (later - now).total_seconds() + 0.001)
+    return Look(due, longest_s if later is None else min(longest_s, (later - now).total_seconds() + 0.001))
 
 
 async def _is_quiet(agent: Agent) -> bool:

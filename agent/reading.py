@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from functools import partial
 
 import anyio
 from pydantic import JsonValue, ValidationError
 
 from agent.daemon import Agent, log
 from agent.neighbours import Origin
+from agent.patience import surely
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
@@ -17,7 +18,7 @@ from minions_evals_mcp.domain.records import record_from_wire, wire_fields
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.engine.save_records import Arrival, save_records
 from minions_evals_mcp.engine.send_message import Letter, keep_unreadable, send_message
-from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, InvalidRecordError
+from minions_evals_mcp.errors import BadInputError, InstrumentError, InvalidRecordError
 from minions_evals_mcp.interop.arrivals import held_by
 from minions_evals_mcp.interop.suite import RelationRow
 from minions_evals_mcp.interop.traces import Traces
@@ -66,20 +67,9 @@ class Reader:
             log.warning("source-down", source=self._origin.name, reason=str(error))
             found = ()
         for arrived in found:
-            await self._surely(lambda one=arrived: self._take(one))
+            await surely(self._agent, partial(self._take, arrived), doing=self._origin.name)
         for wire in self._traces.completed(now=anyio.current_time(), at_once=last):
-            await self._surely(lambda one=wire: self._put(one))
-
-    async def _surely(self, take: Callable[[], Awaitable[None]]) -> None:
-        """Tries until the store takes it: a source tells each line once."""
-        while True:
-            try:
-                return await take()
-            except BadInputError:
-                raise
-            except EvalsError as error:
-                log.error("not-taken-in", source=self._origin.name, error=str(error))
-                await anyio.sleep(self._agent.rhythm.retry_s)
+            await surely(self._agent, partial(self._put, wire), doing=self._origin.name)
 
     async def _take(self, arrived: Arrived) -> None:
         try:

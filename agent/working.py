@@ -13,7 +13,8 @@ from agent.lease import held_lease
 from agent.loop import serve
 from agent.reading import Reader
 from agent.settings import Working, engine_on, log_as_json
-from agent.sources import take_lines, watch
+from agent.sources import take_lines
+from agent.watched import vet_watched, watch
 
 STDIN = 0
 
@@ -21,6 +22,8 @@ STDIN = 0
 async def work(working: Working, *, until_quiet: bool) -> None:
     """Works until it is told to stop, or until nothing is left to do; raises before anything runs where it cannot start."""
     rhythm = working.rhythm()
+    if working.watch is not None:
+        vet_watched(working.watch.absolute())
     log_as_json()
     async with (
         working.opened_neighbours() as neighbours,

@@ -68,7 +68,8 @@ def test_every_variable_is_in_the_table_and_every_one_in_the_table_is_read() -> 
 def test_the_main_job_runs_as_it_is_written(project: Terminal) -> None:
     (suite, *_) = blocks("yaml", below="The main job")
     (project.folder / "suite.yaml").write_text(suite)
-    commands = re.findall(r"^    (minions-evals .*?)(?: +#.*)?$", README.partition("## The main job")[2], re.MULTILINE)
+    (first, *_) = re.findall(r"(?:^    minions-evals .*\n)+", README, re.MULTILINE)
+    commands = re.findall(r"^    (.*?)(?: +#.*)?$", first, re.MULTILINE)
     assert [line.split()[1] for line in commands] == ["import", "run-benchmark", "runs", "outbox"]
     for line in [*commands, "minions-evals report geography -o geography.html"]:
         found = shell(project, line)

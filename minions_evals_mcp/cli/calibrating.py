@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from functools import partial
 from typing import Annotated
 
 from cyclopts import Parameter, validators
+from pydantic import ValidationError
 
+from minions_evals_mcp.cli.refused_options import refused_option
 from minions_evals_mcp.cli.running import Judge, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.engine.calibrate import Calibration, CalibrationRequest
@@ -55,7 +58,8 @@ def calibrate(
     max_cost_usd
         No run of it may spend more than this.
     """
-    request = CalibrationRequest(
+    asking = partial(
+        CalibrationRequest,
         benchmark_id=id,
         prompt_version_ref=prompt_version,
         judge=judge,
@@ -64,10 +68,14 @@ def calibrate(
         key=key,
         max_cost_usd=max_cost_usd,
     )
-    return run(partial(_calibrate, request, judge_model, common))
+    return run(partial(_calibrate, asking, judge_model, common))
 
 
-async def _calibrate(request: CalibrationRequest, judge_model: str | None, common: Common) -> int:
+async def _calibrate(asking: Callable[[], CalibrationRequest], judge_model: str | None, common: Common) -> int:
+    try:
+        request = asking()
+    except ValidationError as error:
+        raise refused_option(error, benchmark_id="ID", prompt_version_ref="--prompt-version") from None
     async with session(common, judge_model=judge_model) as engine:
         with progress_line(common) as progress:
             found = await carry_out(engine, request, progress=progress)

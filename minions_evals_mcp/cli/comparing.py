@@ -10,6 +10,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from pydantic import ValidationError
 
+from minions_evals_mcp.cli.refused_options import refused_option
 from minions_evals_mcp.cli.running import (
     BROKEN,
     GATE,
@@ -142,9 +143,7 @@ async def _run_both(engine: Engine, benchmark_id: str, how: _How, options: RunOp
             sequential=how.sequential, key=asked.key, max_cost_usd=asked.max_cost_usd, max_seconds=asked.max_seconds,
         )  # fmt: skip
     except ValidationError as error:
-        raise BadInputError(
-            f"{error.errors(include_url=False)[0]['msg']}.", remedy="--help shows what an option takes."
-        ) from None
+        raise refused_option(error, version_a="--from", version_b="--to") from None
     with progress_line(common) as progress:
         found = await compare_prompt_versions(engine, request, progress=progress)
     return found.id if found else None
@@ -246,8 +245,7 @@ async def _approve(
             override_reason=reasons[1],
         )
     except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        raise BadInputError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}.", remedy="--help shows it.") from None
+        raise refused_option(error, prompt_version_ref="VERSION", comparison_id="--comparison", decided_by="--by") from None
     async with session(common) as engine:
         found: Record[Approval] = await approve_prompt_version(engine, asked)
     if common.json:

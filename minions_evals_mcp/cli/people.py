@@ -49,7 +49,11 @@ def judge(run_id: str | None = None, /, *, by: str = "", common: Common = DEFAUL
         return 0
     if is_blank(by):
         raise BadInputError("a judgment says who gave it.", remedy="minions-evals judge --by YOUR-NAME")
-    return _session(run_id, by, common)
+    try:
+        return _session(run_id, by, common)
+    except KeyboardInterrupt:
+        sys.stdout.write("\nWhat you handed in is kept. The rest waits: minions-evals judge goes on with it.\n")
+        return 0
 
 
 async def _next(run_id: str | None, after: str, common: Common) -> Found:
@@ -86,15 +90,16 @@ def _session(run_id: str | None, by: str, common: Common) -> int:
 
 
 def _kept(question: Question, given: Sequence[GivenJudgment], by: str, common: Common) -> bool:
-    """Whether the judgment was kept; where somebody else was first, that is told."""
-    try:
-        run(partial(_hand_in, question, given, by, common))
-    except BusyError:
-        raise
-    except EvalsError as error:
-        sys.stdout.write(f"\nNot kept: {printable(str(error), 500)}\n")
-        return False
-    return True
+    """Whether the judgment was kept; where somebody else was first, or works on the run right now, that is told."""
+    while True:
+        try:
+            run(partial(_hand_in, question, given, by, common))
+        except EvalsError as error:
+            sys.stdout.write(f"\nNot kept: {printable(str(error), 500)}\n")
+            if not isinstance(error, BusyError) or _typed("Enter tries again, q lets it go: ") == "q":
+                return False
+        else:
+            return True
 
 
 async def _hand_in(question: Question, given: Sequence[GivenJudgment], by: str, common: Common) -> None:

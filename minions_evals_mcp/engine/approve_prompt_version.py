@@ -14,9 +14,10 @@ from minions_evals_mcp.engine.asking import message, queue
 from minions_evals_mcp.engine.comparing import Pairing, pairing
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.measures import measures
+from minions_evals_mcp.engine.planning import digests_of
 from minions_evals_mcp.errors import EvalsError, NotFoundError, RuleError
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.store import pairs, records, versions
+from minions_evals_mcp.store import jobs, pairs, records, versions
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.rows import insert
@@ -151,6 +152,8 @@ def _vet_standing(db: Db, found: Record[PromptComparison], compare: str) -> None
         paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
     except EvalsError as error:
         raise _missing(f"{found.id} does not hold any more: {error.message}", compare) from None
+    if _suite(db, fields.benchmark_run_id_a) != _suite(db, fields.benchmark_run_id_b):
+        raise _missing(f"the cases of {fields.benchmark_id} were changed between the two runs of {found.id}.", compare)
     own = [case_id for case_id in paired.shared if paired.a[case_id].self_judged or paired.b[case_id].self_judged]
     if own:
         raise _missing(
@@ -162,14 +165,21 @@ def _vet_standing(db: Db, found: Record[PromptComparison], compare: str) -> None
         raise _missing(f"edited since {found.id}: {_named(edited)}.", compare)
 
 
+def _suite(db: Db, run_id: str) -> str | None:
+    """The digest of the cases that the run was planned with; those that could not be judged are among them."""
+    job = jobs.job(db, run_id)
+    return None if job is None else digests_of(job).test_case
+
+
 def _edited(db: Db, paired: Pairing) -> list[str]:
-    """The cases whose own text, rubric, expectation or threshold is not any more what the runs were judged with."""
+    """The cases that were deleted, or whose text, rubric, expectation or threshold is not what the runs were judged with."""
     rubrics: dict[str, RubricInUse] = {}
-    now = {one.case.id: (one.case_digest(), one.rubric_digest()) for one in measures(db, paired.shared, rubrics)}
+    standing = [one for one in measures(db, paired.shared, rubrics) if one.case.deleted_at is None]
+    now = {one.case.id: (one.case_digest(), one.rubric_digest()) for one in standing}
     return [
         case_id
         for case_id in paired.shared
-        if now[case_id] != (paired.a[case_id].digests[0], paired.a[case_id].digests[1])
+        if now.get(case_id) != (paired.a[case_id].digests[0], paired.a[case_id].digests[1])
     ]
 
 

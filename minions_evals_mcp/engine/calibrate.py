@@ -9,7 +9,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Id, Text, Value
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.jobs import get_job, resumed_under
 from minions_evals_mcp.engine.pipeline import Progress
 from minions_evals_mcp.engine.planning import digests_of, series
 from minions_evals_mcp.engine.rejudge import rejudge_request
@@ -72,6 +72,15 @@ async def calibrate(engine: Engine, request: CalibrationRequest, *, progress: Pr
     Raises as `run_benchmark` does; `BadInputError` where no case has two outputs to compare.
     """
     key = request.key or engine.new_id()
+    with resumed_under(key):
+        run_id, again = await _measured(engine, request, key, progress)
+    return await _kept(engine, request, run_id, again)
+
+
+async def _measured(
+    engine: Engine, request: CalibrationRequest, key: str, progress: Progress
+) -> tuple[str, list[str]]:
+    """The run of all repeats, and those that judged its first outputs anew."""
     run = await run_benchmark(engine, _run(request, key), progress=progress)
     if run.state != "completed":
         raise BadInputError(
@@ -85,7 +94,7 @@ async def calibrate(engine: Engine, request: CalibrationRequest, *, progress: Pr
         )
         anew = asked.model_copy(update={"trials": 1, "fresh": True, "max_cost_usd": request.max_cost_usd})
         again.append((await run_benchmark(engine, anew, progress=progress)).id)
-    return await _kept(engine, request, run.id, again)
+    return run.id, again
 
 
 def _run(request: CalibrationRequest, key: str) -> RunRequest:

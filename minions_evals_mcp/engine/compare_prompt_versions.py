@@ -9,13 +9,15 @@ import anyio
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
-from minions_evals_mcp.engine.comparing import Rule, benchmark_run_in, record_comparison
+from minions_evals_mcp.engine import planning
+from minions_evals_mcp.engine.comparing import Rule, benchmark_run_in, conclude_comparison, record_comparison
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.jobs import get_job, resumed_under, working_on
 from minions_evals_mcp.engine.pipeline import Progress
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run_benchmark import Started, StartedCases, get_benchmark, silent, start_benchmark
 from minions_evals_mcp.engine.sequential import run_until_settled
+from minions_evals_mcp.engine.submit import request_of
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InstrumentError
 from minions_evals_mcp.store import jobs, pairs
 from minions_evals_mcp.store.connection import Db
@@ -36,6 +38,9 @@ async def compare_prompt_versions(
 async def start_comparison(engine: Engine, request: ComparisonRequest) -> Started:
     """The comparison's job under the request's key, with both sides vetted and written down; nothing has run."""
     await get_benchmark(engine, request.benchmark_id)
+    for version in (request.version_a, request.version_b):  # before the key is taken
+        asked = RunRequest(subject_id=request.benchmark_id, prompt_version_ref=version, target=request.target)
+        await planning.require_version(engine, asked)
     job = await _written_down(engine, request)
     sides = [await start_benchmark(engine, _side(request, job, which)) for which in ("A", "B")]
     await _sum_up(engine, job, sides)
@@ -82,15 +87,30 @@ async def _sum_up(engine: Engine, job: Job, sides: list[StartedCases]) -> None:
 
 
 async def _finish(engine: Engine, job: Job, request: ComparisonRequest, progress: Progress) -> Job:
-    """Runs what is open of both sides; the second side's conclusion records the comparison in its own transaction."""
+    """Runs what is open of both sides; the second side's conclusion records the comparison in its own transaction.
+
+    Raises `BusyError` where another process carries it on, and leaves it to that.
+    """
+    async with working_on(engine, job):
+        await _carry_on(engine, job, request, progress)
+        return await _ended(engine, job)
+
+
+async def _carry_on(engine: Engine, job: Job, request: ComparisonRequest, progress: Progress) -> None:
     await _mark(engine, job, "running", "")
     try:
-        await (_run_in_step if request.sequential else _run_in_turn)(engine, job, request, progress)
+        with resumed_under(job.key):
+            await (_run_in_step if request.sequential else _run_in_turn)(engine, job, request, progress)
     except BaseException as error:
         why = str(error) if isinstance(error, EvalsError) else "interrupted"
         with anyio.CancelScope(shield=True):
             await _mark(engine, job, "stopped", why)
         raise
+
+
+async def _ended(engine: Engine, job: Job) -> Job:
+    tie, at = engine.skills.compare_prompt_versions.parameters.tie_threshold, engine.clock()
+    await engine.store.write(lambda db: conclude_comparison(db, job.id, tie_threshold=tie, at=at))
     now = await get_job(engine, job.id)
     if now.state == "failed":
         raise InstrumentError(f"the comparison {job.id} could not be made: {now.reason}")
@@ -162,11 +182,20 @@ async def compare_runs(
 
 
 def _whole_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:
-    """The benchmark-run under that id; one of chosen cases says nothing about the versions (HR2)."""
+    """The benchmark-run under that id, if a comparison may rest on it (HR2).
+
+    One of chosen cases says nothing about the versions; one that was looked at after every case errs if looked at again.
+    """
     found = benchmark_run_in(db, ident)
     if found.fields.selection is not None:
         raise BadInputError(
             f"the run {ident} is not the whole benchmark: {found.fields.selection}.",
             remedy=f"`minions-evals diff {ident} RUN` shows what changed; compare whole runs.",
+        )
+    job = jobs.job(db, ident)
+    if job is not None and request_of(job).order_seed is not None:
+        raise BadInputError(
+            f"the run {ident} was looked at after every case and may have been stopped for what it showed.",
+            remedy="Take the verdict of its own comparison, or run both versions again without --sequential.",
         )
     return found

@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
 from minions_evals_mcp.engine.asking import message, queue
-from minions_evals_mcp.engine.looks import Settled, concluded
+from minions_evals_mcp.engine.looks import concluded
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, NotFoundError
 from minions_evals_mcp.stats.comparison import CasePair, Difference, compare, holm
 from minions_evals_mcp.store import jobs, pairs, runs
@@ -33,6 +33,12 @@ class Pairing:
     b: Mapping[str, CaseScores]
     shared: tuple[str, ...]
 
+    @property
+    def apart(self) -> str:
+        """How many cases only one of the runs has, in words; empty where there are none."""
+        number = len(self.a) + len(self.b) - 2 * len(self.shared)
+        return f"{number} cases were measured in one run only" if number else ""
+
     def pairs(self) -> list[CasePair]:
         """The shared cases as the statistics see them."""
         return [
@@ -50,10 +56,10 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Below what difference two scores are a tie, and what looking after every case came to, where that was done."""
+    """Below what difference two scores are a tie, and how many cases were planned where one looked after every case."""
 
     tie_threshold: float
-    looks: Settled | None = None
+    planned: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +102,10 @@ def unlike(a: CaseScores, b: CaseScores) -> tuple[str, ...]:
 
 
 def criterion_differences(db: Db, run_a: str, run_b: str, shared: Sequence[str]) -> list[CriterionDifference]:
-    """Each criterion that both runs have, compared on the shared cases; largest fall first."""
+    """Each criterion that both runs have on a shared case, compared on those; largest fall first."""
     a, b = pairs.criterion_scores(db, run_a), pairs.criterion_scores(db, run_b)
-    compared = [(ident, a[ident], compare(_criterion_pairs(a[ident], b[ident], shared))) for ident in a if ident in b]
+    paired = [(ident, _criterion_pairs(a[ident], b[ident], shared)) for ident in a if ident in b]
+    compared = [(ident, a[ident], compare(case_pairs)) for ident, case_pairs in paired if case_pairs]
     adjusted = holm([difference.p_value for _, _, difference in compared])
     found = [
         CriterionDifference(ident, scores.title, difference, p_value)
@@ -128,8 +135,8 @@ def record_comparison(
 
     Raises as `pairing` does, and `BadInputError` where a run is of no prompt version or both are of the same.
     """
-    looks = by.looks
     found = pairing(db, run_a.id, run_b.id)
+    looks = None if by.planned is None else concluded(db, run_a.id, run_b.id, planned=by.planned)
     version_a, version_b = _versions(run_a, run_b)
     difference = compare(found.pairs(), margin=MARGIN)
     score_a, score_b = run_a.fields.overall_score, run_b.fields.overall_score
@@ -177,9 +184,9 @@ def conclude_comparison(db: Db, comparison_id: str, *, tie_threshold: float, at:
     assert isinstance(asked, dict)
     tie = asked.get("tieThreshold")
     tie = tie if isinstance(tie, float) else tie_threshold
+    planned = job.total // 2 if asked.get("sequential") else None
     try:
-        looks = concluded(db, run_a.id, run_b.id, planned=job.total // 2) if asked.get("sequential") else None
-        record_comparison(db, job.id, run_a, run_b, by=Rule(tie, looks), at=at)
+        record_comparison(db, job.id, run_a, run_b, by=Rule(tie, planned), at=at)
     except EvalsError as error:
         jobs.set_state(db, job.id, "failed", reason=str(error), at=at)
     else:
@@ -210,9 +217,7 @@ def _versions(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> tuple
 
 def _notes(found: Pairing, difference: Difference) -> str:
     """What a reader must know beside the figures."""
-    apart = len(found.a) + len(found.b) - 2 * len(found.shared)
-    only = f"{apart} cases were measured in one run only" if apart else ""
-    return "; ".join(part for part in (difference.method, only, difference.caution, difference.settle) if part)
+    return "; ".join(part for part in (difference.method, found.apart, difference.caution, difference.settle) if part)
 
 
 def _tell(db: Db, record: Record[PromptComparison], at: datetime) -> None:

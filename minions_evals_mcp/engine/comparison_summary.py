@@ -25,14 +25,17 @@ from minions_evals_mcp.store import pairs, records
 from minions_evals_mcp.store.connection import Db
 
 Interval = tuple[float, float]
+_SHOWN = 0.001
+"""Of a difference in words: three decimals."""
 
 
 class PassSummary(Value):
-    """Passes of both versions on the shared cases; `delta` and its interval are fractions, `gained` and `lost` cases."""
+    """Passes of both versions, of so many outputs of the shared cases; `delta` is a fraction, `gained` and `lost` are cases."""
 
     a: int
     b: int
-    units: int
+    units_a: int
+    units_b: int
     gained: int
     lost: int
     delta: float
@@ -126,7 +129,7 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         tie_threshold=fields.tie_threshold,
         verdict=fields.verdict,
         recommendation=RECOMMENDATION[fields.verdict],
-        in_words=in_words(record, found),
+        in_words=in_words(record, found) + _but(fields, paired.apart),
         interval=fields.delta_ci,
         p_value=fields.p_value,
         method="sequential" if fields.notes.startswith("sequential") else found.method,
@@ -137,7 +140,7 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         worse=worse,
         better=better,
         more_changed=more,
-        caution=found.caution,
+        caution="; ".join(part for part in (paired.apart, found.caution) if part),
         settle="" if fields.notes.startswith("sequential") else found.settle,
         current_version=current_version(db, fields.prompt_version_b),
         notes=fields.notes,
@@ -150,7 +153,7 @@ def in_words(record: Record[PromptComparison], found: Difference) -> str:
     """The answer in one or two sentences: what to do, and how sure that is."""
     fields = record.fields
     low, high = found.interval
-    moved = f"{abs(found.delta):.3f} {'higher' if found.delta > 0 else 'lower'} than {fields.prompt_version_a}"
+    moved = _moved(found.delta, fields.prompt_version_a)
     sure = f"(95 %: {low:+.3f} to {high:+.3f}, p = {found.p_value:.2g}; {found.cases} cases)"
     if fields.notes.startswith("sequential"):
         sure = f"({fields.notes})"
@@ -165,12 +168,29 @@ def in_words(record: Record[PromptComparison], found: Difference) -> str:
             return f"Run more: {fields.prompt_version_b} scores {moved}, which can be chance {sure}."
 
 
+def _but(fields: PromptComparison, apart: str) -> str:
+    """Why the seed's winner is another than the verdict says; empty where the two agree."""
+    better = {"improved": fields.prompt_version_b, "regressed": fields.prompt_version_a}.get(fields.verdict, fields.winner)
+    if fields.winner == better:
+        return ""
+    if fields.winner == "tie":
+        return f" But by score it is a tie: {fields.score_delta:+.3f} is within {fields.tie_threshold:g}."
+    return f" But over all that each run measured {fields.winner} scores higher: {apart}."
+
+
+def _moved(delta: float, other: str) -> str:
+    if abs(delta) < _SHOWN / 2:
+        return f"as high as {other}"
+    return f"{abs(delta):.3f} {'higher' if delta > 0 else 'lower'} than {other}"
+
+
 def _passes(paired: Pairing, found: Difference) -> PassSummary:
     change = found.passes
     return PassSummary(
         a=sum(sum(paired.a[case_id].passed) for case_id in paired.shared),
         b=sum(sum(paired.b[case_id].passed) for case_id in paired.shared),
-        units=sum(len(paired.b[case_id].passed) for case_id in paired.shared),
+        units_a=sum(len(paired.a[case_id].passed) for case_id in paired.shared),
+        units_b=sum(len(paired.b[case_id].passed) for case_id in paired.shared),
         gained=change.b,
         lost=change.c,
         delta=change.delta,

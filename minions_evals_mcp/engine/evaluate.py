@@ -208,7 +208,8 @@ class _Filled:
         passed = sum(cell.success for cell in judged)
         errors = sum(cell.outcome in {"judge-error", "target-error", "not-judgeable", "skipped"} for cell in cells)
         column, job = self.evaluation.columns[number], self.kept[number].job
-        sums, count = _metric_sums(judged)
+        named = _named(judged)
+        sums = {name: math.fsum(scores) for name, scores in named.items()}
         return ColumnFigures(
             prompt=column.prompt_label,
             provider=column.provider.label,
@@ -225,8 +226,8 @@ class _Filled:
             score=_mean([0.0 if cell.selected is False else cell.score or 0.0 for cell in judged]),
             latency_ms=_mean([cell.latency_ms for cell in cells if cell.latency_ms is not None]),
             cost_usd=_sum([cell.cost_usd for cell in cells if cell.cost_usd is not None]),
-            metrics={name: total / len(judged) for name, total in sums.items()},
-            derived=derive(self.evaluation.derived, sums, count),
+            metrics={name: math.fsum(scores) / len(scores) for name, scores in named.items()},
+            derived=derive(self.evaluation.derived, sums, len(judged)),
         )
 
 
@@ -237,13 +238,13 @@ def _with_choice(cell: Cell, selections: Sequence[Selected]) -> Cell:
     return cell.model_copy(update={"selected": all(chosen == cell.column for chosen in made)})
 
 
-def _metric_sums(cells: Sequence[Cell]) -> tuple[dict[str, float], int]:
-    """The sum of each named metric over the tests, and how many tests there were."""
-    sums: dict[str, float] = {}
+def _named(cells: Sequence[Cell]) -> dict[str, list[float]]:
+    """The scores of each named metric, of the tests that have it."""
+    found: dict[str, list[float]] = {}
     for cell in cells:
         for name, score in cell.metrics.items():
-            sums[name] = sums.get(name, 0.0) + score
-    return sums, len(cells)
+            found.setdefault(name, []).append(score)
+    return found
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.errors import BusyError, ConflictError, NotFoundError
+from minions_evals_mcp.errors import BusyError, ConflictError, InstrumentError, NotFoundError, StoppedError
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job, JobState
 
@@ -68,6 +68,18 @@ async def working_on(engine: Engine, job: Job) -> AsyncGenerator[None]:
         path.unlink(missing_ok=True)  # only once the job's end is committed; a lock on the old file finds it done
     finally:
         lock.release()
+
+
+@contextmanager
+def resumed_under(key: str) -> Generator[None]:
+    """What stops a run that is part of a larger work is raised with the key of the whole: the part's own resumes no more."""
+    try:
+        yield
+    except (StoppedError, InstrumentError) as error:
+        raise type(error)(
+            error.message,
+            remedy=f"Resume with --key {key}, what was judged is kept; `minions-evals doctor --ping` tells what works.",
+        ) from error
 
 
 def lock_path(db: Path, job_id: str) -> Path:

@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.values import Id, Text, Value, to_millis
 from minions_evals_mcp.engine.asking import EVAL_AGENT, queue
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages import kind_of, payload_as, topic_of
-from minions_evals_mcp.errors import ConflictError
+from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.store import inbox
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -23,6 +23,8 @@ from minions_evals_mcp.store.lease import lease
 UNREADABLE = "unreadable"
 """The type of a dead letter whose text was no message."""
 SHOWN = 2000
+OWN_IDS = ("event:", "schedule:", "step:", "stdin:", "read:")
+"""How the ids begin under which the agent keeps what it puts to itself: a sender who took one would keep it from being done."""
 
 
 class Letter(Value):
@@ -52,9 +54,11 @@ async def send_message(engine: Engine, letter: Letter) -> Receipt:
     """Takes the message in; once under its id.
 
     Raises `UnsupportedError` for an unknown type, `InvalidRecordError` naming the field of a malformed payload, `ConflictError`
-    where another message was sent under the id.
+    where another message was sent under the id, `BadInputError` for an id that is the agent's own to give.
     """
     ident = letter.id or engine.new_id()
+    if ident.startswith(OWN_IDS):
+        raise BadInputError(f"id: {ident!r} begins as the agent's own ids do.", remedy="Send it under another id.")
     kind = kind_of(letter.type)
     payload = payload_as(kind.payload, letter.payload, message=f"message {letter.type}")
     arriving = Arriving(ident, letter.type, topic_of(kind, payload, ident), letter.from_agent_id, letter.payload)

@@ -34,8 +34,8 @@ def _figures(summary: ComparisonSummary) -> list[str]:
     a, b = summary.version_a, summary.version_b
     low, high = (100 * end for end in passes.interval)
     lines = [
-        f"  {a}: score {summary.score_a:.3f}, {passes.a} of {passes.units} passed",
-        f"  {b}: score {summary.score_b:.3f}, {passes.b} of {passes.units} passed",
+        f"  {a}: score {summary.score_a:.3f}, {passes.a} of {passes.units_a} passed",
+        f"  {b}: score {summary.score_b:.3f}, {passes.b} of {passes.units_b} passed",
         f"  winner by score: {summary.winner}",
         f"  passes: {passes.gained} gained, {passes.lost} lost, {100 * passes.delta:+.0f} points"
         f" (95 %: {low:+.0f} to {high:+.0f}, p = {passes.p_value:.2g})",
@@ -66,7 +66,7 @@ def _closing(summary: ComparisonSummary) -> list[str]:
         lines.append(f"Caution: {summary.caution}.")
     if summary.settle:
         lines.append(f"What would settle it: {summary.settle}.")
-    if summary.verdict == "improved" and summary.current_version == summary.version_a:
+    if (summary.verdict, summary.winner) == ("improved", summary.version_b) and summary.current_version == summary.version_a:
         lines.append(f"To approve it: minions-evals approve {summary.version_b} --by YOU")
     lines.append(f"{summary.method}; comparison {summary.comparison_id}; runs {summary.run_a}, {summary.run_b}")
     return lines

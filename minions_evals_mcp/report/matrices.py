@@ -49,7 +49,9 @@ def _name(row: Row) -> Text:
 def _selection(one: Selected) -> str:
     if one.problem:
         return f"{one.type}: {shortened(one.problem, WHY)}"
-    return f"{one.type}: {'none' if one.selected is None else f'[{one.selected}]'}"
+    scores = ", ".join(UNKNOWN if score is None else f"{score:.2f}" for score in one.scores)
+    chosen = "none" if one.selected is None else f"[{one.selected}]"
+    return f"{one.type}: {chosen} of {scores}" if scores else f"{one.type}: {chosen}"
 
 
 def _shown(cell: Cell) -> Text:

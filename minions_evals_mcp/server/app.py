@@ -26,6 +26,7 @@ from minions_evals_mcp.server.picture import picture_extension, picture_meta, pi
 from minions_evals_mcp.server.prompts import register_prompts
 from minions_evals_mcp.server.resources import register_resources
 from minions_evals_mcp.server.run_tasks import STARTING, RunBoard
+from minions_evals_mcp.server.schemas import Schemas, kept_schemas
 from minions_evals_mcp.server.session import Session
 from minions_evals_mcp.server.subscriptions import Subscriptions
 from minions_evals_mcp.server.tasks import Tasks
@@ -45,14 +46,14 @@ Answers are short: truncated, nextCursor, detail and fields give more; errors na
 
 def build_server(session: Session, options: Options) -> EvalsServer:
     """The server that offers the session's tools as the options allow."""
-    offered = options.offered()
+    offered, schemas = options.offered(), kept_schemas()
     subscriptions = Subscriptions(session)
     server = EvalsServer(
         "minions-evals",
         title="Minions Evals",
         instructions=INSTRUCTIONS,
         version=version("minions-evals-mcp"),
-        tools=[_tool(session, name) for name, why in offered.items() if not why],
+        tools=[_tool(session, name, schemas[name]) for name, why in offered.items() if not why],
         extensions=[Tasks(RunBoard(session), STARTING), picture_extension()],
         lifespan=partial(_kept_open, session, subscriptions),
         subscriptions=subscriptions.bus,
@@ -73,13 +74,13 @@ async def _kept_open(session: Session, subscriptions: Subscriptions, server: MCP
         yield
 
 
-def _tool(session: Session, name: str) -> StrictTool:
+def _tool(session: Session, name: str, schemas: Schemas) -> StrictTool:
     entry = CATALOGUE[name]
     tool = strict_tool(
         name=name,
         description=entry.description,
         arguments=entry.arguments,
-        answer=entry.answer,
+        schemas=schemas,
         annotations=entry.annotations,
         work=partial(_carry_out, session, name),
     )

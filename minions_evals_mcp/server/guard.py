@@ -1,4 +1,4 @@
-"""All use of the SDK's insides: strict arguments, compact schemas, refusals that say what to do, crashes told by an id only."""
+"""All use of the SDK's insides: strict arguments, refusals that say what to do, crashes told by an id only."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import difflib
 import json
 import secrets
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
-import structlog
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
@@ -18,20 +17,19 @@ from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
 from mcp.shared.exceptions import MCPError
 from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, ToolAnnotations
-from pydantic import AnyUrl, BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
-from pydantic.json_schema import GenerateJsonSchema
-from pydantic_core import CoreSchema, ErrorDetails, to_json
+from pydantic_core import ErrorDetails, to_json
 
 from minions_evals_mcp.errors import EvalsError, ungrouped
+from minions_evals_mcp.server.logs import log
 from minions_evals_mcp.server.refusals import refusal
+from minions_evals_mcp.server.schemas import Schemas
 
 MAX_BYTES = 1_000_000
 """A call's arguments, as JSON."""
 SHOWN = 60
 """So much of a refused value is quoted."""
-_log = structlog.get_logger("minions_evals_mcp.server")
-Schema = dict[str, JsonValue]
 
 
 class Arguments(ArgModelBase):
@@ -44,65 +42,12 @@ class Arguments(ArgModelBase):
         validate_by_alias=True,
         validate_by_name=False,
         allow_inf_nan=False,
+        defer_build=True,  # a tool that is called builds its own, the start none
     )
 
     def model_dump_one_level(self) -> dict[str, Any]:
         """The keyword arguments of the tool's function."""
         return {"asked": self}
-
-
-class _Untitled(GenerateJsonSchema):
-    """A schema without the titles that only repeat names."""
-
-    def field_title_should_be_set(self, schema: CoreSchema | Any) -> bool:
-        del schema
-        return False
-
-
-def schema_of(model: type[BaseModel]) -> Schema:
-    """The model's schema in as few words as a reader needs: no titles, no references, an optional value as its type."""
-    made = model.model_json_schema(schema_generator=_Untitled)
-    held = made.pop("$defs", {})
-    made.pop("description", None)  # the tool has one of its own
-    return cast("Schema", _compact(made, held))
-
-
-def _compact(node: JsonValue, held: Mapping[str, JsonValue]) -> JsonValue:
-    if isinstance(node, list):
-        return [_compact(one, held) for one in node]
-    if not isinstance(node, dict):
-        return node
-    reference = node.get("$ref")
-    if isinstance(reference, str):
-        return _compact({**cast("Schema", held[reference.rpartition("/")[2]]), **_without(node, "$ref")}, held)
-    choices = node.get("anyOf")
-    if isinstance(choices, list) and {"type": "null"} in choices and len(choices) == 2:
-        (only,) = [one for one in choices if one != {"type": "null"}]
-        return _compact({**cast("Schema", only), **_without(node, "anyOf", "default")}, held)
-    properties = node.get("properties")
-    shown = {
-        name: _compact(one, held) for name, one in node.items() if name != "properties" and not _goes_without(name, one)
-    }
-    if isinstance(properties, dict):  # names here are a user's, not the schema's
-        shown["properties"] = {name: _compact(one, held) for name, one in properties.items()}
-    return shown
-
-
-def _goes_without(name: str, value: JsonValue) -> bool:
-    """Whether a reader expects just that: an option that is off, an object of any keys."""
-    match name:
-        case "title":
-            return True
-        case "default":
-            return not value
-        case "additionalProperties":
-            return value is True or value == {}
-        case _:
-            return False
-
-
-def _without(node: Schema, *names: str) -> Schema:
-    return {name: value for name, value in node.items() if name not in names}
 
 
 Work = Callable[[Any, Context[Any]], Awaitable[CallToolResult | InputRequiredResult]]
@@ -147,7 +92,7 @@ class StrictTool(Tool):
 def crash_told(name: str, error: Exception) -> str:
     """What the caller learns of a crash: the id under which the log has the rest."""
     crash = secrets.token_hex(6)
-    _log.exception("tool-crashed", tool=name, crash=crash, error=type(error).__name__)
+    log().exception("tool-crashed", tool=name, crash=crash, error=type(error).__name__)
     return (
         f"internal-error: {name} broke inside the server; its log has the reason under {crash}."
         " Next: call it again, or tell the operator that id."
@@ -159,7 +104,7 @@ def strict_tool(
     name: str,
     description: str,
     arguments: type[Arguments],
-    answer: type[BaseModel],
+    schemas: Schemas,
     annotations: ToolAnnotations,
     work: Work,
 ) -> StrictTool:
@@ -170,8 +115,8 @@ def strict_tool(
         name=name,
         title=annotations.title,
         description=description,
-        parameters=schema_of(arguments),
-        fn_metadata=FuncMetadata(arg_model=arguments, output_schema=schema_of(answer)),
+        parameters=schemas.arguments,
+        fn_metadata=FuncMetadata(arg_model=arguments, output_schema=schemas.answer),
         is_async=True,
         context_kwarg=None,
         annotations=annotations,

@@ -10,7 +10,6 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 
 import anyio
-import structlog
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
@@ -19,6 +18,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.server.guard import EvalsServer
+from minions_evals_mcp.server.logs import log
 from minions_evals_mcp.server.session import Session
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ HEALTHY_WITHIN_S = 5
 CLOSING_S = 3
 """A listening stream never ends by itself: so long its host is given to go."""
 SHORTEST_TOKEN = 16
-_log = structlog.get_logger("minions_evals_mcp.server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,5 +166,5 @@ def serve_http(server: EvalsServer, session: Session, door: Door) -> None:
             ws="none",
             timeout_graceful_shutdown=CLOSING_S,
         )
-        _log.warning("serving-http", url=door.url)
+        log().warning("serving-http", url=door.url)
         anyio.run(uvicorn.Server(config).serve, [bound])

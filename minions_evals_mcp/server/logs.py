@@ -1,33 +1,71 @@
-"""Logging: one JSON object a line on stderr, for stdout is the wire."""
+"""Logging: one JSON object a line on stderr, for stdout is the wire.
+
+structlog is imported at the first line: it brings what draws in terminals, and most servers have nothing to say at their start.
+"""
 
 from __future__ import annotations
 
 import logging
 import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-import structlog
+if TYPE_CHECKING:
+    from structlog.stdlib import BoundLogger
+    from structlog.types import Processor
+
+_unconfigured: list[Callable[[], None]] = []
 
 
 def configure_logs() -> None:
     """Sends our events and the libraries' warnings to stderr; call it before the SDK sets up logging of its own."""
-    shared: list[structlog.types.Processor] = [
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Line())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+    _unconfigured.append(_configure_events)
+
+
+def log() -> BoundLogger:
+    """The server's log; once it was asked for, the engine's modules log as it does."""
+    import structlog  # noqa: PLC0415  0.06 s of the start
+
+    while _unconfigured:
+        _unconfigured.pop()()
+    return structlog.get_logger("minions_evals_mcp.server")
+
+
+def _shared() -> list[Processor]:
+    import structlog  # noqa: PLC0415  as above
+
+    return [
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
     ]
+
+
+def _configure_events() -> None:
+    import structlog  # noqa: PLC0415  as above
+
     structlog.configure(
-        processors=[*shared, structlog.processors.JSONRenderer()],
+        processors=[*_shared(), structlog.processors.JSONRenderer()],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
+
+
+class _Line(logging.Formatter):
+    """A library's record as one of our lines."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record's line."""
+        import structlog  # noqa: PLC0415  as above
+
+        line = structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=_shared(),
             processors=[
                 structlog.stdlib.ProcessorFormatter.remove_processors_meta,
                 structlog.processors.JSONRenderer(),
             ],
         )
-    )
-    logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
+        return line.format(record)

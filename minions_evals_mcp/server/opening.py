@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.engine.context import Engine, open_engine
+from minions_evals_mcp.server.logs import log
 from minions_evals_mcp.server.options import Options, store_path
 from minions_evals_mcp.settings import Settings
 
@@ -14,6 +15,7 @@ from minions_evals_mcp.settings import Settings
 @asynccontextmanager
 async def opened(options: Options, settings: Settings) -> AsyncGenerator[Engine]:
     """The server's engine, open."""
+    log()  # what the engine has to say is written down as what the server has
     chosen = Chosen(db=store_path(options, settings), read_only=options.read_only)
     async with open_engine(engine_config(settings, chosen)) as engine:
         yield engine

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import anyio
-import structlog
 from anyio.abc import TaskGroup
 
 from minions_evals_mcp.domain.results import Outcome
@@ -21,6 +20,7 @@ from minions_evals_mcp.engine.run_ab_test import start_ab_test
 from minions_evals_mcp.engine.starting import Started, start
 from minions_evals_mcp.engine.submit import request_of
 from minions_evals_mcp.errors import BusyError, EvalsError
+from minions_evals_mcp.server.logs import log
 from minions_evals_mcp.store import asked as asked_runs
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job
@@ -30,7 +30,6 @@ POLLED_S = 0.25
 CLOSED = "the server was closed; its next start carries the run on"
 CANCELLED = "cancelled by the caller"
 Tell = Callable[[float, float, str], Awaitable[None]]
-_log = structlog.get_logger("minions_evals_mcp.server")
 
 
 @dataclass(slots=True, eq=False)
@@ -99,11 +98,11 @@ class Runs:
         job = started.job
         try:
             with active.scope:
-                await self._work(started, active)
+                await started.finish(active.count)
         except EvalsError as error:  # the job's state says why; whoever waits is told that
-            _log.info("run-ended-early", run_id=job.id, code=error.code)
+            log().info("run-ended-early", run_id=job.id, code=error.code)
         except Exception:  # noqa: BLE001  the other runs go on
-            _log.exception("run-crashed", run_id=job.id)
+            log().exception("run-crashed", run_id=job.id)
             await set_state(self._engine, job, "stopped", reason="the server broke; its log says where")
         finally:
             if active.scope.cancelled_caught:
@@ -111,13 +110,6 @@ class Runs:
             active.ended = True
             del self._active[job.id]
             active.wake()
-
-    async def _work(self, started: Started, active: _Active) -> None:
-        if started.job.kind != "comparison":
-            await started.finish(active.count)
-            return
-        async with working_on(self._engine, started.job):  # its two runs hold locks of their own, the whole does not
-            await started.finish(active.count)
 
     def is_active(self, run_id: str) -> bool:
         """Whether the run is under way here, whatever the store says of it yet."""
@@ -167,7 +159,7 @@ class Runs:
             except BusyError:
                 continue
             except EvalsError as error:  # the suite was edited since, a key is missing: the others go on
-                _log.warning("run-not-resumed", run_id=job.id, code=error.code)
+                log().warning("run-not-resumed", run_id=job.id, code=error.code)
 
     async def _resumed(self, job: Job, max_cost_usd: float | None) -> Started:
         again = {"key": job.key, "max_cost_usd": max_cost_usd}

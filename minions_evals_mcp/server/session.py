@@ -7,17 +7,16 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
-import structlog
 
 from minions_evals_mcp.errors import EvalsError, StoreError
+from minions_evals_mcp.server.logs import log
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine
     from minions_evals_mcp.server.runs import Runs
 
-_log = structlog.get_logger("minions_evals_mcp.server")
-QUIET_S = 0.3
-"""A host lists tools first: until a tool is called, so much of the start is left to that."""
+QUIET_S = 1.0
+"""A host lists tools first: until a tool is called, so much of the start is left to that, on a loaded machine too."""
 
 
 class Session:
@@ -40,8 +39,9 @@ class Session:
 
     async def engine(self) -> Engine:
         """The open engine; raises what kept it from opening."""
-        self._wanted.set()
-        await self._ready.wait()
+        if not self._ready.is_set():
+            self._wanted.set()
+            await self._ready.wait()
         if self._refused is not None:
             raise self._refused
         assert self._engine is not None
@@ -83,7 +83,7 @@ class Session:
 
     def _refuse(self, error: Exception) -> None:
         """Every call is told why there is no engine."""
-        _log.error("engine-not-opened", exc_info=error)
+        log().error("engine-not-opened", exc_info=error)
         known = isinstance(error, EvalsError)
         self._refused = error if known else StoreError("the engine could not be opened; the server's log says why.")
         self._ready.set()

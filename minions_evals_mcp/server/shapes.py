@@ -11,7 +11,7 @@ Object = dict[str, JsonValue]
 class Answer(BaseModel):
     """What every answer says: the summary, whether something was shortened, where the rest begins, what to do next."""
 
-    model_config = ConfigDict(alias_generator=to_camel)
+    model_config = ConfigDict(alias_generator=to_camel, defer_build=True)
 
     summary: str
     truncated: bool = False

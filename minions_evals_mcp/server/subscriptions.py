@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import anyio
-import structlog
 from anyio.abc import TaskGroup
 from mcp.server.context import ServerRequestContext
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated, ServerEvent
@@ -26,6 +25,7 @@ from mcp_types import (
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.server.addresses import touched
 from minions_evals_mcp.server.guard import EvalsServer, connection_of
+from minions_evals_mcp.server.logs import log
 from minions_evals_mcp.server.refusals import refusal
 from minions_evals_mcp.server.session import Session
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 LOOKED_S = 0.1
 MOST = 1000
 """So many addresses one connection of the 2025 era may subscribe to."""
-_log = structlog.get_logger("minions_evals_mcp.server")
 
 
 class Watch:
@@ -74,7 +73,7 @@ class Watch:
             try:
                 await self._tell()
             except Exception:  # noqa: BLE001  a store that is locked for a moment: the next look tells the rest
-                _log.exception("watch-failed")
+                log().exception("watch-failed")
 
     async def _tell(self) -> None:
         seen = self._seen
@@ -120,7 +119,7 @@ class _Connection2025:
             try:
                 self._changed.send_nowait(event.uri)
             except anyio.WouldBlock:
-                _log.warning("subscriber-is-slow")
+                log().warning("subscriber-is-slow")
             except (anyio.ClosedResourceError, anyio.BrokenResourceError):
                 self._leave_bus()
 

@@ -6,13 +6,14 @@ from minions_evals_mcp.store.connection import Db
 
 
 def chain(db: Db, version: str) -> list[str]:
-    """All versions of the prompt that this is a version of, oldest first; itself where it stands alone."""
+    """All versions of the prompt that this is a version of, those of other branches too, oldest first; itself where it stands alone."""
     rows = db.execute(
         "WITH RECURSIVE older (id, n) AS (SELECT ?1, 0 UNION SELECT r.target_id, n + 1 FROM older JOIN relation r"
         "  ON r.source_id = older.id WHERE n < 10000),"
-        " newer (id, n) AS (SELECT ?1, 0 UNION SELECT r.source_id, n + 1 FROM newer JOIN relation r ON r.target_id = newer.id"
-        "  WHERE n < 10000)"
-        " SELECT id, max(n) FROM (SELECT id, n FROM newer UNION ALL SELECT id, -n FROM older) GROUP BY id ORDER BY 2, 1",
+        " first (id) AS (SELECT id FROM older ORDER BY n DESC LIMIT 1),"
+        " newer (id, n) AS (SELECT id, 0 FROM first UNION SELECT r.source_id, n + 1 FROM newer JOIN relation r"
+        "  ON r.target_id = newer.id WHERE n < 10000)"
+        " SELECT id, max(n) FROM newer GROUP BY id ORDER BY 2, 1",
         (version,),
     ).fetchall()
     if len(rows) > 1:

@@ -13,8 +13,11 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from tests.cli.standby import STANDBYS, THEIRS
+
 ROOT = Path(__file__).parents[2]
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
+LIMIT_S = 60
 OURS = ("ANTHROPIC_", "OPENAI_", "GEMINI_", "MINIONS_EVALS_", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "XDG_")
 Json = dict[str, JsonValue]
 
@@ -70,14 +73,18 @@ class Terminal:
         return Terminal(self.folder, {**self.extra, **extra})
 
     def run(self, *arguments: str, stdin: str | bytes = "") -> Ended:
-        """Runs one command to its end."""
-        return self.carried_out([*CLI, *arguments], stdin)
+        """Runs one command to its end, in a process of its own."""
+        if any(name.startswith(THEIRS) for name in self.extra):
+            return self.carried_out([*CLI, *arguments], stdin)
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        code, out, err = STANDBYS.carried_out([*arguments], given, self.folder, self.environment, limit_s=LIMIT_S)
+        return Ended(code, out.decode(), err.decode())
 
     def carried_out(self, command: Sequence[str], stdin: str | bytes = "") -> Ended:
         """Runs any program to its end."""
         given = stdin.encode() if isinstance(stdin, str) else stdin
         found = subprocess.run(
-            command, input=given, capture_output=True, cwd=self.folder, env=self.environment, timeout=60, check=False
+            command, input=given, capture_output=True, cwd=self.folder, env=self.environment, timeout=LIMIT_S, check=False
         )
         return Ended(found.returncode, found.stdout.decode(), found.stderr.decode())
 

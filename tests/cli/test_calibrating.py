@@ -21,3 +21,9 @@ def test_the_noise_floor_is_told_and_kept(at: Terminal) -> None:
     }  # fmt: skip
     assert at.run("calibrate", "b", "--repeats", "1").code == 2
     assert at.run("calibrate", "none").code == 2
+
+
+def test_what_cannot_be_asked_for_is_refused_in_the_options_name(at: Terminal) -> None:
+    said = at.run("calibrate", "b", "--max-cost-usd", "0")
+    assert (said.code, "--max-cost-usd: Input should be greater than 0" in said.err) == (2, True)
+    assert "ID: String should match" in at.run("calibrate", "").err

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from minions_evals_mcp.cli.app import COMMANDS
 from tests.cli.suites import answer, case, record, suite
-from tests.cli.terminal import Json, Terminal
+from tests.cli.terminal import Terminal
 
 
 def imported(at: Terminal) -> None:
@@ -41,7 +39,7 @@ def test_a_case_over_time_from_first_run_to_new_baseline(at: Terminal) -> None:
     assert "similarity 0.9" in history.out
     assert "-2 characters" in history.out
     assert worse.code == 1
-    assert cast("Json", accepted.one())["expectedOutput"] == "The parcel comes on Monday."
+    assert accepted.one()["expectedOutput"] == "The parcel comes on Monday."
     assert "FAILED" in exact.out
     assert "more: --after" in exact.out
 

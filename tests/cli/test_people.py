@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
+from signal import SIGINT
+from subprocess import PIPE, Popen
+from typing import IO
+
 from pydantic import JsonValue
 
 from minions_evals_mcp.cli.app import COMMANDS
 from tests.cli.suites import answer, record, suite
-from tests.cli.terminal import Ended, Json, Terminal
+from tests.cli.terminal import CLI, Ended, Json, Terminal
 
 ONES: list[JsonValue] = [{"criterionId": name, "score": 1, "rationale": "fine"} for name in ("r/tone", "r/facts")]
 
@@ -60,6 +65,39 @@ def test_what_was_skipped_waits_on(at: Terminal) -> None:
     said = at.run("judge", "k", "--by", "anna", stdin="1\nkind\ns\n")
     assert "The rest waits" in said.out
     assert "handed in" not in said.out
+
+
+def test_who_is_second_is_told_and_ctrl_c_leaves_the_rest_waiting(at: Terminal) -> None:
+    (told,) = imported(at, ["judge", "--json"])
+    shown = told.one()["question"]
+    assert isinstance(shown, dict)
+    first: Json = {"digest": shown["digest"], "judgments": ONES}
+    file = at.file("j.json", {"runId": "k", "judgedBy": "bob", "packets": [first]})
+    command = [*CLI, "judge", "--by", "anna"]
+    pipes = partial(Popen[bytes], stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=at.folder, env=at.environment)
+    with pipes(command) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        until(process.stdout, b"score from")
+        assert at.run("submit", file).code == 0
+        process.stdin.write(b"1\nkind\n5\nright\n\n")
+        process.stdin.flush()
+        until(process.stdout, b"judged already")
+        until(process.stdout, b"score from")
+        process.send_signal(SIGINT)
+        rest, wrong = process.communicate(timeout=30)
+    assert b"The rest waits" in rest
+    assert (process.returncode, wrong) == (0, b"")
+
+
+def until(stream: IO[bytes], words: bytes) -> bytes:
+    """What the stream says up to those words."""
+    said = b""
+    while words not in said:
+        piece = stream.read(1)
+        assert piece, said
+        said += piece
+    return said
 
 
 def test_a_judge_without_a_name_and_a_run_that_is_not_there_are_refused(at: Terminal) -> None:

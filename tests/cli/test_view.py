@@ -13,7 +13,10 @@ from tests.view.process import viewing
 
 
 def test_the_page_opens_with_the_address_that_is_printed_and_ends_cleanly(tmp_path: Path) -> None:
-    with viewing(tmp_path) as started, httpx2.Client() as client:
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {tmp_path}/opened\n')
+    browser.chmod(0o755)
+    with viewing(tmp_path, "--json", browser=f"{browser} %s") as started, httpx2.Client() as client:
         assert urlsplit(started.url).hostname == "127.0.0.1"
         assert client.get(started.home).status_code == 401
         assert client.get(f"{started.home}/?token=wrong").status_code == 401
@@ -25,6 +28,7 @@ def test_the_page_opens_with_the_address_that_is_printed_and_ends_cleanly(tmp_pa
         assert client.post(f"{started.home}/judge", headers={"origin": "http://example.org"}).status_code == 403
         assert "color-scheme" in client.get(f"{started.home}/page.css").text
     assert started.code == 0
+    assert (tmp_path / "opened").read_text().strip() == started.url
 
 
 def test_a_port_that_is_taken_is_told_with_a_remedy(at: Terminal) -> None:

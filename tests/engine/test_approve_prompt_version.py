@@ -11,10 +11,11 @@ from pydantic_core import to_json
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.engine.approve_prompt_version import ApprovalAsked, approve_prompt_version, current_version
-from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions
+from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions, compare_runs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.request import ComparisonRequest
+from minions_evals_mcp.engine.save_records import delete_record
 from minions_evals_mcp.engine.submit import submit_judgments
 from minions_evals_mcp.errors import NotFoundError, RuleError
 from minions_evals_mcp.judges.packets import Submission
@@ -22,6 +23,7 @@ from minions_evals_mcp.store import jobs
 from tests.workshop import (
     all_of,
     answer,
+    bench,
     benchmark,
     case,
     config_in,
@@ -163,6 +165,40 @@ async def test_s107_a_case_edited_since_voids_the_evidence(tmp_path: Path, edit:
         await save(engine, edit)  # pyright: ignore[reportArgumentType]  a record, made by `case`
         with pytest.raises(RuleError, match=r"edited since .*: c3"):
             await decide(engine, "v2")
+
+
+async def test_s107_a_case_deleted_since_voids_the_evidence(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chain(engine, first(2, 12), first(11, 12))
+        await compared(engine, "v1", "v2")
+        await delete_record(engine, "c3")
+        with pytest.raises(RuleError, match=r"edited since .*: c3"):
+            await decide(engine, "v2")
+
+
+async def test_s107_cases_dropped_between_the_two_runs_void_the_evidence(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chain(engine, first(2, 12), first(9, 12))
+        before = await bench(engine, "b", prompt_version_ref="v1")
+        await save(engine, benchmark("b", *[f"c{n}" for n in range(9)]))  # those that v2 fails are left out
+        after = await bench(engine, "b", prompt_version_ref="v2")
+        made = await compare_runs(engine, before.id, after.id)
+        assert made.fields.verdict == "improved"
+        with pytest.raises(RuleError, match="cases of b were changed between the two runs"):
+            await decide(engine, "v2", comparison_id=made.id)
+
+
+async def test_s107_a_version_beside_the_approved_one_is_compared_with_that(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chain(engine, first(2, 12), first(11, 12))
+        beside = minion("w2", "prompt-version", content="Say it otherwise.", versionNumber=3)
+        runs = [answer(f"w2/{n}", f"c{n}", "good", promptVersionRef="w2") for n in range(12)]
+        await save(engine, beside, runs, relations=[Relation("w2", "v1", "follows")])
+        await compared(engine, "v1", "v2")
+        await decide(engine, "v2")
+        await compared(engine, "v1", "w2")
+        with pytest.raises(RuleError, match="no comparison shows w2 against the current version v2"):
+            await decide(engine, "w2")
 
 
 async def test_an_edited_rubric_voids_the_evidence(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.engine.answers import summarize
 from minions_evals_mcp.engine.calibrate import Calibration, CalibrationRequest, calibrate
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import BadInputError
-from tests.fakes.llm_server import serving
+from minions_evals_mcp.errors import BadInputError, InstrumentError
+from tests.fakes.llm_server import FakeSettings, serving
 from tests.workshop import all_of, answer, bench, benchmark, case, config_in, fleet, measured, opened, rubric, save
 
 
@@ -84,6 +84,16 @@ async def test_nothing_repeated_is_refused_with_the_remedy(tmp_path: Path) -> No
         with pytest.raises(BadInputError, match="no case of b has more than one output") as refused:
             await calibrated(engine)
         assert "--target" in refused.value.remedy
+
+
+async def test_a_stop_names_the_key_that_resumes_the_whole_calibration(tmp_path: Path) -> None:
+    failing = FakeSettings(p500=1)
+    async with serving(failing) as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
+        await save(engine, rubric("r", 0.5, right={"description": "Is it right?"}), case("c0", rubricId="r"))
+        await save(engine, benchmark("b", "c0"), [answer(f"{k}", "c0", f"{k}", promptVersionRef="v1") for k in "xyz"])
+        with pytest.raises(InstrumentError) as stopped:
+            await calibrated(engine, judge="llm", key="k")
+        assert stopped.value.remedy.startswith("Resume with --key k,")
 
 
 @pytest.mark.parametrize(("noisy", "code"), [(True, 0), (False, 1)])

@@ -307,3 +307,18 @@ tests: [{assert: [{type: contains, value: hi}]}]
 """
     cell = only(await evaluated(engine, text))
     assert (cell.outcome, cell.passed, cell.output) == ("timed-out", False, None)
+
+
+async def test_every_cell_comes_out_as_the_real_promptfoo_gives_it(engine: Engine) -> None:
+    folder = Path(__file__).with_name(
+        "promptfoo_eval"
+    )  # config, and what promptfoo 0.123.1 answered with its echo provider
+    evaluation = read_config(folder / "config.yaml", now=START)
+    matrix = await evaluate(engine, evaluation, Asked(), environment={})
+    theirs = [json.loads(line) for line in (folder / "answers.jsonl").read_text().splitlines()]
+    assert len(theirs) == 40
+    for one in theirs:
+        cell = matrix.rows[int(one["test"])].cells[int(one["column"])]
+        assert (cell.output, cell.success) == (one["output"], one["success"])
+        assert (0.0 if cell.selected is False else cell.score) == pytest.approx(one["score"], abs=1e-6)
+    assert [one.derived for one in matrix.columns] == [{"d": 1.0}] * 4

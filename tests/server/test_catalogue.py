@@ -14,6 +14,7 @@ from minions_evals_mcp.server.arguments import LISTED
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.options import Options, read_options
 from tests.server.hosts import Host, hosted, tokens_in
+from tests.server.write_schemas import KEPT, made
 from tests.workshop import config_in
 
 SNAPSHOT = Path(__file__).with_name("schemas.json")
@@ -68,6 +69,10 @@ async def test_schemas_are_those_of_the_snapshot(host: Host) -> None:
     shown = {tool.name: tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in await tools_of(host)}
     kept = json.loads(SNAPSHOT.read_text())
     assert shown == kept, f"if it is meant to change: python -m tests.server.write_schemas writes {SNAPSHOT.name} anew"
+
+
+def test_the_schemas_that_are_served_are_those_of_the_code() -> None:
+    assert json.loads(KEPT.read_text("utf-8")) == made(), "python -m tests.server.write_schemas writes them anew"
 
 
 def test_every_type_of_record_can_be_listed() -> None:

@@ -16,9 +16,9 @@ from mcp.server.session import ServerSession
 from mcp_types import CallToolResult, ToolAnnotations
 
 from minions_evals_mcp.errors import BadInputError, NotFoundError
-from minions_evals_mcp.server import shapes
 from minions_evals_mcp.server.asked import GetRun, ScoreOutputs, SubmitJudgments
-from minions_evals_mcp.server.guard import EvalsServer, StrictTool, schema_of, strict_tool
+from minions_evals_mcp.server.guard import EvalsServer, StrictTool, strict_tool
+from minions_evals_mcp.server.schemas import Schemas, schema_of
 from tests.server.hosts import Host
 
 
@@ -46,7 +46,7 @@ def broken(error: Exception) -> StrictTool:
         name="broken",
         description="",
         arguments=GetRun,
-        answer=shapes.RunAnswer,
+        schemas=Schemas(schema_of(GetRun), {}),
         annotations=ToolAnnotations(),
         work=work,
     )

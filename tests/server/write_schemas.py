@@ -1,4 +1,4 @@
-"""Writes the snapshot of the tools' schemas anew: python -m tests.server.write_schemas."""
+"""Writes the tools' schemas anew, the server's and the snapshot of what a host sees: python -m tests.server.write_schemas."""
 
 from __future__ import annotations
 
@@ -8,12 +8,27 @@ from pathlib import Path
 
 import anyio
 
+from minions_evals_mcp.server import schemas
+from minions_evals_mcp.server.catalogue import CATALOGUE
+from minions_evals_mcp.server.schemas import Schema, schema_of
 from tests.server.hosts import hosted
 from tests.workshop import config_in
 
+KEPT = Path(schemas.__file__).with_name(schemas.FILE)
+
+
+def made() -> dict[str, dict[str, Schema]]:
+    """The schemas that the code's types have."""
+    return {
+        name: {"arguments": schema_of(entry.arguments), "answer": schema_of(entry.answer)}
+        for name, entry in CATALOGUE.items()
+    }
+
 
 async def write() -> None:
-    """Takes the schemas from a server as a host sees them."""
+    """Makes them of the types, then takes the snapshot from a server as a host sees it."""
+    lines = [f"{json.dumps(name)}: {json.dumps(both, ensure_ascii=False)}" for name, both in made().items()]
+    await anyio.Path(KEPT).write_text("{\n" + ",\n".join(lines) + "\n}\n", "utf-8")
     with tempfile.TemporaryDirectory() as folder:
         async with hosted(config_in(Path(folder))) as host:
             tools = (await host.client.list_tools()).tools

@@ -33,13 +33,14 @@ class Started:
 
 
 @contextmanager
-def viewing(folder: Path) -> Generator[Started]:
-    """The page on the store in that folder; ended as by Ctrl-C."""
-    terminal = Terminal(folder)
-    command = [*CLI, "view", "--no-browser", "--json"]
+def viewing(folder: Path, *options: str, browser: str = "") -> Generator[Started]:
+    """The page on the store in that folder, opened by that browser if one is named; ended as by Ctrl-C."""
+    terminal = Terminal(folder, {"BROWSER": browser})
+    command = [*CLI, "view", *options, *([] if browser else ["--no-browser"])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=folder, env=terminal.environment) as process:
         assert process.stdout is not None
-        started = Started(json.loads(process.stdout.readline())["url"])
+        line = process.stdout.readline().decode()
+        started = Started(json.loads(line)["url"] if "--json" in options else line.strip())
         try:
             yield started
         finally:

@@ -9,7 +9,7 @@ from mcp_types import CallToolResult
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields, Json
-from minions_evals_mcp.domain.records import Record, record_from_wire
+from minions_evals_mcp.domain.records import Record, record_from_wire, wire_fields
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.domain.values import iso
@@ -17,14 +17,15 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.resolve_failure import Resolution, resolve_failures
 from minions_evals_mcp.engine.save_records import Arrival, Saved
 from minions_evals_mcp.engine.save_records import delete_record as hide_record
-from minions_evals_mcp.engine.save_records import get_record as find_record
 from minions_evals_mcp.engine.save_records import save_records as take_in
-from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
 from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, part_of, selected
 from minions_evals_mcp.server.calls import Call
-from minions_evals_mcp.store import jobs, links, records
+from minions_evals_mcp.store import branches, jobs, links, records
+from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.records import Gate
 
 RUN = "run"
 
@@ -46,11 +47,10 @@ async def list_records(call: Call, asked: arguments.ListRecords) -> CallToolResu
 
 
 def _row(record: Record[Fields], asked: arguments.ListRecords) -> Json:
-    wire = record.wire()
     if asked.detail == "full":
-        return wire
+        return record.wire()
     found: Json = {"id": record.id, "title": record.title, "status": record.status, "updatedAt": iso(record.updated_at)}
-    fields = cast("Json", wire["fields"])
+    fields = wire_fields(record.fields) if asked.fields else {}
     return {**found, **{name: fields[name] for name in asked.fields if name in fields}}
 
 
@@ -71,13 +71,13 @@ def _run(job: Job) -> Json:
 
 async def get_record(call: Call, asked: arguments.GetRecord) -> CallToolResult:
     """The record with what it is linked to, or a stretch of its JSON text."""
-    record = await find_record(call.engine, asked.id)
+    seen = await call.engine.store.read(partial(_seen, ident=asked.id))
+    if seen is None:
+        raise NotFoundError("record", asked.id, remedy="list_records shows ids.")
+    record, linked, gates = seen
     wire = record.wire()
     if asked.cursor is not None:
         return part_of(wire, cursor_of(asked.cursor), about={"id": record.id})
-    linked, gates = await call.engine.store.read(
-        lambda db: (links.links(db, record.id, record.type), records.gates(db, record))
-    )
     told: Json = {
         "summary": f"{record.type} {record.id}, {record.status}",
         "record": _chosen(wire, asked.fields),
@@ -89,6 +89,15 @@ async def get_record(call: Call, asked: arguments.GetRecord) -> CallToolResult:
     if cast("Json", result.structured_content).get("truncated"):
         return answered({**told, "nextCursor": "0"}, shape=Shape(asked.detail))
     return result
+
+
+def _seen(db: Db, *, ident: str) -> tuple[Record[Fields], list[Relation], list[Gate]] | None:
+    """The record with its relations and gates, in one read: each is a way to another thread and back."""
+    found = records.find(db, ident)
+    if found is None:
+        return None
+    shown = branches.with_figures(db, found)
+    return shown, links.links(db, ident, shown.type), records.gates(db, shown)
 
 
 def _chosen(wire: Json, names: list[str]) -> Json:

@@ -1,0 +1,134 @@
+"""A process that has the command line imported and forks for each command: a start costs a fork, not a second of imports.
+
+What it forks is a process of its own, with its own arguments, environment, folder and streams, that ends as the real one does.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+
+from minions_evals_mcp.cli.app import COMMANDS, DB_COMMANDS, main
+
+ROOT = Path(__file__).parents[2]
+LONGEST = 100_000
+ENDING_S = 20
+THEIRS = ("PYTHON", "LC_", "LANG")
+"""Variables that the interpreter reads while it starts: what is forked would not see them."""
+
+
+@dataclass(slots=True)
+class Standby:
+    """One such process and the wire to it; it carries out a command at a time."""
+
+    process: subprocess.Popen[bytes]
+    wire: socket.socket
+
+    def carried_out(
+        self, arguments: list[str], stdin: bytes, folder: Path, environment: dict[str, str], *, limit_s: float
+    ) -> tuple[int, bytes, bytes]:
+        """The exit code, stdout and stderr of the command."""
+        asked = json.dumps({"arguments": arguments, "folder": str(folder), "environment": environment}).encode()
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+            given.write(stdin)
+            given.seek(0)
+            socket.send_fds(self.wire, [asked], [given.fileno(), out.fileno(), err.fileno()])
+            self.wire.settimeout(limit_s)
+            try:
+                code = int(self.wire.recv(LONGEST))
+            except TimeoutError:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                self.ended()
+                raise
+            out.seek(0)
+            err.seek(0)
+            return code, out.read(), err.read()
+
+    def ended(self) -> None:
+        """Lets the process go, and waits until it has gone."""
+        self.wire.close()
+        self.process.wait(ENDING_S)
+
+
+@dataclass(slots=True)
+class Standbys:
+    """Those that wait for a command; a test that runs two at once has two."""
+
+    idle: list[Standby] = field(default_factory=list[Standby])
+
+    def carried_out(
+        self, arguments: list[str], stdin: bytes, folder: Path, environment: dict[str, str], *, limit_s: float
+    ) -> tuple[int, bytes, bytes]:
+        """The exit code, stdout and stderr of the command."""
+        one = self.idle.pop() if self.idle else started(environment)
+        found = one.carried_out(arguments, stdin, folder, environment, limit_s=limit_s)
+        self.idle.append(one)
+        return found
+
+    def ended(self) -> None:
+        """None is left."""
+        while self.idle:
+            self.idle.pop().ended()
+
+
+STANDBYS = Standbys()
+
+
+def started(environment: dict[str, str]) -> Standby:
+    """A new one."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        command = [sys.executable, "-m", "tests.cli.standby", str(theirs.fileno())]
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, pass_fds=[theirs.fileno()], start_new_session=True
+        )
+    return Standby(process, ours)
+
+
+def serve(wire: socket.socket) -> None:
+    """Forks for each command that is asked for, until the other side has gone; what is forked leaves through `main`."""
+    while True:
+        asked, streams, _, _ = socket.recv_fds(wire, LONGEST, 3)
+        if not asked:
+            return
+        child = os.fork()
+        if not child:
+            wire.close()
+            become(json.loads(asked), streams)
+            main()
+        for stream in streams:
+            os.close(stream)
+        _, status = os.waitpid(child, 0)
+        wire.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def become(asked: dict[str, object], streams: list[int]) -> None:
+    """This process is as one that was started with that."""
+    arguments, folder, environment = asked["arguments"], asked["folder"], asked["environment"]
+    assert isinstance(arguments, list)
+    assert isinstance(folder, str)
+    assert isinstance(environment, dict)
+    os.chdir(folder)
+    os.environ.clear()  # noqa: TID251  the environment that the command was started with
+    os.environ.update(environment)  # noqa: TID251  the same
+    sys.path[0] = folder  # as `python -m` has it
+    sys.argv = ["minions-evals", *arguments]
+    for number, stream in enumerate(streams):
+        os.dup2(stream, number)
+        os.close(stream)
+
+
+if __name__ == "__main__":
+    for target, _ in (*COMMANDS.values(), *DB_COMMANDS.values()):
+        import_module(f"minions_evals_mcp.cli.{target.partition(':')[0]}")
+    gc.freeze()
+    serve(socket.socket(fileno=int(sys.argv[1])))
