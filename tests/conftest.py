@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
 import anyio
 import pytest
 
 from minions_evals_mcp.engine.context import Engine
+from tests.cli.standby import STANDBYS
 from tests.store.small_store import make as small_store_made
 from tests.workshop import config_in, opened
 
@@ -38,3 +39,9 @@ def _small_store_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def small_store(_small_store_once: Path, tmp_path: Path) -> Path:
     """A file with one of everything in it, closed: a store that a test may tamper with."""
     return Path(shutil.copy(_small_store_once, tmp_path / "small.db"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _standbys_ended() -> Generator[None]:
+    yield
+    STANDBYS.ended()

@@ -245,7 +245,9 @@ async def _approve(
             override_reason=reasons[1],
         )
     except ValidationError as error:
-        raise refused_option(error, prompt_version_ref="VERSION", comparison_id="--comparison", decided_by="--by") from None
+        raise refused_option(
+            error, prompt_version_ref="VERSION", comparison_id="--comparison", decided_by="--by"
+        ) from None
     async with session(common) as engine:
         found: Record[Approval] = await approve_prompt_version(engine, asked)
     if common.json:

@@ -77,9 +77,7 @@ async def calibrate(engine: Engine, request: CalibrationRequest, *, progress: Pr
     return await _kept(engine, request, run_id, again)
 
 
-async def _measured(
-    engine: Engine, request: CalibrationRequest, key: str, progress: Progress
-) -> tuple[str, list[str]]:
+async def _measured(engine: Engine, request: CalibrationRequest, key: str, progress: Progress) -> tuple[str, list[str]]:
     """The run of all repeats, and those that judged its first outputs anew."""
     run = await run_benchmark(engine, _run(request, key), progress=progress)
     if run.state != "completed":

@@ -170,7 +170,9 @@ def in_words(record: Record[PromptComparison], found: Difference) -> str:
 
 def _but(fields: PromptComparison, apart: str) -> str:
     """Why the seed's winner is another than the verdict says; empty where the two agree."""
-    better = {"improved": fields.prompt_version_b, "regressed": fields.prompt_version_a}.get(fields.verdict, fields.winner)
+    better = {"improved": fields.prompt_version_b, "regressed": fields.prompt_version_a}.get(
+        fields.verdict, fields.winner
+    )
     if fields.winner == better:
         return ""
     if fields.winner == "tie":

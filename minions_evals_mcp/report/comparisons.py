@@ -66,7 +66,10 @@ def _closing(summary: ComparisonSummary) -> list[str]:
         lines.append(f"Caution: {summary.caution}.")
     if summary.settle:
         lines.append(f"What would settle it: {summary.settle}.")
-    if (summary.verdict, summary.winner) == ("improved", summary.version_b) and summary.current_version == summary.version_a:
+    if (summary.verdict, summary.winner) == (
+        "improved",
+        summary.version_b,
+    ) and summary.current_version == summary.version_a:
         lines.append(f"To approve it: minions-evals approve {summary.version_b} --by YOU")
     lines.append(f"{summary.method}; comparison {summary.comparison_id}; runs {summary.run_a}, {summary.run_b}")
     return lines

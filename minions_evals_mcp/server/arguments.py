@@ -15,8 +15,11 @@ SAVED_AT_ONCE = 200
 ROWS_AT_ONCE = 100
 LONGEST_OUTPUT = 50_000
 """Characters of one output that is scored: the checks' work grows with it."""
+RUN = "run"
+MESSAGE = "message"
+"""A message that `send_message` took in, as `agent-message` is one that the outbox holds for others."""
 LISTED = (
-    "run", "test-case", "rubric", "rubric-criterion", "benchmark", "test-branch", "test-run", "eval-judgment",
+    RUN, MESSAGE, "test-case", "rubric", "rubric-criterion", "benchmark", "test-branch", "test-run", "eval-judgment",
     "benchmark-run", "eval-metric", "eval-trend", "prompt-comparison", "eval-failure", "approval", "test-branch-execution",
     "agent-run", "prompt-version", "skill-definition", "proposal-draft", "agent-message", "task", "approval-request",
     "memory-item",

@@ -148,7 +148,7 @@ Errors: a bad row says so in its result.""",
     "list_records": Entry(
         "records", "List records", asked.ListRecords, shapes.RecordsAnswer, "records:list_records", writes=False,
         description="""\
-Lists one type's records, a page at a time; type run lists runs, newest first.
+Lists one type's records, a page at a time; run (runs) and message (to the EvalAgent) newest first.
 Use: to find ids. Types with definitions: test-case, rubric, rubric-criterion, benchmark, agent-run, prompt-version.
 Not: for one record (get_record).
 Costs: nothing; detail=full shows whole records.
@@ -157,7 +157,7 @@ Errors: unknown type.""",
     "get_record": Entry(
         "records", "Read a record", asked.GetRecord, shapes.RecordAnswer, "records:get_record", writes=False,
         description="""\
-Shows one record of any type, and its relations in both directions.
+Shows one record of any type with its relations, or a message and what came of it.
 Use: to read a case, judgment, failure or agent-run; fields picks keys, cursor reads long ones in parts.
 Not: for a run's progress (get_run).
 Costs: nothing.

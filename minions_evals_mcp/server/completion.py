@@ -15,7 +15,7 @@ from mcp_types import (
 
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.server import addresses
-from minions_evals_mcp.server.arguments import LISTED
+from minions_evals_mcp.server.arguments import LISTED, MESSAGE, RUN
 from minions_evals_mcp.server.guard import EvalsServer, is_text
 from minions_evals_mcp.server.session import Session
 
@@ -27,7 +27,7 @@ OF_ARGUMENT = {
     "versionA": "prompt-version", "versionB": "prompt-version", "comparisonId": "prompt-comparison",
 }  # fmt: skip
 FIXED: Mapping[tuple[str, str], tuple[str, ...]] = {
-    (addresses.SCHEMA, "type"): tuple(kind for kind in LISTED if kind != "run"),
+    (addresses.SCHEMA, "type"): tuple(kind for kind in LISTED if kind not in {RUN, MESSAGE}),
     (addresses.RECORD, "type"): LISTED,
     (addresses.RESULTS, "status"): ("passed", "failed", "unscored"),
     (addresses.SKILL, "name"): (

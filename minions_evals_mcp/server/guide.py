@@ -22,6 +22,12 @@ With `judge="caller"` a run waits and hands out packets. Score every criterion o
 and hand it in with `submit_judgments`. What you made yourself and judge yourself is marked, and proves nothing for an approval.
 With `judge="human"` a person is asked where the host can ask; else the packets wait.
 
+The outputs of criteria that say `human` wait too, whatever the others; `list_records` of type `run` shows runs that wait.
+
+## The EvalAgent
+A daemon of its own (`minions-eval-agent`) that takes `send_message`; `get_record` with the message's id tells what came of it,
+`list_records` of type `message` shows them all.
+
 ## Deciding
 `compare_prompt_versions` runs two versions on the same cases and says how sure the difference is.
 `approve_prompt_version` takes the comparison's id. A regression is found by the run itself and told to the agent's owner.

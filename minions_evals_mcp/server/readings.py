@@ -21,15 +21,16 @@ from minions_evals_mcp.engine.trend_summary import summarize_trend
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.server import addresses, asked
 from minions_evals_mcp.server.answers import WHOLE, Pages, Shape, answered, fitted
-from minions_evals_mcp.server.arguments import LISTED
+from minions_evals_mcp.server.arguments import LISTED, MESSAGE, RUN
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.guide import GUIDE
+from minions_evals_mcp.server.message_words import message_answer
 from minions_evals_mcp.server.tools.analysis import told_trend
 from minions_evals_mcp.server.tools.records import get_record
 from minions_evals_mcp.server.tools.running import run_answer
 from minions_evals_mcp.server.tools.statistics import get_statistics
 from minions_evals_mcp.skills import NAMES
-from minions_evals_mcp.store import browsing, delivery, jobs, records, reporting
+from minions_evals_mcp.store import browsing, delivery, inbox, jobs, records, reporting
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.reporting import UnitDetail, UnitLine
 
@@ -86,8 +87,10 @@ async def record(call: Call, kind: str, ident: str) -> str:
     """A record of any type with its links, or where a run stands."""
     if kind not in LISTED:
         raise _unknown("type", kind, LISTED)
-    if kind == "run":
+    if kind == RUN:
         return _text(await run_answer(call, await get_job(call.engine, ident), FULL, limit=20))
+    if kind == MESSAGE:
+        return await _message(call, ident)
     kept = await call.engine.store.read(lambda db: records.find(db, ident))
     if kept is None:
         raise NotFoundError(kind, ident)
@@ -95,6 +98,13 @@ async def record(call: Call, kind: str, ident: str) -> str:
         where = addresses.record_address(kept.type, ident)
         raise NotFoundError(f"{kind} record", ident, remedy=f"It is a {kept.type}: read {where}.")
     return _text(await get_record(call, asked.GetRecord(id=ident, detail="full")))
+
+
+async def _message(call: Call, ident: str) -> str:
+    kept = await call.engine.store.read(lambda db: inbox.message(db, ident))
+    if kept is None:
+        raise NotFoundError(MESSAGE, ident)
+    return _text(message_answer(kept, asked.GetRecord(id=ident, detail="full")))
 
 
 async def results(call: Call, ident: str, status: str, limit: str, cursor: str) -> str:

@@ -9,9 +9,11 @@ from minions_evals_mcp.store.rows import TABLES
 
 
 def ids_beginning(db: Db, kind: str, typed: str, *, limit: int) -> list[str]:
-    """The newest ids of that type that begin with what was typed; `run` is a type here."""
+    """The newest ids of that type that begin with what was typed; `run` and `message` are types here."""
     if kind == "run":
         return _found(db, "job", "created_at", typed, limit)
+    if kind == "message":
+        return _found(db, "inbox", "seq", typed, limit)
     if kind in TABLES:
         return _found(db, TABLES[kind].name, "seq", typed, limit)
     if kind in events.OUTBOX_TYPES:
@@ -33,6 +35,8 @@ def count_of(db: Db, kind: str) -> int:
     """How many records of that type there are."""
     if kind == "run":
         query, about = "SELECT count(*) FROM job", ()
+    elif kind == "message":
+        query, about = "SELECT count(*) FROM inbox", ()
     elif kind in TABLES:
         query, about = f"SELECT count(*) FROM {TABLES[kind].name}", ()
     elif kind in events.OUTBOX_TYPES:

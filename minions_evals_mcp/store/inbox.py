@@ -72,6 +72,14 @@ def message(db: Db, ident: str) -> Message | None:
     return None if row is None else _message(row)
 
 
+def newest(db: Db, *, before: int | None, limit: int) -> list[Message]:
+    """A page of the messages, newest first; `before` is the number of the last one that was seen."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM inbox i WHERE ? IS NULL OR seq < ? ORDER BY seq DESC LIMIT ?", (before, before, limit)
+    )
+    return [_message(row) for row in rows]
+
+
 def put(db: Db, arriving: Arriving, *, at: datetime, dead: str = "") -> bool:
     """Takes the message in, as a dead letter where `dead` says why; false where one of its id is kept already."""
     if db.execute("SELECT 1 FROM inbox WHERE id = ?", (arriving.id,)).fetchone() is not None:

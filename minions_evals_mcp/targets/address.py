@@ -12,11 +12,12 @@ from pydantic_core import from_json
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.sandbox.snippets import Snippets
+from minions_evals_mcp.scoring.assertions.transforms import called
 from minions_evals_mcp.scoring.checks import Broke
 from minions_evals_mcp.scoring.nunjucks import rendered, rendered_within
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.http import Question, Web, fetched
-from minions_evals_mcp.targets.prompted import Prompt, called
+from minions_evals_mcp.targets.prompted import Prompt
 from minions_evals_mcp.targets.responders import in_time, returned
 
 

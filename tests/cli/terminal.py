@@ -89,11 +89,8 @@ class Terminal:
         return Ended(found.returncode, found.stdout.decode(), found.stderr.decode())
 
     def many(self, *commands: Sequence[str]) -> list[Ended]:
-        """Runs each command line in turn in one process; ten times cheaper than a process each."""
-        script = Path(__file__).with_name("many.py")
-        told = self.carried_out([sys.executable, str(script)], json.dumps(commands))
-        assert told.code == 0, told.err
-        return [Ended(**one) for one in json.loads(told.out)]
+        """Runs each command line in turn to its end."""
+        return [self.run(*one) for one in commands]
 
     def file(self, name: str, content: str | bytes | JsonValue) -> str:
         """Writes a file and returns its name; what is no text is written as JSON."""

@@ -18,8 +18,9 @@ from minions_evals_mcp.engine.pipeline import Progress
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run_benchmark import silent, start_benchmark
 from minions_evals_mcp.engine.submit import request_of
-from minions_evals_mcp.errors import BadInputError, BusyError, InstrumentError, NotFoundError, StoppedError
+from minions_evals_mcp.errors import BadInputError, BusyError, InstrumentError, NotFoundError
 from minions_evals_mcp.store.jobs import Job
+from tests.fakes.llm_server import FakeSettings, serving
 from tests.workshop import all_of, answer, benchmark, case, config_in, first, fleet, minion, opened, rubric, save, says
 
 
@@ -108,7 +109,10 @@ async def test_a_sequential_comparison_killed_between_the_ends_of_its_sides_is_c
         made = await compare_prompt_versions(engine, asked(sequential=True))
         assert made is not None
         assert made.fields.verdict == "improved"
-        assert [(await get_job(engine, f"{job.id}:{which}")).state for which in ("A", "B")] == ["completed", "completed"]
+        assert [(await get_job(engine, f"{job.id}:{which}")).state for which in ("A", "B")] == [
+            "completed",
+            "completed",
+        ]
 
 
 async def test_runs_that_were_looked_at_after_every_case_are_not_tested_once_more(tmp_path: Path) -> None:
@@ -123,12 +127,13 @@ async def test_runs_that_were_looked_at_after_every_case_are_not_tested_once_mor
 
 
 async def test_a_stop_names_the_key_that_resumes_the_whole_comparison(tmp_path: Path) -> None:
-    async with opened(config_in(tmp_path)) as engine:
-        await fleet(engine, 2)
-        await save(engine, [minion(f"v{n}", "prompt-version", content=f"Say {n}.", versionNumber=n) for n in (1, 2)])
-        request = asked(target="python:tests.workshop:endless", max_seconds=0.2)
-        with anyio.fail_after(10), pytest.raises(StoppedError) as stopped:
-            await compare_prompt_versions(engine, request)
+    failing = FakeSettings(p500=1)
+    async with serving(failing) as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
+        await save(engine, rubric("r", 0.5, right={"description": "Is it right?"}), case("c0", rubricId="r"))
+        await save(engine, benchmark("b", "c0"))
+        await answered(engine, "v1", {0: True})
+        with pytest.raises(InstrumentError) as stopped:
+            await compare_prompt_versions(engine, asked(judge="llm"))
         assert stopped.value.remedy.startswith("Resume with --key k,")
         assert "--key k," in (await get_job(engine, "k")).reason
 

@@ -229,6 +229,20 @@ tests: [{vars: {x: '!'}, assert: [{type: equals, value: 'ABC!'}]}]
     assert kept.fields.actual_output == {"output": "ABC!", "untransformed": {"output": "abc"}}
 
 
+async def test_an_assertion_checks_what_its_own_transform_makes(engine: Engine) -> None:
+    text = """
+prompts: [abc]
+providers: [echo]
+tests:
+  - vars: {x: '!'}
+    assert:
+      - {type: equals, value: 'ABC!', transform: '(output, context) => output.toUpperCase() + context.vars.x'}
+      - {type: equals, value: abc}
+"""
+    cell = only(await evaluated(engine, text))
+    assert (cell.output, cell.passed) == ("abc", True)
+
+
 async def test_a_provider_that_is_down_is_told_in_its_cells_and_the_others_go_on(
     judged: Engine, server: Server
 ) -> None:

@@ -228,7 +228,7 @@ def test_ids_follow_from_what_is_said(tmp_path: Path) -> None:
         (HEAD + "redteam: {}", "c.yaml:3: redteam"),
         (HEAD + "tests:\n  - vars: {w: a}\n    provider: echo\n", "c.yaml:5: tests.0.provider"),
         (HEAD + "tests: [{options: {rubricPrompt: x}}]", "tests.0.options.rubricPrompt"),
-        (HEAD + "tests: [{assert: [{type: contains, value: a, transform: x}]}]", "tests.0.assert.0.transform"),
+        (HEAD + "tests: [{assert: [{type: contains, value: a, provider: x}]}]", "tests.0.assert.0.provider"),
         (HEAD + "tests: [{assert: [{type: g-eval, value: a}]}]", "'g-eval' is not known"),
         (HEAD + "tests: file://gen.py", "gen.py"),
         (HEAD + "tests: https://docs.google.com/x", "docs.google.com"),

@@ -47,6 +47,8 @@ async def checker() -> AsyncGenerator[Checker]:
         ({"type": "equals", "value": "HELLO", "transform": "output.toUpperCase()"}, True),
         ({"type": "not-equals", "value": "HELLO", "transform": "output.toUpperCase()"}, False),
         ({"type": "equals", "value": "hello Ada", "transform": "`${output} ${context.vars.name}`"}, True),
+        ({"type": "equals", "value": "hello!", "transform": "(output) => output + '!'"}, True),
+        ({"type": "equals", "value": "hello?", "transform": "function (o, c) { return o + '?' }"}, True),
         ({"type": "equals", "value": 5, "transform": "output.length"}, True),
         ({"type": "is-json", "transform": "return {said: output}"}, True),
         ({"type": "contains", "value": "ell", "transform": "output.slice(3)"}, False),

@@ -76,7 +76,7 @@ def test_the_schemas_that_are_served_are_those_of_the_code() -> None:
 
 
 def test_every_type_of_record_can_be_listed() -> None:
-    assert set(LISTED) == {"run", *TYPES}
+    assert set(LISTED) == {"run", "message", *TYPES}
 
 
 async def test_read_only_hides_every_tool_that_writes_and_refuses_it_by_name(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from minions_evals_mcp.scoring.assertions.sets import SET
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, max_score_of
 from minions_evals_mcp.scoring.nunjucks import rendered
 
-KEYS = ("type", "value", "threshold", "weight", "metric", "assert")
+KEYS = ("type", "value", "threshold", "weight", "metric", "transform", "assert")
 REF = "#/assertionTemplates/"
 _ASSERTION: TypeAdapter[Assertion] = TypeAdapter(Assertion)
 

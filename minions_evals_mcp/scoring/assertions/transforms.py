@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -13,12 +14,19 @@ from minions_evals_mcp.scoring.assertions.snippets import vet_source, whole_outp
 from minions_evals_mcp.scoring.assertions.values import js_text
 from minions_evals_mcp.scoring.checks import Behind, Evidence, Need, Ran, SnippetNeed, Subject, Unmet
 
+_FUNCTION = re.compile(r"(function\b|[\w$]+\s*=>|\([\w$,\s{}]*\)\s*=>)")
 Needs = Callable[[Assertion, Subject], tuple[Need, ...]]
 
 
 def transform_need(assertion: Assertion, subject: Subject) -> SnippetNeed:
     """The run that makes what is checked; its code sees `output` (a text) and `context` ({vars})."""
-    return SnippetNeed("javascript", str(assertion.transform).strip(), whole_output(subject))
+    return SnippetNeed("javascript", called(str(assertion.transform).strip(), "output, context"), whole_output(subject))
+
+
+def called(code: str, arguments: str) -> str:
+    """JavaScript that gives what the code gives; a function is called with those arguments."""
+    plain = code.strip().rstrip(";")
+    return f"({plain})({arguments})" if _FUNCTION.match(plain) else code
 
 
 def needs_behind(assertion: Assertion, subject: Subject, needs: Needs) -> tuple[Need, ...]:

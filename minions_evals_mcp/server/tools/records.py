@@ -21,13 +21,14 @@ from minions_evals_mcp.engine.save_records import save_records as take_in
 from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
 from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, part_of, selected
+from minions_evals_mcp.server.arguments import MESSAGE, RUN
 from minions_evals_mcp.server.calls import Call
-from minions_evals_mcp.store import branches, jobs, links, records
+from minions_evals_mcp.server.message_words import message_answer, messages_page
+from minions_evals_mcp.store import branches, inbox, jobs, links, records
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.inbox import Message
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.records import Gate
-
-RUN = "run"
 
 
 async def list_records(call: Call, asked: arguments.ListRecords) -> CallToolResult:
@@ -35,6 +36,8 @@ async def list_records(call: Call, asked: arguments.ListRecords) -> CallToolResu
     after = cursor_of(asked.cursor)
     if asked.type == RUN:
         return await _runs(call, asked, after)
+    if asked.type == MESSAGE:
+        return await messages_page(call, asked)
     page = await call.engine.store.read(partial(records.page, kind=asked.type, after=after, limit=asked.limit + 1))
     rows = [_row(record, asked) for _, record in page[: asked.limit]]
     told: Json = {"summary": f"{len(rows)} {asked.type} records", "records": selected(rows, asked.fields)}
@@ -74,6 +77,8 @@ async def get_record(call: Call, asked: arguments.GetRecord) -> CallToolResult:
     seen = await call.engine.store.read(partial(_seen, ident=asked.id))
     if seen is None:
         raise NotFoundError("record", asked.id, remedy="list_records shows ids.")
+    if isinstance(seen, Message):
+        return message_answer(seen, asked)
     record, linked, gates = seen
     wire = record.wire()
     if asked.cursor is not None:
@@ -91,11 +96,11 @@ async def get_record(call: Call, asked: arguments.GetRecord) -> CallToolResult:
     return result
 
 
-def _seen(db: Db, *, ident: str) -> tuple[Record[Fields], list[Relation], list[Gate]] | None:
-    """The record with its relations and gates, in one read: each is a way to another thread and back."""
+def _seen(db: Db, *, ident: str) -> tuple[Record[Fields], list[Relation], list[Gate]] | Message | None:
+    """The record with its relations and gates, or the message, in one read: each is a way to another thread and back."""
     found = records.find(db, ident)
     if found is None:
-        return None
+        return inbox.message(db, ident)
     shown = branches.with_figures(db, found)
     return shown, links.links(db, ident, shown.type), records.gates(db, shown)
 

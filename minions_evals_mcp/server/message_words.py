@@ -1,0 +1,54 @@
+"""Messages to the EvalAgent as answers: what each asked for, how far it is, and what came of it."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from mcp_types import CallToolResult
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.server import asked as arguments
+from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, part_of, selected
+from minions_evals_mcp.server.arguments import MESSAGE
+from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.store import inbox
+from minions_evals_mcp.store.inbox import Message
+
+
+async def messages_page(call: Call, asked: arguments.ListRecords) -> CallToolResult:
+    """A page of the messages, newest first, in a line each or whole."""
+    before = cursor_of(asked.cursor) or None
+    page = await call.engine.store.read(partial(inbox.newest, before=before, limit=asked.limit + 1))
+    shown = page[: asked.limit]
+    while True:
+        rows = [_whole(one) if asked.detail == "full" else _line(one) for one in shown]
+        told: Json = {"summary": f"{len(rows)} messages, newest first", "records": selected(rows, asked.fields)}
+        more = len(shown) < len(page)
+        if more:
+            told["nextCursor"] = str(shown[-1].seq)
+        result = answered(told, shape=Shape(asked.detail), pages=Pages(("records",)))
+        fitting = len((result.structured_content or {})["records"])
+        if fitting == len(shown):
+            return result
+        shown = shown[:fitting]
+
+
+def message_answer(message: Message, asked: arguments.GetRecord) -> CallToolResult:
+    """The message with what came of it, or a stretch of its JSON text."""
+    whole = _whole(message)
+    if asked.cursor is not None:
+        return part_of(whole, cursor_of(asked.cursor), about={"id": message.id})
+    kept = whole if not asked.fields else {n: one for n, one in whole.items() if n == "id" or n in asked.fields}
+    told: Json = {"summary": f"{MESSAGE} {message.id}, {message.state}", "record": kept}
+    result = answered(told, shape=Shape(asked.detail))
+    if (result.structured_content or {}).get("truncated"):
+        return answered({**told, "nextCursor": "0"}, shape=Shape(asked.detail))
+    return result
+
+
+def _line(message: Message) -> Json:
+    return {name: value for name, value in message.wire().items() if value not in (None, "")}
+
+
+def _whole(message: Message) -> Json:
+    return {**_line(message), "payload": message.payload}
