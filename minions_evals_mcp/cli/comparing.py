@@ -110,7 +110,7 @@ async def _compare(
         else:
             found = await _run_both(engine, first, how, options, common)
             if found is None:
-                return _waiting(common)
+                return _waiting(common, gated=fail_on_regression)
             ident = found
         summary = await summarize_comparison(engine, ident, limit=limit)
         sides = [await summarize(engine, run_id, limit=1) for run_id in (summary.run_a, summary.run_b)]
@@ -149,13 +149,13 @@ async def _run_both(engine: Engine, benchmark_id: str, how: _How, options: RunOp
     return found.id if found else None
 
 
-def _waiting(common: Common) -> int:
-    """Outputs wait for the caller or a person: the comparison is recorded with the last judgment."""
+def _waiting(common: Common, *, gated: bool) -> int:
+    """Outputs wait for the caller or a person: the comparison is recorded with the last judgment; a gate is not checked."""
     if common.json:
         say({"state": "awaiting-judgments"})
     else:
         sys.stdout.write("outputs wait to be judged: `minions-evals runs` shows the packets, `submit` takes them\n")
-    return 0
+    return BROKEN if gated else 0
 
 
 def rejudge(

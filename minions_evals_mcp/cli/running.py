@@ -223,12 +223,12 @@ async def _run_benchmark(
 
 
 def gate(summary: RunSummary, *, min_score: float | None, fail_on_regression: bool) -> int:
-    """The exit code of a benchmark-run: an instrument that failed comes before a gate that did."""
+    """The exit code of a benchmark-run: an instrument that failed, or a gate that could not be checked, before one that did."""
     if unscored(summary):
         return BROKEN
     found = summary.benchmark_run
-    if found is None:
-        return 0
+    if found is None:  # outputs wait to be judged
+        return BROKEN if min_score is not None or fail_on_regression else 0
     score = found["overallScore"]
     assert isinstance(score, float)
     fell = summary.regression is not None and summary.regression.get("withinNoiseFloor") is not True

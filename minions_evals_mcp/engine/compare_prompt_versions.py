@@ -17,7 +17,6 @@ from minions_evals_mcp.engine.pipeline import Progress
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run_benchmark import Started, StartedCases, get_benchmark, silent, start_benchmark
 from minions_evals_mcp.engine.sequential import run_until_settled
-from minions_evals_mcp.engine.submit import request_of
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InstrumentError
 from minions_evals_mcp.store import jobs, pairs
 from minions_evals_mcp.store.connection import Db
@@ -42,7 +41,11 @@ async def start_comparison(engine: Engine, request: ComparisonRequest) -> Starte
         asked = RunRequest(subject_id=request.benchmark_id, prompt_version_ref=version, target=request.target)
         await planning.require_version(engine, asked)
     job = await _written_down(engine, request)
-    sides = [await start_benchmark(engine, _side(request, job, which)) for which in ("A", "B")]
+    try:
+        sides = [await start_benchmark(engine, _side(request, job, which)) for which in ("A", "B")]
+    except EvalsError as error:
+        await _fail_unbegun(engine, job, str(error))
+        raise
     await _sum_up(engine, job, sides)
     return Started(job, partial(_finish, engine, job, request))
 
@@ -59,6 +62,17 @@ async def _written_down(engine: Engine, request: ComparisonRequest) -> Job:
             remedy="Resume it as it was asked for, or use another key.",
         )
     return kept
+
+
+async def _fail_unbegun(engine: Engine, job: Job, why: str) -> None:
+    """Says why the comparison could not begin; one that has begun stays as it is."""
+    at = engine.clock()
+
+    def fail(db: Db) -> None:
+        if jobs.job_by_key(db, f"{job.id}:A") is None:
+            jobs.set_state(db, job.id, "failed", reason=why, at=at)
+
+    await engine.store.write(fail)
 
 
 def _side(request: ComparisonRequest, job: Job, which: str) -> RunRequest:
@@ -192,8 +206,7 @@ def _whole_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:
             f"the run {ident} is not the whole benchmark: {found.fields.selection}.",
             remedy=f"`minions-evals diff {ident} RUN` shows what changed; compare whole runs.",
         )
-    job = jobs.job(db, ident)
-    if job is not None and request_of(job).order_seed is not None:
+    if looked_at(db, ident):
         raise BadInputError(
             f"the run {ident} was looked at after every case and may have been stopped for what it showed.",
             remedy="Take the verdict of its own comparison, or run both versions again without --sequential.",

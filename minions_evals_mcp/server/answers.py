@@ -170,6 +170,15 @@ def cursor_of(cursor: str | None) -> int:
     return int(cursor or 0)
 
 
+def going_on_from(result: CallToolResult, name: str, numbers: Sequence[int]) -> CallToolResult:
+    """The page with the store's own cursor, which is the number of the last row shown: what fits is known only now."""
+    shown = result.structured_content or {}
+    if "nextCursor" not in shown:
+        return result
+    told: Json = {**shown, "nextCursor": str(numbers[len(shown[name]) - 1])}
+    return CallToolResult(content=[TextContent(type="text", text=text_of(told))], structured_content=told)
+
+
 def selected(rows: Sequence[Json], fields: Sequence[str]) -> list[JsonValue]:
     """The rows with those keys only, and always their id."""
     return [

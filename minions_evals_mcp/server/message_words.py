@@ -8,7 +8,7 @@ from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.server import asked as arguments
-from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, part_of, selected
+from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, going_on_from, part_of, selected
 from minions_evals_mcp.server.arguments import MESSAGE
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.store import inbox
@@ -19,18 +19,10 @@ async def messages_page(call: Call, asked: arguments.ListRecords) -> CallToolRes
     """A page of the messages, newest first, in a line each or whole."""
     before = cursor_of(asked.cursor) or None
     page = await call.engine.store.read(partial(inbox.newest, before=before, limit=asked.limit + 1))
-    shown = page[: asked.limit]
-    while True:
-        rows = [_whole(one) if asked.detail == "full" else _line(one) for one in shown]
-        told: Json = {"summary": f"{len(rows)} messages, newest first", "records": selected(rows, asked.fields)}
-        more = len(shown) < len(page)
-        if more:
-            told["nextCursor"] = str(shown[-1].seq)
-        result = answered(told, shape=Shape(asked.detail), pages=Pages(("records",)))
-        fitting = len((result.structured_content or {})["records"])
-        if fitting == len(shown):
-            return result
-        shown = shown[:fitting]
+    rows = [_whole(one) if asked.detail == "full" else _line(one) for one in page[: asked.limit]]
+    told: Json = {"summary": f"{len(rows)} messages, newest first", "records": selected(rows, asked.fields)}
+    result = answered(told, shape=Shape(asked.detail), pages=Pages(("records",), len(page) > asked.limit))
+    return going_on_from(result, "records", [one.seq for one in page])
 
 
 def message_answer(message: Message, asked: arguments.GetRecord) -> CallToolResult:

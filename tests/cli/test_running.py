@@ -190,3 +190,10 @@ def test_the_store_is_checked_copied_and_located(falling: Terminal, tmp_path: Pa
     assert checked.one()["ok"] is True
     option = falling.run("db", "path", "--db", "other.db", "--json").one()
     assert option == {"path": str(falling.folder / "other.db"), "exists": False}
+
+
+def test_a_gate_that_cannot_be_checked_because_outputs_wait_is_not_held(at: Terminal) -> None:
+    at.run("import", at.file("s.json", judged_suite()))
+    assert at.run("run-benchmark", "b", "--judge", "caller").code == 0
+    for gate in (("--min-score", "0.5"), ("--fail-on-regression",)):
+        assert at.run("run-benchmark", "b", "--judge", "caller", *gate).code == 3

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.server.tools.records import RUN
+from minions_evals_mcp.server.arguments import RUN
 from tests.server.hosts import Host, part, rows, suite
 from tests.workshop import Json
 
@@ -162,3 +162,18 @@ async def test_a_table_and_a_run_have_score_cards_that_compare(host: Host) -> No
     run = await host.call("run_benchmark", benchmarkId="b", waitSeconds=5)
     assert part(await host.call("score_outputs", runId=run["runId"]), "card")["score"] == 0.75
     assert "no column 'nope'" in await host.refused("score_outputs", table=[{"ok": True}], columns=["nope"])
+
+
+async def test_what_came_of_a_message_is_read_under_its_id_and_all_are_listed_newest_first(host: Host) -> None:
+    await host.call("save_records", records=suite(1))
+    for number in range(3):
+        sent = await host.call("send_message", type="run-benchmark", payload={"benchmarkId": "b"}, id=f"m{number}")
+    assert sent["next"] == ['get_record {"id": "m2"}']
+    kept = part(await host.call("get_record", id="m2"), "record")
+    assert (kept["state"], kept["payload"]) == ("pending", {"benchmarkId": "b"})
+    page = await host.call("list_records", type="message", limit=2)
+    assert [one["id"] for one in rows(page, "records")] == ["m2", "m1"]
+    rest = await host.call("list_records", type="message", limit=2, cursor=page["nextCursor"])
+    assert [one["id"] for one in rows(rest, "records")] == ["m0"]
+    assert "nextCursor" not in rest
+    assert "not-found" in await host.refused("get_record", id="m9")

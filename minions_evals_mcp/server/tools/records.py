@@ -20,7 +20,7 @@ from minions_evals_mcp.engine.save_records import delete_record as hide_record
 from minions_evals_mcp.engine.save_records import save_records as take_in
 from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
 from minions_evals_mcp.server import asked as arguments
-from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, part_of, selected
+from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, going_on_from, part_of, selected
 from minions_evals_mcp.server.arguments import MESSAGE, RUN
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.message_words import message_answer, messages_page
@@ -42,11 +42,7 @@ async def list_records(call: Call, asked: arguments.ListRecords) -> CallToolResu
     rows = [_row(record, asked) for _, record in page[: asked.limit]]
     told: Json = {"summary": f"{len(rows)} {asked.type} records", "records": selected(rows, asked.fields)}
     result = answered(told, shape=Shape(asked.detail), pages=Pages(("records",), len(page) > asked.limit))
-    shown = cast("Json", result.structured_content)
-    if "nextCursor" in shown:  # what fits is known only now; a store's cursor is the last record's own number
-        last = page[len(cast("list[JsonValue]", shown["records"])) - 1][0]
-        return answered({**shown, "nextCursor": str(last)}, shape=Shape("full"))
-    return result
+    return going_on_from(result, "records", [number for number, _ in page])
 
 
 def _row(record: Record[Fields], asked: arguments.ListRecords) -> Json:
