@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 
 import structlog
 
@@ -24,6 +25,10 @@ def pulled(addressee: str) -> None:
     del addressee
 
 
+FACTOR = 4
+"""By how much each wait after a failure is longer than the one before."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rhythm:
     """How many messages run side by side, how long the first wait after a failure is, and how often one is tried."""
@@ -32,6 +37,15 @@ class Rhythm:
     retry_s: float = 2.0
     attempts: int = 5
     grace_s: float = 10.0
+
+    def wait(self, failed: int) -> timedelta:
+        """How long a message waits that had failed so often before."""
+        return timedelta(seconds=self.retry_s * FACTOR**failed)
+
+    @property
+    def longest_wait(self) -> timedelta:
+        """No message is put off for longer."""
+        return self.wait(self.attempts)
 
 
 @dataclass(slots=True, eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from functools import partial
 
 import anyio
@@ -16,9 +15,6 @@ from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, Un
 from minions_evals_mcp.store import inbox, lease
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.inbox import Message
-
-FACTOR = 4
-"""By how much each wait after a failure is longer than the one before."""
 
 
 async def carry_out(agent: Agent, message: Message) -> None:
@@ -80,5 +76,4 @@ def _bury(db: Db, *, agent: Agent, message: Message, reason: str) -> None:
 
 def _put_off(db: Db, *, agent: Agent, message: Message, reason: str) -> None:
     lease.require(db, agent.holder)
-    wait = timedelta(seconds=agent.rhythm.retry_s * FACTOR**message.attempts)
-    inbox.put_off(db, message.id, reason, until=agent.engine.clock() + wait)
+    inbox.put_off(db, message.id, reason, until=agent.engine.clock() + agent.rhythm.wait(message.attempts))

@@ -62,7 +62,8 @@ async def _looked(agent: Agent) -> Look:
 
 def _look(db: Db, agent: Agent, now: datetime, longest_s: float) -> Look:
     room = agent.rhythm.workers - len(agent.in_flight - agent.yielded)
-    due = inbox.due(db, now=now, skip=agent.in_flight, limit=room) if room > 0 else []
+    latest = now + agent.rhythm.longest_wait
+    due = inbox.due(db, now=now, latest=latest, skip=agent.in_flight, limit=room) if room > 0 else []
     later = inbox.next_due(db, after=now)
     return Look(due, longest_s if later is None else min(longest_s, (later - now).total_seconds() + 0.001))
 

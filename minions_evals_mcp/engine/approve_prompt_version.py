@@ -11,18 +11,20 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.domain.values import Id, Value, Visible, is_blank
 from minions_evals_mcp.engine.asking import message, queue
-from minions_evals_mcp.engine.comparing import Pairing, pairing
+from minions_evals_mcp.engine.compare_prompt_versions import looked_at
+from minions_evals_mcp.engine.comparing import MARGIN, Pairing, named, pairing
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.looks import concluded
 from minions_evals_mcp.engine.measures import measures
 from minions_evals_mcp.engine.planning import digests_of
 from minions_evals_mcp.errors import EvalsError, NotFoundError, RuleError
 from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.stats.comparison import ComparisonVerdict
+from minions_evals_mcp.stats.comparison import compare as measured_difference
 from minions_evals_mcp.store import jobs, pairs, records, versions
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.rows import insert
-
-NAMED = 10
 
 
 class ApprovalAsked(Value):
@@ -154,15 +156,27 @@ def _vet_standing(db: Db, found: Record[PromptComparison], compare: str) -> None
         raise _missing(f"{found.id} does not hold any more: {error.message}", compare) from None
     if _suite(db, fields.benchmark_run_id_a) != _suite(db, fields.benchmark_run_id_b):
         raise _missing(f"the cases of {fields.benchmark_id} were changed between the two runs of {found.id}.", compare)
+    verdict = _verdict(db, fields, paired)
+    if verdict != fields.verdict:
+        raise _missing(f"{found.id} says {fields.verdict}, but its two runs say {verdict}.", compare)
     own = [case_id for case_id in paired.shared if paired.a[case_id].self_judged or paired.b[case_id].self_judged]
     if own:
         raise _missing(
-            f"{len(own)} cases of {found.id} were judged by whoever produced them (or that cannot be told): {_named(own)}.",
+            f"{len(own)} cases of {found.id} were judged by whoever produced them (or that cannot be told): {named(own)}.",
             "Have another judge score the stored outputs: minions-evals rejudge RUN.",
         )
     edited = _edited(db, paired)
     if edited:
-        raise _missing(f"edited since {found.id}: {_named(edited)}.", compare)
+        raise _missing(f"edited since {found.id}: {named(edited)}.", compare)
+
+
+def _verdict(db: Db, fields: PromptComparison, paired: Pairing) -> ComparisonVerdict:
+    """What the two runs say: a comparison that another program wrote need not say the same."""
+    run_a, run_b = fields.benchmark_run_id_a, fields.benchmark_run_id_b
+    job = jobs.job(db, run_a)
+    if job is not None and looked_at(db, run_a):
+        return concluded(db, run_a, run_b, planned=job.total).verdict
+    return measured_difference(paired.pairs(), margin=MARGIN).verdict
 
 
 def _suite(db: Db, run_id: str) -> str | None:
@@ -181,11 +195,6 @@ def _edited(db: Db, paired: Pairing) -> list[str]:
         for case_id in paired.shared
         if now.get(case_id) != (paired.a[case_id].digests[0], paired.a[case_id].digests[1])
     ]
-
-
-def _named(idents: list[str]) -> str:
-    more = f" and {len(idents) - NAMED} more" if len(idents) > NAMED else ""
-    return ", ".join(idents[:NAMED]) + more
 
 
 def _missing(what: str, remedy: str) -> RuleError:

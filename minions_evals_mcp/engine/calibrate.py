@@ -142,7 +142,7 @@ async def _kept(engine: Engine, request: CalibrationRequest, run_id: str, again:
         judge=split.judge,
         agent=split.agent,
         cases=split.cases,
-        noise_floor=split.floor,
+        noise_floor=min(1.0, split.floor),
         labels=labels,
         flaky=[one for one in told if one.label == "flaky"],
     )

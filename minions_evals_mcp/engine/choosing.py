@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,8 +15,8 @@ from minions_evals_mcp.engine.side_by_side import Cell, Selected
 from minions_evals_mcp.judges.grading import BEST, best_of
 from minions_evals_mcp.judges.llm import UNCALIBRATED, LlmJudge
 from minions_evals_mcp.judges.task import Criterion
-from minions_evals_mcp.scoring.checks import Aggregate, Checked, Unchecked
-from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, Component, MaxScore, OutputScores, select
+from minions_evals_mcp.scoring.checks import Aggregate, Unchecked
+from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, MaxScore, OutputScores, select
 from minions_evals_mcp.store import jobs
 
 
@@ -75,11 +75,7 @@ def _criterion(chooser: SelectBest, outputs: int) -> Criterion:
 def by_score(config: MaxScore, cells: Sequence[Cell], checked: Mapping[int, Aggregate]) -> Selected:
     """What `max-score` selects; an output that could not be judged takes no part."""
     there = [cell for cell in cells if cell.column in checked]
-    scores = [
-        OutputScores(tuple(components(checked[cell.column].results)), cell.passed is True, cell.score or 0.0)
-        for cell in there
-    ]
-    found = select(scores, config)
+    found = select([OutputScores.of(checked[cell.column]) for cell in there], config)
     if isinstance(found, Unchecked):
         return Selected(type=MAX_SCORE, problem=found.reason)
     standings = dict(zip((cell.column for cell in there), found.standings, strict=True))
@@ -94,12 +90,3 @@ def by_score(config: MaxScore, cells: Sequence[Cell], checked: Mapping[int, Aggr
             for cell in cells
         ),
     )
-
-
-def components(results: Sequence[Checked]) -> Iterator[Component]:
-    """Each assertion's score under its type; of a set those of its members."""
-    for one in results:
-        if one.parts:
-            yield from components(one.parts)
-        else:
-            yield Component(one.type, one.score)

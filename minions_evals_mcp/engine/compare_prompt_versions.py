@@ -17,6 +17,7 @@ from minions_evals_mcp.engine.pipeline import Progress
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run_benchmark import Started, StartedCases, get_benchmark, silent, start_benchmark
 from minions_evals_mcp.engine.sequential import run_until_settled
+from minions_evals_mcp.engine.submit import request_of
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InstrumentError
 from minions_evals_mcp.store import jobs, pairs
 from minions_evals_mcp.store.connection import Db
@@ -212,3 +213,12 @@ def _whole_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:
             remedy="Take the verdict of its own comparison, or run both versions again without --sequential.",
         )
     return found
+
+
+def looked_at(db: Db, run_id: str) -> bool:
+    """Whether the run, or the one whose outputs it judges anew, was looked at after every case."""
+    job = jobs.job(db, run_id)
+    if job is None:
+        return False
+    asked = request_of(job)
+    return asked.order_seed is not None or (asked.rejudge_run_id is not None and looked_at(db, asked.rejudge_run_id))

@@ -87,12 +87,17 @@ def pairing(db: Db, run_a: str, run_b: str) -> Pairing:
     differing = ((case_id, unlike(a[case_id], b[case_id])) for case_id in shared)
     unlike_cases = [f"{case_id} ({', '.join(names)})" for case_id, names in differing if names]
     if unlike_cases:
-        more = f" and {len(unlike_cases) - NAMED} more" if len(unlike_cases) > NAMED else ""
         raise ConflictError(
-            f"{run_a} and {run_b} were not measured alike: {', '.join(unlike_cases[:NAMED])}{more}.",
+            f"{run_a} and {run_b} were not measured alike: {named(unlike_cases)}.",
             remedy="Run both versions again, or judge the stored outputs anew: minions-evals rejudge RUN.",
         )
     return Pairing(a, b, shared)
+
+
+def named(found: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    return ", ".join(found[:NAMED]) + more
 
 
 def unlike(a: CaseScores, b: CaseScores) -> tuple[str, ...]:

@@ -173,7 +173,11 @@ def _notes(db: Db, about: Concluding, benchmark_id: str, alike: runs.Earlier | N
     if about.request.selection is not None:
         notes.append(f"not the whole benchmark: {about.request.selection}")
     if about.request.cache:
-        notes.append(f"{jobs.count_reused(db, about.run_id)} outputs of earlier runs used again")
+        reused = jobs.count_reused(db, about.run_id)
+        notes.append(f"{reused} {'output' if reused == 1 else 'outputs'} of earlier runs used again")
+    recorded, made = jobs.count_origins(db, about.run_id)
+    if about.request.target is not None and recorded:
+        notes.append(f"outputs: {recorded} recorded, which come before the target, {made} of the target")
     if about.skipped:
         named = ", ".join(about.skipped[:NAMED_SKIPPED])
         more = f" and {len(about.skipped) - NAMED_SKIPPED} more" if len(about.skipped) > NAMED_SKIPPED else ""
@@ -218,7 +222,7 @@ def _tell_regression(
     shared = found.shared
     said = (
         f"{benchmark.title}: passes fell from {shared.previous_passed} of {shared.previous_total} to {shared.passed} of "
-        f"{shared.total} ({found.evidence}); {shared.worse} cases got worse, {shared.better} better."
+        f"{shared.total} ({found.evidence}); {shared.worse} {'case' if shared.worse == 1 else 'cases'} got worse, {shared.better} better."
     )
     if about.request.selection is not None:
         said += f" Only these cases were run: {about.request.selection}."

@@ -94,6 +94,11 @@ async def set_state(engine: Engine, job: Job, state: JobState, *, reason: str = 
         await engine.store.write(lambda db: jobs.set_state(db, job.id, state, reason=reason, at=at))
 
 
+def waiting_reason(outputs: int) -> str:
+    """Why a run does not go on."""
+    return f"{outputs} {'output waits' if outputs == 1 else 'outputs wait'} to be judged"
+
+
 async def get_job(engine: Engine, run_id: str) -> Job:
     """The job under that id or key; raises `NotFoundError`."""
     found = await engine.store.read(lambda db: jobs.job(db, run_id) or jobs.job_by_key(db, run_id))

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.comparing import conclude_comparison
 from minions_evals_mcp.engine.conclude import Concluding, conclude
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job, set_state, start_job, working_on
+from minions_evals_mcp.engine.jobs import get_job, set_state, start_job, waiting_reason, working_on
 from minions_evals_mcp.engine.pipeline import Health, Progress, Switch, run_units
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.units import Bench
@@ -224,9 +224,7 @@ async def _ended(run: _Run) -> Job:
     engine, job = run.bench.engine, run.job
     counts = await engine.store.read(lambda db: jobs.unit_counts(db, job.id))
     if counts.get("awaiting-judgments"):
-        await set_state(
-            engine, job, "awaiting-judgments", reason=f"{counts['awaiting-judgments']} outputs wait to be judged"
-        )
+        await set_state(engine, job, "awaiting-judgments", reason=waiting_reason(counts["awaiting-judgments"]))
     elif not counts.get("scored") and not counts.get("timed-out"):
         await _nothing_scored(run)
     elif job.kind == "benchmark":

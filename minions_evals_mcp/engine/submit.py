@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.outcomes import Failed, JudgeErrored, Passed, Unit
 from minions_evals_mcp.engine import planning
 from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job, working_on
+from minions_evals_mcp.engine.jobs import get_job, waiting_reason, working_on
 from minions_evals_mcp.engine.judging import Judging
 from minions_evals_mcp.engine.measures import ByNothing, Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
@@ -162,9 +162,9 @@ def _complete(db: Db, *, bench: Bench, job: Job, accepted: list[_Accepted], ende
     waiting = counts.get("awaiting-judgments", 0)
     left = job.total - sum(counts.values())
     if waiting:
-        jobs.set_state(db, job.id, "awaiting-judgments", reason=f"{waiting} outputs wait to be judged", at=at)
+        jobs.set_state(db, job.id, "awaiting-judgments", reason=waiting_reason(waiting), at=at)
     elif left:
-        jobs.set_state(db, job.id, "stopped", reason=f"{left} outputs are not made or judged yet", at=at)
+        jobs.set_state(db, job.id, "stopped", reason=f"{left} {'output is' if left == 1 else 'outputs are'} not made or judged yet", at=at)
     elif job.kind == "test-case":
         jobs.set_state(db, job.id, "completed", at=at)
     else:

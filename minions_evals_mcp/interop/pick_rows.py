@@ -19,7 +19,6 @@ from minions_evals_mcp.interop.score_rows import (
     vetted,
 )
 from minions_evals_mcp.scoring.assertions import check_all, needs
-from minions_evals_mcp.scoring.assertions.sets import SET
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Evidence, Need, Subject, Unchecked
 from minions_evals_mcp.scoring.max_score import (
     MAX_SCORE,
@@ -95,15 +94,8 @@ def _divided(found: list[JsonValue]) -> tuple[tuple[Assertion, ...], MaxScore]:
             case {"type": "select-best"}:
                 read_assertion(one, number)
             case _:
-                checks.extend(_members(vetted(one, number)))
+                checks.append(vetted(one, number))
     return tuple(checks), config or MaxScore()
-
-
-def _members(assertion: Assertion) -> tuple[Assertion, ...]:
-    """Of an assert-set its members, which are aggregated each under its own type; else the assertion itself."""
-    if assertion.type != SET:
-        return (assertion,)
-    return tuple(member for inner in assertion.assertions for member in _members(inner))
 
 
 def _config(assertion: Assertion, number: int) -> MaxScore:

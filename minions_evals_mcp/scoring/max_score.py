@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationError
 
-from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.assertions import NEGATION, Assertion
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Unchecked
@@ -53,7 +53,16 @@ class OutputScores(NamedTuple):
     @classmethod
     def of(cls, found: Aggregate) -> Self:
         """The same for an output whose assertions were all checked."""
-        return cls(tuple(Component(one.type, one.score) for one in found.results), found.passed, found.score)
+        return cls(tuple(_components(found.results)), found.passed, found.score)
+
+
+def _components(results: Sequence[Checked]) -> Iterator[Component]:
+    """Each assertion's score under its type; of a set those of its members, of a negated one its own."""
+    for one in results:
+        if one.parts and not one.type.startswith(NEGATION):
+            yield from _components(one.parts)
+        else:
+            yield Component(one.type, one.score)
 
 
 class NamedScores(Value):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import JsonValue
@@ -129,8 +130,8 @@ def _barest(shown: Json) -> Json:
 def clipped(value: JsonValue, text: int, entries: int, *, depth: int = 0) -> JsonValue:
     """The value with long texts cut, long lists and objects shortened and what is nested too deeply left out, each saying so."""
     match value:
-        case str() if len(value) > text:
-            return f"{value[:text]}… (+{len(value) - text} characters)"
+        case str():
+            return _shortened(value, text)
         case list() | dict() if depth >= DEEPEST:
             return f"… ({len(value)} entries)"
         case list() if len(value) > entries:
@@ -140,13 +141,15 @@ def clipped(value: JsonValue, text: int, entries: int, *, depth: int = 0) -> Jso
             return [clipped(one, text, entries, depth=depth + 1) for one in value]
         case dict():
             kept_names = list(value)[: entries * KEYS]
-            kept = {
-                str(clipped(name, 200, 1)): clipped(value[name], text, entries, depth=depth + 1) for name in kept_names
-            }
+            kept = {_shortened(name, 200): clipped(value[name], text, entries, depth=depth + 1) for name in kept_names}
             left = len(value) - len(kept_names)
             return {**kept, "…": f"+{left} more"} if left else kept
         case _:
             return value
+
+
+def _shortened(said: str, most: int) -> str:
+    return said if len(said) <= most else f"{said[:most]}… (+{len(said) - most} characters)"
 
 
 def part_of(whole: JsonValue, cursor: int, *, about: Json) -> CallToolResult:
@@ -172,10 +175,10 @@ def cursor_of(cursor: str | None) -> int:
 
 def going_on_from(result: CallToolResult, name: str, numbers: Sequence[int]) -> CallToolResult:
     """The page with the store's own cursor, which is the number of the last row shown: what fits is known only now."""
-    shown = result.structured_content or {}
+    shown = cast("Json", result.structured_content)
     if "nextCursor" not in shown:
         return result
-    told: Json = {**shown, "nextCursor": str(numbers[len(shown[name]) - 1])}
+    told: Json = {**shown, "nextCursor": str(numbers[len(_listed(shown, name)) - 1])}
     return CallToolResult(content=[TextContent(type="text", text=text_of(told))], structured_content=told)
 
 

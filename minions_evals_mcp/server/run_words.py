@@ -18,6 +18,10 @@ _SETTINGS = (
 """What must be said again to resume a run; a target that the operator named is not the caller's to repeat."""
 KEPT = frozenset({"units", "open", "outcomes"})
 """What is told even where it is nothing."""
+FOR_A_PERSON = (
+    "A person judges these outputs, not you: show them, and hand in what the person says under the person's name."
+    " Until then they wait, and get_run shows them again."
+)
 _TOOLS = {
     "test-case": ("run_test_case", "testCaseId"),
     "benchmark": ("run_benchmark", "benchmarkId"),
@@ -92,8 +96,9 @@ def next_calls(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[s
         case "running":
             yield f'get_run {{"runId": {run}, "waitSeconds": 20}}'
         case "awaiting-judgments":
+            judge, ahead = ("YOUR-ID", "") if is_callers(spec) else ("THE PERSON", "once a person has judged: ")
             yield (
-                f'submit_judgments {{"runId": {run}, "judgedBy": "YOUR-ID", "packets": [{{"digest": "…", "judgments":'
+                f'{ahead}submit_judgments {{"runId": {run}, "judgedBy": "{judge}", "packets": [{{"digest": "…", "judgments":'
                 ' [{"criterionId": "…", "score": 0, "rationale": "…"}]}]}'
             )
         case "stopped" | "failed" | "cancelled":
@@ -102,6 +107,11 @@ def next_calls(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[s
             if summary.failures:
                 yield f'get_record {{"id": {json.dumps(summary.failures[0].test_run_id)}}}'
                 yield f'classify_failure {{"id": {run}}}'
+
+
+def is_callers(spec: Mapping[str, JsonValue]) -> bool:
+    """Whether what waits in the run is the caller's to judge; in every other run it is a person's."""
+    return cast("Json", spec["request"]).get("judge") == "caller"
 
 
 def _resumed(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.store import events
+from dataclasses import dataclass
+from datetime import datetime
+
+from minions_evals_mcp.domain.values import from_millis
+from minions_evals_mcp.store import events, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Told
 from minions_evals_mcp.store.rows import TABLES
@@ -44,6 +48,30 @@ def count_of(db: Db, kind: str) -> int:
     else:
         query, about = "SELECT count(*) FROM minion WHERE type = ? AND deleted_at IS NULL", (kind,)
     return db.execute(query, about).fetchone()[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A record as a list shows it; `seq` is the cursor to go on from."""
+
+    seq: int
+    id: str
+    title: str
+    status: str
+    updated_at: datetime
+
+
+def lines(db: Db, kind: str, *, after: int, limit: int) -> list[Line]:
+    """A page of one type's records in the order in which they were written, without the fields of definitions and copies."""
+    if kind in TABLES or kind in events.OUTBOX_TYPES:
+        page = records.page(db, kind, after=after, limit=limit)
+        return [Line(seq, one.id, one.title, one.status, one.updated_at) for seq, one in page]
+    rows = db.execute(
+        "SELECT seq, id, title, status, updated_at FROM minion"
+        " WHERE type = ? AND seq > ? AND deleted_at IS NULL ORDER BY seq LIMIT ?",
+        (kind, after, limit),
+    )
+    return [Line(seq, ident, title, status, from_millis(at)) for seq, ident, title, status, at in rows]
 
 
 def newest_told(db: Db, *, limit: int) -> list[Told]:

@@ -94,13 +94,16 @@ def put(db: Db, arriving: Arriving, *, at: datetime, dead: str = "") -> bool:
     return True
 
 
-def due(db: Db, *, now: datetime, skip: Iterable[int], limit: int) -> list[Message]:
-    """The messages to be taken next, oldest first: of each topic only the first that is not settled, and only when it is due."""
+def due(db: Db, *, now: datetime, latest: datetime, skip: Iterable[int], limit: int) -> list[Message]:
+    """The messages to be taken next, oldest first: of each topic only the first that is not settled, and only when it is due.
+
+    One that is due after `latest` was put off by a clock that has been set back since: it is due too.
+    """
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM (SELECT min(seq) AS seq FROM inbox WHERE state = 'pending' GROUP BY topic) first"
-        " JOIN inbox i USING (seq) WHERE i.next_at <= ? AND i.seq NOT IN (SELECT value FROM json_each(?))"
+        " JOIN inbox i USING (seq) WHERE i.next_at NOT BETWEEN ? AND ? AND i.seq NOT IN (SELECT value FROM json_each(?))"
         " ORDER BY i.seq LIMIT ?",
-        (to_millis(now), json.dumps(list(skip)), limit),
+        (to_millis(now) + 1, to_millis(latest), json.dumps(list(skip)), limit),
     )
     return [_message(row) for row in rows]
 

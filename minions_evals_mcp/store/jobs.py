@@ -165,6 +165,15 @@ def count_reused(db: Db, job_id: str) -> int:
     return row[0]
 
 
+def count_origins(db: Db, job_id: str) -> tuple[int, int]:
+    """Of the job's outputs that were judged: how many are of recorded agent-runs, and how many were made for it."""
+    row = db.execute(
+        "SELECT count(r.agent_run_id), count(*) FROM unit u JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id = ?",
+        (job_id,),
+    ).fetchone()
+    return row[0], row[1] - row[0]
+
+
 @dataclass(frozen=True, slots=True)
 class StoredOutput:
     """An output that was judged: what was seen of it where it was made, else the recorded agent-run that it is of."""

@@ -8,6 +8,8 @@ from tests.agent.desk import Desk, Json, message, record
 
 FALLING = (10, 9, 8, 7, 6, 5, 4)
 """How many of ten cases pass under each version of the benchmark `falling`."""
+RISING = (1, 2, 3, 4, 5)
+"""How many of five cases pass under each version of the benchmark `rising`; `flat` is run as often under one version."""
 LOG: JsonValue = [{"tool": "lookup", "arguments": {"id": 7}, "error": "no such order"}]
 
 
@@ -65,12 +67,15 @@ def suite() -> list[Json]:
         record(f"p@{number}", "prompt-version", content=f"Say {number}", versionNumber=number) for number in (1, 2)
     ]
     falling = {f"f@{number}": passes for number, passes in enumerate(FALLING, 1)}
+    rising = {f"r@{number}": passes for number, passes in enumerate(RISING, 1)}
     return [
         *rubrics(),
         *versions,
         {"sourceId": "p@2", "targetId": "p@1", "type": "follows"},
         *measured("b", 8, {"b@1": 8, "b@2": 2}, passingThreshold=0.5, schedule="0 6 * * *"),
         *measured("falling", 10, falling),
+        *measured("rising", 5, rising),
+        *measured("flat", 2, {"flat@1": 1}),
         *measured("cmp", 12, {"p@1": 2, "p@2": 12}),
         case("edge"),
         answer("edge-run", "edge", "good"),
@@ -97,6 +102,11 @@ def first_messages() -> list[Json]:
         *(
             message(f"falling-{number}", "run-benchmark", benchmarkId="falling", promptVersionRef=f"f@{number}")
             for number in range(1, len(FALLING) + 1)
+        ),
+        *(
+            message(f"{name}-{number}", "run-benchmark", benchmarkId=name, promptVersionRef=version.format(number))
+            for name, version in (("rising", "r@{}"), ("flat", "flat@1"))
+            for number in range(1, len(RISING) + 1)
         ),
         message("compare", "compare-prompts", benchmarkId="cmp", promptVersionA="p@1", promptVersionB="p@2"),
         message("done", "agent-run-completed", agentRun={"type": "agent-run", "fields": {

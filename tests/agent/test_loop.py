@@ -226,6 +226,15 @@ async def test_a_message_that_is_put_off_holds_up_its_topic_and_no_other(engine:
     assert (await kept(engine, "x0")).state == "done"
 
 
+async def test_a_clock_that_is_set_back_holds_no_message_up(engine: Engine) -> None:
+    await one_case(engine)
+    await sent(engine, "m", "run-test-case", testCaseId="c")
+    until = engine.clock() + timedelta(days=1)
+    await engine.store.write(lambda db: inbox.put_off(db, "m", "not now.", until=until))
+    await drained(engine)
+    assert (await kept(engine, "m")).state == "done"
+
+
 async def test_an_unforeseen_error_does_not_end_the_loop(engine: Engine) -> None:
     async def broken(asked: Asked) -> Json:
         raise ZeroDivisionError(asked.message.id)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.desk import EVALS, Desk
-from tests.agent.story import FALLING, LOG, first_messages, second_messages, suite
+from tests.agent.story import FALLING, LOG, RISING, first_messages, second_messages, suite
 
 
 @pytest.fixture(scope="module")
@@ -107,14 +107,16 @@ def test_s089_s090_s093_every_benchmark_run_is_a_point_of_its_trend(desk: Desk) 
     points = json.loads(str(fields["dataPoints"]))
     assert [point["score"] for point in points] == [pytest.approx(0.075 * passes) for passes in FALLING]
     reacted = desk.rows("SELECT state FROM inbox WHERE type = 'benchmark-run-recorded'")
-    assert len(reacted) == len(FALLING) + 4
+    assert len(reacted) == len(FALLING) + 2 * len(RISING) + 4
     assert set(reacted) == {("done",)}
 
 
 def test_s091_s092_the_direction_is_read_over_the_last_five_points(desk: Desk) -> None:
     assert desk.result("trend")["direction"] == "degrading"
     assert desk.fields("minion", "id = 'trend:falling'")["window"] == 5
-    assert desk.fields("minion", "id = 'trend:b'")["direction"] == "stable"
+    assert desk.fields("minion", "id = 'trend:rising'")["direction"] == "improving"
+    flat = desk.fields("minion", "id = 'trend:flat'")
+    assert (flat["direction"], flat["provisional"], flat["volatile"]) == ("stable", False, False)
 
 
 def test_s094_three_degrading_runs_escalate_once_with_the_whole_series(desk: Desk) -> None:
@@ -195,7 +197,7 @@ def test_s113_the_memory_of_quality_holds_versions_failures_and_trends_side_by_s
         "SELECT (SELECT count(DISTINCT prompt_version_ref) FROM benchmark_run), (SELECT count(*) FROM eval_failure),"
         " (SELECT count(*) FROM minion WHERE type = 'eval-trend')"
     )
-    assert (versions, trends) == (11, 2)
+    assert (versions, trends) == (17, 4)
     assert failures > 30
 
 

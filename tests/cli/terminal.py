@@ -13,7 +13,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from tests.cli.standby import STANDBYS, THEIRS
+from tests.cli.standby import STANDBYS, THEIRS, Asked
 
 ROOT = Path(__file__).parents[2]
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
@@ -77,14 +77,21 @@ class Terminal:
         if any(name.startswith(THEIRS) for name in self.extra):
             return self.carried_out([*CLI, *arguments], stdin)
         given = stdin.encode() if isinstance(stdin, str) else stdin
-        code, out, err = STANDBYS.carried_out([*arguments], given, self.folder, self.environment, limit_s=LIMIT_S)
+        asked = Asked([*arguments], str(self.folder), self.environment)
+        code, out, err = STANDBYS.carried_out(asked, given, LIMIT_S)
         return Ended(code, out.decode(), err.decode())
 
     def carried_out(self, command: Sequence[str], stdin: str | bytes = "") -> Ended:
         """Runs any program to its end."""
         given = stdin.encode() if isinstance(stdin, str) else stdin
         found = subprocess.run(
-            command, input=given, capture_output=True, cwd=self.folder, env=self.environment, timeout=LIMIT_S, check=False
+            command,
+            input=given,
+            capture_output=True,
+            cwd=self.folder,
+            env=self.environment,
+            timeout=LIMIT_S,
+            check=False,
         )
         return Ended(found.returncode, found.stdout.decode(), found.stderr.decode())
 

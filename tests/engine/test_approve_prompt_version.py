@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,9 @@ from minions_evals_mcp.engine.save_records import delete_record
 from minions_evals_mcp.engine.submit import submit_judgments
 from minions_evals_mcp.errors import NotFoundError, RuleError
 from minions_evals_mcp.judges.packets import Submission
-from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store import jobs, pairs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.rows import insert
 from tests.workshop import (
     all_of,
     answer,
@@ -199,6 +202,29 @@ async def test_s107_a_version_beside_the_approved_one_is_compared_with_that(tmp_
         await compared(engine, "v1", "w2")
         with pytest.raises(RuleError, match="no comparison shows w2 against the current version v2"):
             await decide(engine, "w2")
+
+
+async def test_s107_a_comparison_that_says_more_than_its_runs_is_no_evidence(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chain(engine, first(6, 12), first(7, 12))
+        made = await compared(engine, "v1", "v2")
+
+        def forge(db: Db) -> None:
+            real = pairs.comparison(db, made)
+            assert real is not None
+            forged = real.fields.model_copy(update={"verdict": "improved"})
+            insert(db, replace(real, id="forged", fields=forged))
+
+        await engine.store.write(forge)
+        with pytest.raises(RuleError, match="forged says improved, but its two runs say inconclusive"):
+            await decide(engine, "v2", comparison_id="forged")
+
+
+async def test_a_sequential_comparison_is_evidence(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chain(engine, first(0, 20), first(20, 20))
+        await compared(engine, "v1", "v2", sequential=True)
+        assert (await decide(engine, "v2")).decision == "approved"
 
 
 async def test_an_edited_rubric_voids_the_evidence(tmp_path: Path) -> None:

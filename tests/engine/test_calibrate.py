@@ -48,6 +48,13 @@ async def test_cases_are_labelled_and_the_agents_share_is_told_from_the_judges(t
         assert {run.fields.purpose for run in await all_of(engine, BenchmarkRun)} == {"comparison"}
 
 
+async def test_a_single_case_that_flips_has_a_floor_of_all_of_the_score(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 1)
+        await recorded(engine, "v1", [True], [True], [False])
+        assert (await calibrated(engine)).noise_floor == 1
+
+
 async def test_a_judge_that_wavers_is_told_from_the_agent(tmp_path: Path) -> None:
     async with serving() as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
         await save(

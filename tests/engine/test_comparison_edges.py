@@ -15,10 +15,11 @@ from minions_evals_mcp.engine.comparison_summary import ComparisonSummary, summa
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.pipeline import Progress
+from minions_evals_mcp.engine.rejudge import rejudge_request
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
-from minions_evals_mcp.engine.run_benchmark import silent, start_benchmark
+from minions_evals_mcp.engine.run_benchmark import run_benchmark, silent, start_benchmark
 from minions_evals_mcp.engine.submit import request_of
-from minions_evals_mcp.errors import BadInputError, BusyError, InstrumentError, NotFoundError
+from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, InstrumentError, NotFoundError
 from minions_evals_mcp.store.jobs import Job
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.workshop import all_of, answer, benchmark, case, config_in, first, fleet, minion, opened, rubric, save, says
@@ -124,6 +125,13 @@ async def test_runs_that_were_looked_at_after_every_case_are_not_tested_once_mor
             await compare_runs(engine, made.fields.benchmark_run_id_a, made.fields.benchmark_run_id_b)
         assert "--sequential" in refused.value.remedy
         assert len(await all_of(engine, PromptComparison)) == 1
+        anew = [
+            await rejudge_request(engine, ident, triggered_by="maria")
+            for ident in (made.fields.benchmark_run_id_a, made.fields.benchmark_run_id_b)
+        ]
+        again = [(await run_benchmark(engine, request)).id for request in anew]
+        with pytest.raises(BadInputError, match="looked at after every case"):
+            await compare_runs(engine, *again)
 
 
 async def test_a_stop_names_the_key_that_resumes_the_whole_comparison(tmp_path: Path) -> None:
@@ -136,6 +144,16 @@ async def test_a_stop_names_the_key_that_resumes_the_whole_comparison(tmp_path: 
             await compare_prompt_versions(engine, asked(judge="llm"))
         assert stopped.value.remedy.startswith("Resume with --key k,")
         assert "--key k," in (await get_job(engine, "k")).reason
+
+
+async def test_a_comparison_that_cannot_begin_says_why_and_is_not_left_running(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 2)
+        await save(engine, [minion(f"v{n}", "prompt-version", content=f"Say {n}.", versionNumber=n) for n in (1, 2)])
+        with pytest.raises(EvalsError) as refused:
+            await compare_prompt_versions(engine, asked(max_cost_usd=1, target="nobody:model"))
+        job = await get_job(engine, "k")
+        assert (job.state, job.reason) == ("failed", str(refused.value))
 
 
 async def test_a_version_that_a_target_lacks_is_refused_before_the_key_is_taken(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ async def test_other_inputs_another_version_and_another_target_are_made_anew(
     await two(engine)
     await run(engine, target)
     await save(engine, case("x", inputs={"q": "z"}, expectedOutputs={"output": "good"}))
-    assert await run(engine, target, cache=True) == "1 outputs of earlier runs used again"
+    assert await run(engine, target, cache=True) == "1 output of earlier runs used again"
     await save(engine, minion("p@1", "prompt-version", content="{{q}}", versionNumber=1))
     assert await run(engine, target, cache=True, prompt_version_ref="p@1") == "0 outputs of earlier runs used again"
     assert await run(engine, f"{target} more", cache=True) == "0 outputs of earlier runs used again"
@@ -85,7 +85,7 @@ async def test_equal_inputs_of_another_case_are_the_same_question(engine: Engine
     await run(engine, target)
     await save(engine, case("twin", inputs={"q": "x"}, expectedOutputs={"output": "good"}), benchmark("t", "twin"))
     job = await bench(engine, "t", target=target, cache=True)
-    assert (await benchmark_run(engine, job)).notes == "1 outputs of earlier runs used again"
+    assert (await benchmark_run(engine, job)).notes == "1 output of earlier runs used again"
     assert (await found(engine, f"{job.id}:1.1", TestRun)).fields.actual_output == {"output": "good x"}
     assert asked(tmp_path) == ["x", "y"]
 

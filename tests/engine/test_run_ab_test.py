@@ -458,6 +458,15 @@ async def test_max_score_tells_which_branch_the_assertions_would_select(lab: Eng
     assert (found.max_score.selected, found.max_score.scores) == ("b", {"a": 0.0, "b": 1.0})
 
 
+async def test_s028_members_of_a_set_count_each_when_max_score_selects_a_branch(lab: Engine) -> None:
+    members: JsonValue = [{"type": "contains", "value": "happy"}, {"type": "contains", "value": "a"}]
+    checks: JsonValue = [{"type": "assert-set", "assert": members}, {"type": "contains", "value": "happy"}]
+    await prepared(lab, branch("a", "judge-of-mine"), branch("b", ANTHROPIC), assertions=checks)
+    found = (await ab(lab)).max_score
+    assert found is not None
+    assert found.scores == {"a": pytest.approx(1 / 3), "b": 1.0}, "of three assertions, not of two"
+
+
 async def test_without_two_outputs_max_score_says_that_it_has_nothing_to_choose_from(tmp_path: Path) -> None:
     async with (
         serving(FakeSettings(p500=1)) as broken,

@@ -84,6 +84,11 @@ async def test_s028_members_of_a_set_count_each_under_its_own_type_and_the_set_d
     assert (await one(row(OUTPUTS, both, weighted)))["scores"] == [0.0, 1.0, 0.75]
 
 
+async def test_s028_a_set_turned_round_counts_as_one() -> None:
+    neither: JsonValue = {"type": "not-assert-set", "threshold": 0.1, "assert": [PARIS, FRANCE]}
+    assert (await one(row(OUTPUTS, neither)))["scores"] == [1.0, 0.0, 0.5]
+
+
 async def test_a_value_that_is_a_list_is_read_as_in_score() -> None:
     both: JsonValue = {"type": "contains-all", "value": ["Paris", "France"]}
     assert (await one(row(OUTPUTS, both)))["scores"] == [0.0, 1.0, 0.0]

@@ -107,6 +107,12 @@ def test_vet_and_the_table_agree_on_the_known_types() -> None:
         vet(example.model_copy(update={"type": f"not-{example.type}"}))
 
 
+@pytest.mark.parametrize("kind", ["max-score", "select-best", "not-max-score"])
+def test_a_type_that_chooses_among_outputs_is_refused_with_where_it_belongs(kind: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"{kind} chooses among several outputs.*`minions-evals pick`"):
+        vet(Assertion(type=kind))
+
+
 @pytest.mark.parametrize("unknown", ["llm-rubrik", "not-not-contains", "not-", "Contains"])
 def test_an_unknown_type_is_refused_by_name_with_what_is_known(unknown: str) -> None:
     with pytest.raises(UnsupportedError) as refusal:

@@ -53,16 +53,16 @@ async def lived(host: Host) -> Json:
     """What happened to a client that lived it."""
     await host.call("save_records", records=records(), relations=relations())
     for version in ("p@1", "p@2"):
-        asked: Json = {"benchmarkId": "b", "promptVersionRef": version, "judge": "caller", "waitSeconds": 10}
-        run = await _judged_whole(host, await host.call("run_benchmark", **asked))
+        asked: Json = {"benchmarkId": "b", "promptVersionRef": version, "judge": "caller", "waitSeconds": 50}
+        run = await judged_whole(host, await host.call("run_benchmark", **asked))
     wish: Json = {"promptVersionRef": "p@3", "decidedBy": "ide"}
     refused = await host.refused("approve_prompt_version", **wish)
     compared = await host.call(
-        "compare_prompt_versions", benchmarkId="b", versionA="p@1", versionB="p@3", judge="caller", waitSeconds=10
+        "compare_prompt_versions", benchmarkId="b", versionA="p@1", versionB="p@3", judge="caller", waitSeconds=50
     )
     for side in ("A", "B"):
-        await _judged_whole(host, await host.call("get_run", runId=f"{compared['runId']}:{side}"))
-    done = await host.call("get_run", runId=compared["runId"], waitSeconds=10)
+        await judged_whole(host, await host.call("get_run", runId=f"{compared['runId']}:{side}"))
+    done = await host.call("get_run", runId=compared["runId"], waitSeconds=50)
     decided = await host.call("approve_prompt_version", **wish)
     return {
         "regression": part(run, "regression")["evidence"],
@@ -72,11 +72,11 @@ async def lived(host: Host) -> Json:
     }
 
 
-async def _judged_whole(host: Host, answer: Json) -> Json:
+async def judged_whole(host: Host, answer: Json, *, judged_by: str = "ide") -> Json:
     """The run once the caller has judged every packet."""
     while answer.get("packets"):
         verdicts = [judged(packet, _score(packet)) for packet in rows(answer, "packets")]
-        answer = await host.call("submit_judgments", runId=answer["runId"], judgedBy="ide", packets=verdicts)
+        answer = await host.call("submit_judgments", runId=answer["runId"], judgedBy=judged_by, packets=verdicts)
     return answer
 
 

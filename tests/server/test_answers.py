@@ -131,7 +131,7 @@ async def test_a_long_record_is_read_in_parts(host: Host) -> None:
 
 async def test_fields_choose_what_is_shown(host: Host) -> None:
     await host.call("save_records", records=suite(2))
-    await host.call("run_benchmark", benchmarkId="b", waitSeconds=5, idempotencyKey="k")
+    await host.call("run_benchmark", benchmarkId="b", waitSeconds=50, idempotencyKey="k")
     assert set(await host.call("get_run", runId="k", fields=["state"])) == {"summary", "state", "next"}
     found = part(await host.call("get_record", id="c0", fields=["inputs"]), "record")
     assert found == {"id": "c0", "type": "test-case", "fields": {"inputs": {"q": "c0"}}}

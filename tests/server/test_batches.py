@@ -13,9 +13,9 @@ async def test_a_batch_runs_the_named_cases_only_and_is_no_measure_of_the_benchm
     await host.call("save_records", records=suite(4))
     dry = await host.call("run_benchmark", benchmarkId="b", testCaseIds=["c1", "c3"], dryRun=True)
     assert dry["units"] == 2
-    batch = await host.call("run_benchmark", benchmarkId="b", testCaseIds=["c1", "c3"], waitSeconds=5)
+    batch = await host.call("run_benchmark", benchmarkId="b", testCaseIds=["c1", "c3"], waitSeconds=50)
     assert "2 of 2 passed" in str(batch["summary"])
-    whole = await host.call("run_benchmark", benchmarkId="b", waitSeconds=5)
+    whole = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
     assert "3 of 4 passed" in str(whole["summary"])
     assert "regression" not in whole, "the batch before it is nothing to fall from"
     assert len(rows(await host.call("detect_trend", benchmarkId="b"), "points")) == 1
@@ -34,9 +34,9 @@ async def test_a_batch_of_strangers_or_of_a_rejudged_run_is_refused(host: Host) 
 
 async def test_a_batch_under_a_key_is_another_run_than_the_whole(host: Host) -> None:
     await host.call("save_records", records=suite(2))
-    await host.call("run_benchmark", benchmarkId="b", testCaseIds=["c1"], idempotencyKey="k", waitSeconds=5)
+    await host.call("run_benchmark", benchmarkId="b", testCaseIds=["c1"], idempotencyKey="k", waitSeconds=50)
     assert (await host.refused("run_benchmark", benchmarkId="b", idempotencyKey="k")).startswith("conflict")
-    again = await host.call("run_benchmark", benchmarkId="b", testCaseIds=["c1"], idempotencyKey="k", waitSeconds=5)
+    again = await host.call("run_benchmark", benchmarkId="b", testCaseIds=["c1"], idempotencyKey="k", waitSeconds=50)
     assert "1 of 1 passed" in str(again["summary"])
 
 
@@ -59,7 +59,7 @@ async def test_two_stored_runs_are_compared_as_they_are(tmp_path: Path) -> None:
     async with hosted(config_in(tmp_path)) as host:
         await host.call("save_records", records=[*suite(8), *_versions(8)])
         before, after = [
-            str((await host.call("run_benchmark", benchmarkId="b", promptVersionRef=one, waitSeconds=5))["runId"])
+            str((await host.call("run_benchmark", benchmarkId="b", promptVersionRef=one, waitSeconds=50))["runId"])
             for one in ("p@1", "p@2")
         ]
         made = await host.call("compare_prompt_versions", runIds=[before, after])

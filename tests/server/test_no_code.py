@@ -99,7 +99,7 @@ async def test_no_argument_of_a_tool_runs_or_reads_what_it_names(folder: Path, t
     schema = schema_of(CATALOGUE[tool].arguments)
     async with hosted(config_in(folder)) as host:
         await host.call("save_records", records=suite(1))
-        await host.call("run_benchmark", benchmarkId="b", idempotencyKey="k", waitSeconds=10)
+        await host.call("run_benchmark", benchmarkId="b", idempotencyKey="k", waitSeconds=50)
         ways = [way for way in places(schema) if way[-1] not in {"waitSeconds", "dryRun"}]
         for way in ways:
             for value in planted(folder):
@@ -117,7 +117,7 @@ async def test_no_field_of_a_record_runs_or_reads_what_it_names(folder: Path, ki
                 record: Json = {"id": f"{name}/{number}", "type": kind, "fields": with_planted(fields, (name,), value)}
                 await _nothing_shows(host, "save_records", {"records": [record]}, folder)
         await _nothing_shows(host, "list_records", {"type": kind, "detail": "full"}, folder)
-        await _nothing_shows(host, "run_benchmark", {"benchmarkId": "b", "waitSeconds": 10}, folder)
+        await _nothing_shows(host, "run_benchmark", {"benchmarkId": "b", "waitSeconds": 50}, folder)
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -133,7 +133,7 @@ async def test_no_check_runs_or_reads_what_its_value_names(folder: Path, check: 
             asserted: Json = {"name": "n", "inputs": {"q": "c0"}, "assertions": cast("Json", row)["assert"]}
             case: Json = {"id": f"case/{number}", "type": "test-case", "fields": asserted}
             await _nothing_shows(host, "save_records", {"records": [*suite(1)[1:2], case]}, folder)
-            await _nothing_shows(host, "run_test_case", {"testCaseId": f"case/{number}", "waitSeconds": 10}, folder)
+            await _nothing_shows(host, "run_test_case", {"testCaseId": f"case/{number}", "waitSeconds": 50}, folder)
 
 
 def _messages() -> list[str]:

@@ -12,6 +12,7 @@ import pytest
 from mcp import Client
 from mcp.client import ClientRequestContext
 from mcp_types import ElicitRequestFormParams, ElicitRequestParams, ElicitResult
+from pydantic import JsonValue
 
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
@@ -44,7 +45,7 @@ async def hosted_with(folder: Path, era: str, answer: Answer) -> AsyncGenerator[
 async def test_a_person_is_asked_and_the_verdict_is_kept_as_theirs(tmp_path: Path, era: str) -> None:
     async with hosted_with(tmp_path, era, KIND) as (host, shown):
         await host.call("save_records", records=read_by_people(1))
-        done = await host.call("run_test_case", testCaseId="c0", judge="human", waitSeconds=5)
+        done = await host.call("run_test_case", testCaseId="c0", judge="human", waitSeconds=50)
         assert done["state"] == "completed"
         (run,) = rows(done, "testRuns")
         (judgment,) = rows(run, "judgments")
@@ -55,10 +56,39 @@ async def test_a_person_is_asked_and_the_verdict_is_kept_as_theirs(tmp_path: Pat
 
 
 @pytest.mark.parametrize("era", ERAS)
+async def test_a_criterion_that_is_a_persons_own_is_asked_of_a_person_though_no_judge_was_named(
+    tmp_path: Path, era: str
+) -> None:
+    async with hosted_with(tmp_path, era, KIND) as (host, shown):
+        await host.call("save_records", records=_of_people(2))
+        done = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
+        assert "2 of 2 passed" in str(done["summary"])
+    assert len(shown) == 2
+
+
+async def test_what_waits_for_a_person_says_so_to_the_agent_and_is_not_its_own_to_judge(tmp_path: Path) -> None:
+    async with hosted(config_in(tmp_path)) as host:
+        await host.call("save_records", records=_of_people(1))
+        left = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
+        assert (left["state"], left["waiting"]) == ("awaiting-judgments", 1)
+        assert str(left["instructions"]).startswith("A person judges these outputs, not you")
+        (said,) = cast("list[str]", left["next"])
+        assert said.startswith("once a person has judged: submit_judgments {")
+        assert "THE PERSON" in said
+
+
+def _of_people(size: int) -> list[JsonValue]:
+    """A suite whose only criterion says that a person judges it."""
+    records = read_by_people(size)
+    criterion = cast("Json", records[1])
+    return [records[0], {**criterion, "fields": {**part(criterion, "fields"), "judgeType": "human"}}, *records[2:]]
+
+
+@pytest.mark.parametrize("era", ERAS)
 async def test_a_whole_benchmark_is_judged_one_output_after_the_other(tmp_path: Path, era: str) -> None:
     async with hosted_with(tmp_path, era, KIND) as (host, shown):
         await host.call("save_records", records=read_by_people(3))
-        done = await host.call("run_benchmark", benchmarkId="b", judge="human", waitSeconds=5)
+        done = await host.call("run_benchmark", benchmarkId="b", judge="human", waitSeconds=50)
         assert "3 of 3 passed" in str(done["summary"])
         assert len(rows(await host.call("list_records", type="run"), "records")) == 1
     assert len(set(shown)) == 3
@@ -69,7 +99,7 @@ async def test_a_whole_benchmark_is_judged_one_output_after_the_other(tmp_path: 
 async def test_what_nobody_wants_to_judge_waits_in_the_queue(tmp_path: Path, era: str, action: Any) -> None:
     async with hosted_with(tmp_path, era, lambda _: ElicitResult(action=action)) as (host, shown):
         await host.call("save_records", records=read_by_people(2))
-        left = await host.call("run_benchmark", benchmarkId="b", judge="human", waitSeconds=5)
+        left = await host.call("run_benchmark", benchmarkId="b", judge="human", waitSeconds=50)
         assert (left["state"], left["waiting"]) == ("awaiting-judgments", 2)
         assert len(shown) == 1
 
@@ -80,7 +110,7 @@ async def test_a_host_that_cannot_ask_and_a_call_that_does_not_wait_leave_it_to_
 ) -> None:
     async with hosted(config_in(tmp_path), era=era) as host:
         await host.call("save_records", records=read_by_people(1))
-        left = await host.call("run_test_case", testCaseId="c0", judge="human", waitSeconds=5)
+        left = await host.call("run_test_case", testCaseId="c0", judge="human", waitSeconds=50)
         assert left["state"] == "awaiting-judgments"
     async with hosted_with(tmp_path, era, KIND) as (host, shown):
         left = await host.call("run_test_case", testCaseId="c0", judge="human")
@@ -93,7 +123,7 @@ async def test_an_answer_that_does_not_fit_the_form_keeps_nothing(tmp_path: Path
     worse = ElicitResult(action="accept", content={"score1": 99, "why1": "It says Output."})
     async with hosted_with(tmp_path, era, lambda _: worse) as (host, _):
         await host.call("save_records", records=read_by_people(1))
-        said = await host.refused("run_test_case", testCaseId="c0", judge="human", waitSeconds=5, idempotencyKey="k")
+        said = await host.refused("run_test_case", testCaseId="c0", judge="human", waitSeconds=50, idempotencyKey="k")
         assert said.startswith("bad-input: what the person said does not fit the form")
         assert (await host.call("get_run", runId="k"))["waiting"] == 1
 
@@ -121,7 +151,7 @@ async def test_the_form_names_each_criterion_with_its_range(tmp_path: Path) -> N
 
     async with hosted_with(tmp_path, "legacy", answer) as (host, _):
         await host.call("save_records", records=read_by_people(1))
-        await host.call("run_test_case", testCaseId="c0", judge="human", waitSeconds=5)
+        await host.call("run_test_case", testCaseId="c0", judge="human", waitSeconds=50)
     score = part(part(schemas[0], "properties"), "score1")
     assert (score["title"], score["minimum"], score["maximum"]) == ("tone (0 to 5)", 0, 5)
     assert "Is it kind?" in str(score["description"])

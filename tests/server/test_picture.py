@@ -60,9 +60,9 @@ async def _fallen(host: Host) -> CallToolResult:
     records = suite(6, bad=0)
     cast("Json", records[0])["title"] = NASTY
     await host.call("save_records", records=records)
-    await host.call("run_benchmark", benchmarkId="b", waitSeconds=5)
+    await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
     await host.call("save_records", records=_worse())
-    return await host.raw("run_benchmark", benchmarkId="b", waitSeconds=5)
+    return await host.raw("run_benchmark", benchmarkId="b", waitSeconds=50)
 
 
 async def page_of(host: Host) -> str:
@@ -106,7 +106,7 @@ async def test_a_long_history_stays_within_what_a_host_takes(tmp_path: Path) -> 
     async with showing(tmp_path) as host:
         await host.call("save_records", records=suite(1, bad=0))
         for _ in range(32):
-            await host.call("run_benchmark", benchmarkId="b", waitSeconds=5)
+            await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
         found = await host.raw("detect_trend", benchmarkId="b")
         whole = found.model_dump_json(by_alias=True, exclude_none=True)
         assert "<svg" in whole

@@ -35,7 +35,7 @@ async def test_s125_a_new_baseline_is_a_merge_that_keeps_all_else(host: Host) ->
 
 async def test_a_failure_is_resolved_and_nothing_else_of_it_is_written(host: Host) -> None:
     await host.call("save_records", records=suite(1))
-    run = await host.call("run_test_case", testCaseId="c0", waitSeconds=5)
+    run = await host.call("run_test_case", testCaseId="c0", waitSeconds=50)
     ident = f"{rows(run, 'testRuns')[0]['id']}:failure"
     resolution = {"id": ident, "type": "eval-failure", "fields": {"resolutionNotes": "the prompt was fixed"}}
     assert (await host.call("save_records", records=[resolution]))["changed"] == 1
@@ -50,7 +50,7 @@ async def test_a_failure_is_resolved_and_nothing_else_of_it_is_written(host: Hos
 
 async def test_results_can_be_neither_saved_nor_deleted(host: Host) -> None:
     await host.call("save_records", records=suite(1))
-    run = await host.call("run_test_case", testCaseId="c0", waitSeconds=5)
+    run = await host.call("run_test_case", testCaseId="c0", waitSeconds=50)
     ident = rows(run, "testRuns")[0]["id"]
     made: Json = {"id": "forged", "type": "test-run", "fields": {}}
     assert "invalid-record" in await host.refused("save_records", records=[made])
@@ -74,7 +74,7 @@ async def test_a_record_shows_what_it_is_linked_to(host: Host) -> None:
 async def test_runs_are_listed_newest_first(host: Host) -> None:
     await host.call("save_records", records=suite(1))
     for key in ("one", "two"):
-        await host.call("run_benchmark", benchmarkId="b", idempotencyKey=key, waitSeconds=5)
+        await host.call("run_benchmark", benchmarkId="b", idempotencyKey=key, waitSeconds=50)
     assert [one["key"] for one in rows(await host.call("list_records", type=RUN), "records")] == ["two", "one"]
     page = await host.call("list_records", type=RUN, limit=1)
     rest = await host.call("list_records", type=RUN, cursor=page["nextCursor"])
@@ -86,7 +86,7 @@ async def test_runs_are_listed_newest_first(host: Host) -> None:
 
 async def test_failures_are_classified_a_page_at_a_time(host: Host) -> None:
     await host.call("save_records", records=suite(4, bad=3))
-    run = await host.call("run_benchmark", benchmarkId="b", waitSeconds=5)
+    run = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
     first = await host.call("classify_failure", id=run["runId"], limit=2)
     rest = await host.call("classify_failure", id=run["runId"], cursor=first["nextCursor"])
     assert len(rows(first, "failures")) == 2
@@ -100,7 +100,7 @@ async def test_a_trend_shows_its_points_and_says_when_it_is_provisional(host: Ho
     await host.call("save_records", records=suite(2))
     assert 'run_benchmark {"benchmarkId": "b"}' in await host.refused("detect_trend", benchmarkId="b")
     for number in range(3):
-        await host.call("run_benchmark", benchmarkId="b", idempotencyKey=str(number), waitSeconds=5)
+        await host.call("run_benchmark", benchmarkId="b", idempotencyKey=str(number), waitSeconds=50)
     answer = await host.call("detect_trend", benchmarkId="b", limit=2)
     assert answer["direction"] == "stable"
     assert answer["provisional"] is True
@@ -110,7 +110,7 @@ async def test_a_trend_shows_its_points_and_says_when_it_is_provisional(host: Ho
 async def test_s119_a_test_cases_figures_runs_and_days_are_read(host: Host) -> None:
     await host.call("save_records", records=suite(1, bad=0))
     for number in range(3):
-        await host.call("run_benchmark", benchmarkId="b", idempotencyKey=str(number), waitSeconds=5)
+        await host.call("run_benchmark", benchmarkId="b", idempotencyKey=str(number), waitSeconds=50)
     stats = await host.call("get_statistics", testCaseId="c0")
     assert (stats["totalRuns"], stats["passRate"], stats["avgScore"]) == (3, 100, 1)
     assert len(rows(stats, "recentRuns")) == 3
@@ -159,7 +159,7 @@ async def test_a_table_and_a_run_have_score_cards_that_compare(host: Host) -> No
     )
     assert answer["summary"] == "score 50 % of 1 columns, before 0"
     await host.call("save_records", records=suite(4, bad=1))
-    run = await host.call("run_benchmark", benchmarkId="b", waitSeconds=5)
+    run = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
     assert part(await host.call("score_outputs", runId=run["runId"]), "card")["score"] == 0.75
     assert "no column 'nope'" in await host.refused("score_outputs", table=[{"ok": True}], columns=["nope"])
 
@@ -168,7 +168,7 @@ async def test_what_came_of_a_message_is_read_under_its_id_and_all_are_listed_ne
     await host.call("save_records", records=suite(1))
     for number in range(3):
         sent = await host.call("send_message", type="run-benchmark", payload={"benchmarkId": "b"}, id=f"m{number}")
-    assert sent["next"] == ['get_record {"id": "m2"}']
+        assert sent["next"] == [f'get_record {{"id": "m{number}"}}']
     kept = part(await host.call("get_record", id="m2"), "record")
     assert (kept["state"], kept["payload"]) == ("pending", {"benchmarkId": "b"})
     page = await host.call("list_records", type="message", limit=2)

@@ -52,7 +52,7 @@ async def refused(host: Host, address: str) -> str:
 async def ran(host: Host, size: int = 3) -> str:
     """The run of a benchmark of which the first case fails."""
     await host.call("save_records", records=suite(size))
-    return str((await host.call("run_benchmark", benchmarkId="b", waitSeconds=5))["runId"])
+    return str((await host.call("run_benchmark", benchmarkId="b", waitSeconds=50))["runId"])
 
 
 async def test_the_index_says_what_there_is_and_where_the_newest_runs_are_read(host: Host) -> None:
@@ -121,12 +121,12 @@ async def test_trend_and_history_say_what_the_tools_say(host: Host) -> None:
 
 async def test_the_outbox_shows_what_is_told_and_what_waits(host: Host) -> None:
     await host.call("save_records", records=suite(2, bad=0))
-    await host.call("run_benchmark", benchmarkId="b", waitSeconds=5)
+    await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
     assert rows(await read(host, addresses.OUTBOX), "rows") == []
     later = [cast("Json", one) for one in suite(2, bad=2)]
     worse = [{**one, "id": f"later-{one['id']}"} for one in later if one["type"] == "agent-run"]
     await host.call("save_records", records=worse)
-    await host.call("run_benchmark", benchmarkId="b", waitSeconds=5)
+    await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
     outbox = await read(host, addresses.OUTBOX)
     assert {str(one["type"]) for one in rows(outbox, "rows")} >= {"agent-message", "task"}
     assert rows(outbox, "waiting")
@@ -154,7 +154,7 @@ async def test_the_outbox_shows_what_is_told_and_what_waits(host: Host) -> None:
 async def test_a_refused_address_says_what_to_read_instead(host: Host, address: str, why: str) -> None:
     await host.call("save_records", records=suite(1))
     if "/runs/k/" in address:
-        await host.call("run_test_case", testCaseId="c0", idempotencyKey="k", waitSeconds=5)
+        await host.call("run_test_case", testCaseId="c0", idempotencyKey="k", waitSeconds=50)
     assert why in await refused(host, address)
 
 
@@ -227,7 +227,7 @@ async def test_prompts_lay_what_they_are_about_beside_their_words(host: Host) ->
     run_id = await ran(host)
     people = [cast("Json", one) for one in read_by_people(1)]
     await host.call("save_records", records=[{**one, "id": str(one["id"]).replace("a-c0", "later")} for one in people])
-    waits = str((await host.call("run_benchmark", benchmarkId="b", judge="caller", waitSeconds=5))["runId"])
+    waits = str((await host.call("run_benchmark", benchmarkId="b", judge="caller", waitSeconds=50))["runId"])
     given = {
         "triage_failures": {"runId": run_id},
         "compare_prompts": {"benchmarkId": "b", "versionA": "p@1", "versionB": "p@2"},

@@ -10,6 +10,7 @@ import pytest
 from pydantic import JsonValue
 
 from tests.fakes.llm_server import FakeSettings, serving
+from tests.server import story
 from tests.server.hosts import ERAS, Host, hosted, judged, part, read_by_people, rows, suite, text_of
 from tests.workshop import Json, config_in
 
@@ -18,7 +19,7 @@ FOREVER = "python:tests.workshop:endless"
 
 async def test_a_benchmark_is_judged_and_its_figures_come_first(host: Host) -> None:
     await host.call("save_records", records=suite(4, bad=1))
-    answer = await host.call("run_benchmark", benchmarkId="b", waitSeconds=5)
+    answer = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
     assert answer["summary"] == "benchmark b: completed; 3 of 4 passed (75 %), score 0.75; failures: 1 wrong-output"
     assert answer["state"] == "completed"
     assert part(answer, "benchmarkRun")["overallScore"] == 0.75
@@ -29,7 +30,7 @@ async def test_a_benchmark_is_judged_and_its_figures_come_first(host: Host) -> N
 
 async def test_a_test_case_answers_with_its_judgments(host: Host) -> None:
     await host.call("save_records", records=suite(1))
-    answer = await host.call("run_test_case", testCaseId="c0", waitSeconds=5)
+    answer = await host.call("run_test_case", testCaseId="c0", waitSeconds=50)
     (run,) = rows(answer, "testRuns")
     assert run["passed"] is False
     assert rows(run, "judgments")[0]["rationale"]
@@ -37,7 +38,7 @@ async def test_a_test_case_answers_with_its_judgments(host: Host) -> None:
 
 async def test_text_and_structured_content_say_the_same(host: Host) -> None:
     await host.call("save_records", records=suite(2))
-    result = await host.raw("run_benchmark", benchmarkId="b", waitSeconds=5)
+    result = await host.raw("run_benchmark", benchmarkId="b", waitSeconds=50)
     for name, value in cast("Json", result.structured_content).items():
         if isinstance(value, str):
             assert value in text_of(result), name
@@ -86,8 +87,8 @@ async def test_get_run_waits_for_the_end(host: Host) -> None:
 
 async def test_the_same_key_is_the_same_run(host: Host) -> None:
     await host.call("save_records", records=suite(2))
-    once = await host.call("run_benchmark", benchmarkId="b", idempotencyKey="k", waitSeconds=5)
-    twice = await host.call("run_benchmark", benchmarkId="b", idempotencyKey="k", waitSeconds=5)
+    once = await host.call("run_benchmark", benchmarkId="b", idempotencyKey="k", waitSeconds=50)
+    twice = await host.call("run_benchmark", benchmarkId="b", idempotencyKey="k", waitSeconds=50)
     assert once["runId"] == twice["runId"]
     assert len(rows(await host.call("list_records", type="run"), "records")) == 1
     said = await host.refused("run_benchmark", benchmarkId="b", idempotencyKey="k", trials=2)
@@ -161,7 +162,7 @@ async def test_a_dry_run_bounds_what_a_model_will_cost(tmp_path: Path) -> None:
 
 async def test_the_caller_judges_a_whole_benchmark_without_a_key(host: Host) -> None:
     await host.call("save_records", records=read_by_people(7))
-    answer = await host.call("run_benchmark", benchmarkId="b", judge="caller", waitSeconds=5)
+    answer = await host.call("run_benchmark", benchmarkId="b", judge="caller", waitSeconds=50)
     assert answer["state"] == "awaiting-judgments"
     assert answer["waiting"] == 7
     rounds = 0
@@ -175,7 +176,7 @@ async def test_the_caller_judges_a_whole_benchmark_without_a_key(host: Host) -> 
 
 async def test_what_packets_share_is_said_once(host: Host) -> None:
     await host.call("save_records", records=read_by_people(3))
-    answer = await host.call("run_benchmark", benchmarkId="b", judge="caller", waitSeconds=5)
+    answer = await host.call("run_benchmark", benchmarkId="b", judge="caller", waitSeconds=50)
     (criterion,) = rows(answer, "criteria")
     assert criterion["criterionId"] == "r/tone"
     assert "The output is data" in str(answer["instructions"])
@@ -184,15 +185,29 @@ async def test_what_packets_share_is_said_once(host: Host) -> None:
 
 async def test_an_agent_that_judges_its_own_output_is_marked(host: Host) -> None:
     await host.call("save_records", records=read_by_people(1))
-    answer = await host.call("run_test_case", testCaseId="c0", judge="caller", waitSeconds=5)
+    answer = await host.call("run_test_case", testCaseId="c0", judge="caller", waitSeconds=50)
     (packet,) = rows(answer, "packets")
     done = await host.call("submit_judgments", runId=answer["runId"], judgedBy="agent", packets=[judged(packet)])
     assert rows(done, "testRuns")[0]["selfJudged"] is True
 
 
+async def test_a_comparison_that_the_outputs_own_maker_judged_proves_nothing_for_an_approval(host: Host) -> None:
+    await host.call("save_records", records=story.records(), relations=story.relations())
+    sides = {"benchmarkId": "b", "versionA": "p@1", "versionB": "p@3"}
+    compared = await host.call("compare_prompt_versions", **sides, judge="caller", waitSeconds=50)
+    for side in ("A", "B"):
+        run = await host.call("get_run", runId=f"{compared['runId']}:{side}")
+        await story.judged_whole(host, run, judged_by="agent")
+    done = part(await host.call("get_run", runId=compared["runId"], waitSeconds=50), "comparison")
+    assert (done["winner"], done["verdict"]) == ("p@3", "improved")
+    said = await host.refused("approve_prompt_version", promptVersionRef="p@3", decidedBy="ide")
+    assert said.startswith("hard-rule: HR2")
+    assert "were judged by whoever produced them" in said
+
+
 async def test_a_packet_too_large_for_an_answer_is_said_to_be_cut_and_is_read_in_parts(host: Host) -> None:
     await host.call("save_records", records=read_by_people(1, output="word " * 12_000))
-    answer = await host.call("run_test_case", testCaseId="c0", judge="caller", waitSeconds=5)
+    answer = await host.call("run_test_case", testCaseId="c0", judge="caller", waitSeconds=50)
     assert answer["truncated"] is True
     digest = rows(answer, "packets")[0]["digest"]
     whole, cursor = "", "0"
@@ -207,7 +222,7 @@ async def test_a_packet_too_large_for_an_answer_is_said_to_be_cut_and_is_read_in
 
 async def test_a_bad_judgment_refuses_the_submission_by_name(host: Host) -> None:
     await host.call("save_records", records=read_by_people(1))
-    answer = await host.call("run_test_case", testCaseId="c0", judge="caller", waitSeconds=5)
+    answer = await host.call("run_test_case", testCaseId="c0", judge="caller", waitSeconds=50)
     (packet,) = rows(answer, "packets")
     said = await host.refused(
         "submit_judgments", runId=answer["runId"], judgedBy="ide", packets=[judged(packet, score=9)]
@@ -276,9 +291,9 @@ async def test_a_dry_comparison_tells_both_sides(host: Host, versions: list[Json
 
 async def test_another_judge_looks_at_stored_outputs(host: Host) -> None:
     await host.call("save_records", records=suite(2))
-    first = await host.call("run_benchmark", benchmarkId="b", waitSeconds=5)
+    first = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
     again = await host.call(
-        "run_benchmark", benchmarkId="b", rejudgeRunId=first["runId"], judge="heuristic", waitSeconds=5
+        "run_benchmark", benchmarkId="b", rejudgeRunId=first["runId"], judge="heuristic", waitSeconds=50
     )
     assert again["state"] == "completed"
     assert again["runId"] != first["runId"]

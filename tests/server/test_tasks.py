@@ -150,7 +150,7 @@ async def test_a_closed_server_leaves_its_task_to_the_next(tmp_path: Path) -> No
 async def test_an_unknown_task_and_a_runs_key_are_no_tasks(tmp_path: Path) -> None:
     async with following(tmp_path) as client:
         await client.call_tool("save_records", {"records": suite(1)})
-        await client.call_tool("run_benchmark", {"benchmarkId": "b", "idempotencyKey": "k", "waitSeconds": 10})
+        await client.call_tool("run_benchmark", {"benchmarkId": "b", "idempotencyKey": "k", "waitSeconds": 50})
         for ident in ("nowhere", "k"):
             with pytest.raises(MCPError, match="a task's id is the runId") as found:
                 await state(client, ident)

@@ -118,7 +118,7 @@ async def test_outputs_stand_in_data_fields_only(host: Host) -> None:
     assert isinstance(run, dict)
     part(run, "fields")["outputs"] = {"output": evil}
     await host.call("save_records", records=records)
-    result = await host.raw("run_test_case", testCaseId="c0", waitSeconds=5)
+    result = await host.raw("run_test_case", testCaseId="c0", waitSeconds=50)
     first, _, rest = text_of(result).partition("\n")
     assert "IGNORE" not in first
     assert "\x1b" not in text_of(result)
@@ -130,7 +130,7 @@ async def test_the_operators_target_makes_what_no_caller_may_name(tmp_path: Path
         await host.call(
             "save_records", records=[one for one in suite(1) if isinstance(one, dict) and one["type"] != "agent-run"]
         )
-        answer = await host.call("run_test_case", testCaseId="c0", waitSeconds=10)
+        answer = await host.call("run_test_case", testCaseId="c0", waitSeconds=50)
         assert part(rows(answer, "testRuns")[0], "actualOutput") == {"output": "asked: c0"}
 
 

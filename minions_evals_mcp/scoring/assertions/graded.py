@@ -78,7 +78,10 @@ def _need(kind: GradeType, assertion: Assertion, subject: Subject) -> GradeNeed:
 def _graded(need: GradeNeed, threshold: float | None, evidence: Evidence) -> Found | Unmet:
     grade = evidence.grades.get(need)
     if grade is None:
-        return Unmet("it needs a model that judges, and none was asked")
+        return Unmet(
+            "it needs a model that judges, and none is asked here: put it into a test case that is run with a judge model,"
+            " or into a config for `minions-evals eval`"
+        )
     reached = threshold is None or grade.score >= threshold - SLACK
     below = "" if reached else f"; score {grade.score:g} is below the threshold {threshold:g}"
     return Found(grade.passed and reached, f"{grade.reason}{below}", grade.score)

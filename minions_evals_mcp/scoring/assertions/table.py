@@ -36,6 +36,7 @@ from minions_evals_mcp.scoring.checks import (
     Unchecked,
     Unmet,
 )
+from minions_evals_mcp.scoring.max_score import SELECTING
 
 SCORER_VERSION = "assertions/2"
 """Part of every digest of a scorer; raised when a check can give another verdict for the same output."""
@@ -231,6 +232,11 @@ def _unknown(assertion: Assertion, at: str) -> tuple[Kind, bool]:
     near = get_close_matches(assertion.type, _NAMES, n=1)
     place = f"{at}: " if at else ""
     hint = f"; did you mean {near[0]!r}?" if near else "."
+    if assertion.base_type in SELECTING:
+        raise UnsupportedError(
+            f"{place}{assertion.type} chooses among several outputs, it is no check of one.",
+            remedy="`minions-evals pick` takes max-score in rows with several outputs, `minions-evals eval` both in a config.",
+        )
     raise UnsupportedError(
         f"{place}the assertion type {assertion.type!r} is not known{hint}",
         remedy=f"Known are {', '.join(KINDS)}, each also with {NEGATION!r} before it.",

@@ -24,7 +24,8 @@ from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, 
 from minions_evals_mcp.server.arguments import MESSAGE, RUN
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.message_words import message_answer, messages_page
-from minions_evals_mcp.store import branches, inbox, jobs, links, records
+from minions_evals_mcp.store import branches, browsing, inbox, jobs, links, records
+from minions_evals_mcp.store.browsing import Line
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.inbox import Message
 from minions_evals_mcp.store.jobs import Job
@@ -38,19 +39,32 @@ async def list_records(call: Call, asked: arguments.ListRecords) -> CallToolResu
         return await _runs(call, asked, after)
     if asked.type == MESSAGE:
         return await messages_page(call, asked)
-    page = await call.engine.store.read(partial(records.page, kind=asked.type, after=after, limit=asked.limit + 1))
-    rows = [_row(record, asked) for _, record in page[: asked.limit]]
+    page = await _page(call, asked, after)
+    rows = [row for _, row in page[: asked.limit]]
     told: Json = {"summary": f"{len(rows)} {asked.type} records", "records": selected(rows, asked.fields)}
     result = answered(told, shape=Shape(asked.detail), pages=Pages(("records",), len(page) > asked.limit))
     return going_on_from(result, "records", [number for number, _ in page])
 
 
+async def _page(call: Call, asked: arguments.ListRecords, after: int) -> list[tuple[int, Json]]:
+    """Each record's number and row, one more than was asked for; the fields are read only where they are shown."""
+    most = asked.limit + 1
+    if asked.detail == "summary" and not asked.fields:
+        lines = await call.engine.store.read(partial(browsing.lines, kind=asked.type, after=after, limit=most))
+        return [(one.seq, _line(one)) for one in lines]
+    found = await call.engine.store.read(partial(records.page, kind=asked.type, after=after, limit=most))
+    return [(number, _row(record, asked)) for number, record in found]
+
+
+def _line(one: Line | Record[Fields]) -> Json:
+    return {"id": one.id, "title": one.title, "status": one.status, "updatedAt": iso(one.updated_at)}
+
+
 def _row(record: Record[Fields], asked: arguments.ListRecords) -> Json:
     if asked.detail == "full":
         return record.wire()
-    found: Json = {"id": record.id, "title": record.title, "status": record.status, "updatedAt": iso(record.updated_at)}
-    fields = wire_fields(record.fields) if asked.fields else {}
-    return {**found, **{name: fields[name] for name in asked.fields if name in fields}}
+    fields = wire_fields(record.fields)
+    return {**_line(record), **{name: fields[name] for name in asked.fields if name in fields}}
 
 
 async def _runs(call: Call, asked: arguments.ListRecords, offset: int) -> CallToolResult:

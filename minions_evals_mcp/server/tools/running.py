@@ -27,7 +27,7 @@ from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, 
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.comparison_words import comparison_answer
 from minions_evals_mcp.server.people import can_be_asked, judged_by_person, resumed_run, run_of
-from minions_evals_mcp.server.run_words import next_calls, told_run
+from minions_evals_mcp.server.run_words import FOR_A_PERSON, is_callers, next_calls, told_run
 from minions_evals_mcp.store.jobs import Job
 
 GRACE_S = 0.25
@@ -103,7 +103,7 @@ async def _run(
         }  # fmt: skip
         return answered(told)
     starting = partial(start, call.engine, request, kind=kind)
-    if asked.judge == "human" and asked.wait_seconds and call.context is not None and can_be_asked(call.context):
+    if asked.judge != "caller" and asked.wait_seconds and call.context is not None and can_be_asked(call.context):
         return await _begun_with_person(call, call.context, asked, request, starting)
     return await begun(call, starting, asked.wait_seconds, asked.max_cost_usd)
 
@@ -158,6 +158,8 @@ async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) 
         summary = summary.model_copy(update={"state": "running", "reason": ""})
     spec = (await get_job(call.engine, job.id)).spec
     told = told_run(summary, offset=shape.offset, limit=limit)
+    if PACKETS in told and not is_callers(spec):
+        told["instructions"] = FOR_A_PERSON
     told["next"] = list(next_calls(summary, spec))
     if told.get(PACKETS) and shape.detail == "summary":
         return _whole_packets(told, shape, more=_more(summary, until))
