@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Generic, Literal, Self, TypeVar
 
 import yaml
-from pydantic import Field, StringConstraints, ValidationError, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 from pydantic_core import ErrorDetails, to_json
 from yaml.reader import ReaderError
 
@@ -68,10 +68,17 @@ class ClassifyFailureParameters(Value):
         return self
 
 
+def _each_once(triggers: tuple[Trigger, ...]) -> tuple[Trigger, ...]:
+    """A trigger that came twice would have its work done twice."""
+    if len(set(triggers)) < len(triggers):
+        raise ValueError("one comes twice")
+    return triggers
+
+
 class _FrontMatter(Value):
     name: Text
     description: Text
-    triggers: Annotated[tuple[Trigger, ...], Field(strict=False, min_length=1)]
+    triggers: Annotated[tuple[Trigger, ...], Field(strict=False, min_length=1), AfterValidator(_each_once)]
 
 
 P = TypeVar("P", bound=Value)
@@ -165,6 +172,8 @@ def _front_matter(path: Path, lines: list[str], kind: type[P]) -> tuple[_FrontMa
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 2 if error.problem_mark else 2
         raise BadInputError(f"{path}:{line}: no YAML: {error.problem}.") from None
+    except ValueError as error:  # 2026-13-31 looks like a date and is none
+        raise BadInputError(f"{path}:2: no YAML: {error}.") from None
     if not isinstance(found, dict):
         raise BadInputError(f"{path}:2: the front matter must be a mapping.")
     head: dict[str, object] = dict(found)  # pyright: ignore[reportUnknownArgumentType]  checked by the models below
@@ -192,6 +201,8 @@ def _typed(path: Path, lines: list[str], kind: type[P], found: object) -> P:
         gravest = min(error.errors(include_url=False), key=_is_not_unknown)
         name = str(gravest["loc"][0]) if gravest["loc"] else "parameters"
         raise BadInputError(f"{path}:{_line_of(['---', *lines], name)}: {name}: {_said(gravest)}.") from None
+    except ValueError:  # pydantic's own error for a value that cannot be JSON
+        raise BadInputError(f"{path}:2: no YAML: an alias stands within what it names.") from None
 
 
 def _is_not_unknown(detail: ErrorDetails) -> bool:

@@ -54,6 +54,10 @@ def summary(project: Terminal) -> str:
     return unescape((project.folder / "summary.md").read_text("utf-8"))
 
 
+def test_every_command_is_mentioned() -> None:
+    assert {name for name in COMMANDS if not re.search(rf"(?:`|minions-evals |or ){name}\b", README)} == set()
+
+
 def test_every_command_that_is_named_exists() -> None:
     named = set(re.findall(r"minions-evals (?!db )([a-z][a-z-]*)", README))
     assert named - COMMANDS.keys() == set()

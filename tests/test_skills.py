@@ -121,6 +121,14 @@ def test_a_byte_order_mark_is_no_part_of_the_file(folder: Path) -> None:
         (TREND, "name: detect-trend", "name: detect-trend\ntrigger: x", ":3: trigger: unknown parameter"),
         (TREND, "benchmark-run-recorded", "Benchmark run!", ":4: triggers: "),
         (TREND, "[benchmark-run-recorded, detect-trend]", "[]", ":4: triggers: "),
+        (
+            TREND,
+            "[benchmark-run-recorded, detect-trend]",
+            "[detect-trend, detect-trend]",
+            ":4: triggers: one comes twice",
+        ),
+        (TREND, "name: detect-trend", "name: &a [*a]", ":2: no YAML: an alias stands within what it names"),
+        (TREND, "name: detect-trend", "name: 2026-13-31", ":2: no YAML: month must be in 1..12"),
     ],
 )
 def test_a_file_without_proper_front_matter_is_refused(

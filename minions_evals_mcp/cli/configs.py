@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,7 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.running import BROKEN, GATE, Positive, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
-from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.context import wall_clock
 from minions_evals_mcp.engine.evaluate import evaluate
 from minions_evals_mcp.engine.evaluation import Asked, Evaluation
@@ -72,7 +73,7 @@ def eval_(
     provider
         A provider in place of the config's; may be given several times.
     out
-        Write the matrix to a .json or .csv file, too; may be given several times.
+        Write the results to a .json file as promptfoo does, or the matrix to a .csv file, too; may be given several times.
     allow_unsupported
         List what is not carried out, and leave it out.
     fail
@@ -150,12 +151,22 @@ def _code(found: Matrix, how: _How) -> int:
 
 
 def _write(path: Path, found: Matrix) -> None:
-    from minions_evals_mcp.report.matrices import matrix_csv, matrix_text  # noqa: PLC0415  as above
-
-    text = matrix_text(found) if path.suffix.lower() == ".json" else matrix_csv(found)
+    text = _results_text(found) if path.suffix.lower() == ".json" else _csv_text(found)
     try:
         path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
         raise BadInputError(
             f"{path} cannot be written: {error.strerror}.", remedy="Check the path and its rights."
         ) from None
+
+
+def _results_text(found: Matrix) -> str:
+    from minions_evals_mcp.interop.promptfoo_results import results_json  # noqa: PLC0415  only a file needs it
+
+    return json.dumps(results_json(found, at=iso(wall_clock())), ensure_ascii=False, indent=2) + "\n"
+
+
+def _csv_text(found: Matrix) -> str:
+    from minions_evals_mcp.report.matrices import matrix_csv  # noqa: PLC0415  as above
+
+    return matrix_csv(found)

@@ -164,7 +164,7 @@ def _complete(db: Db, *, bench: Bench, job: Job, accepted: list[_Accepted], ende
     if waiting:
         jobs.set_state(db, job.id, "awaiting-judgments", reason=waiting_reason(waiting), at=at)
     elif left:
-        jobs.set_state(db, job.id, "stopped", reason=f"{left} {'output is' if left == 1 else 'outputs are'} not made or judged yet", at=at)
+        jobs.set_state(db, job.id, "stopped", reason=f"outputs not made or judged yet: {left}", at=at)
     elif job.kind == "test-case":
         jobs.set_state(db, job.id, "completed", at=at)
     else:

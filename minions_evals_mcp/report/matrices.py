@@ -1,8 +1,7 @@
-"""The answer to a config: a matrix in the terminal, and in files of JSON and CSV."""
+"""The answer to a config: a matrix in the terminal, for a program, and as CSV."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from pydantic import JsonValue
@@ -133,8 +132,3 @@ def _cells(row: Row, names: Sequence[str]) -> list[object]:
 def _cell(cell: Cell) -> tuple[str, bool | None, float | None]:
     shown = cell.reason if cell.output is None else cell.output
     return shown, None if cell.passed is None else cell.success, cell.score
-
-
-def matrix_text(found: Matrix) -> str:
-    """The matrix as indented JSON, for a file."""
-    return json.dumps(matrix_json(found), ensure_ascii=False, indent=2) + "\n"

@@ -57,10 +57,45 @@ def test_the_matrix_shows_every_output_with_its_scores_and_what_is_selected(at: 
         (0, 2, "echo"), (1, 1, "echo"), (0, 2, "twice"), (0, 2, "twice"),
     ]  # fmt: skip
     assert [one["derived"] for one in columns] == [{"mean": 1.0}] * 4
-    assert json.loads((at.folder / "m.json").read_text()) == found
+    _vet_results(json.loads((at.folder / "m.json").read_text()))
     first, second, *_ = (at.folder / "m.csv").read_text().splitlines()
     assert first.startswith("test,trial,word,[0] echo: Say {{word}} output")
     assert "max-score: [1] of " in second
+
+
+def _vet_results(file: Json) -> None:
+    """Reads the file as programs read promptfoo's."""
+    results = cast("Json", file["results"])
+    assert results["version"] == 3
+    cells = parts(results["results"])
+    assert [(one["promptIdx"], one["testIdx"]) for one in cells] == [(n, row) for row in (0, 1) for n in range(4)]
+    assert [one["success"] for one in cells] == [False, True, False, False, False, False, False, False]
+    assert [one["failureReason"] for one in cells] == [1, 0, *[1] * 6]
+    assert cast("Json", results["stats"]) | {"tokenUsage": 0} == {
+        "successes": 1, "failures": 7, "errors": 0, "tokenUsage": 0,
+    }  # fmt: skip
+    graded = cast("Json", cells[1]["gradingResult"])
+    said = [(cast("Json", one["assertion"])["type"], one["pass"]) for one in parts(graded["componentResults"])]
+    assert said == [("icontains", True), ("contains", True), ("max-score", True)]
+    assert cast("Json", cells[1]["response"])["output"] == "Shout CAT!"
+    first = parts(results["prompts"])[0]
+    metrics = cast("Json", first["metrics"])
+    assert (metrics["testPassCount"], metrics["testFailCount"], metrics["assertPassCount"]) == (0, 2, 2)
+    assert metrics["namedScores"] == {"says": 2.0, "mean": 1.0}
+
+
+def test_in_a_results_file_an_error_has_its_reason_and_what_waits_for_a_person_is_none(at: Terminal) -> None:
+    at.file(
+        "c.yaml",
+        "prompts: ['{{n}}']\nproviders: [echo, 'exec:sh -c \"exit 3\"']\ntests: [{vars: {n: one}}]\noutputPath: r.json\n",
+    )
+    assert at.run("eval", "c.yaml").code == 3
+    results = cast("Json", json.loads((at.folder / "r.json").read_text())["results"])
+    waiting, broken = parts(results["results"])
+    assert (waiting["failureReason"], waiting["success"], "error" in waiting) == (0, False, False)
+    assert (broken["failureReason"], broken["gradingResult"]) == (2, None)
+    assert "3" in str(broken["error"])
+    assert cast("Json", results["stats"])["errors"] == 1
 
 
 def test_an_interrupted_evaluation_goes_on_with_the_same_command(at: Terminal) -> None:

@@ -7,7 +7,7 @@ import json
 import pytest
 from pydantic import JsonValue
 
-from tests.cli.suites import answer, benchmark, case, suite
+from tests.cli.suites import answer, benchmark, case, record, suite
 from tests.cli.terminal import Json, Terminal
 
 SEED = """# The variable `data` is a list of rows.
@@ -170,3 +170,27 @@ def test_s038_a_benchmark_run_judges_by_code_and_a_limit_is_no_failed_test(at: T
     assert "No module named 'enum'" in broken.out
     trusted = at.run("run-benchmark", "more", "--trust-code", "--json")
     assert "No module named 'enum'" not in trusted.out
+
+
+def test_a_criterion_of_a_suite_file_is_an_evaluator_of_ones_own(at: Terminal) -> None:
+    guide = "[{type: python, value: 'min(1, len(output) / 10)'}, {type: javascript, value: 'output.length > 3'}]"
+    own = {"rubricId": "r", "name": "Own", "judgeType": "heuristic", "scoringGuide": guide, "maxScore": 8}
+    at.file(
+        "suite.json",
+        suite(
+            record("r", "rubric", name="R", criteriaIds=["r/own"], passingThreshold=5),
+            record("r/own", "rubric-criterion", **own),
+            case("long", rubricId="r"),
+            case("short", rubricId="r"),
+            answer("run/long", "long", "green"),
+            answer("run/short", "short", "red"),
+            benchmark("b", "long", "short"),
+        ),
+    )
+    imported, ran, exported = at.many(
+        ["import", "suite.json"], ["run-benchmark", "b", "--json"], ["export", "--type", "test-run"]
+    )
+    assert (imported.code, ran.code) == (0, 0), imported.err + ran.err
+    found = [at_place(row, "fields") for row in exported.rows()]
+    scores = {at_place(one, "testCaseId"): at_place(one, "totalScore") for one in found}
+    assert scores == {"long": 6.0, "short": pytest.approx(1.2)}

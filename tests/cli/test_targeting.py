@@ -114,6 +114,20 @@ def test_outputs_are_used_again_when_asked_for_and_the_answer_says_so(asking: Te
     assert "leave one of them out" in str(trials.error()["message"])
 
 
+def test_recorded_outputs_come_before_a_target_and_the_answer_says_how_many(asking: Terminal) -> None:
+    asking.file("runs.json", suite(answer("ra", "a", "green")))
+    _, mixed, made, without = asking.many(
+        ["import", "runs.json"],
+        ["run-benchmark", "b", "--target", "command:cat", "--json"],
+        ["run-benchmark", "b", "--target", "command:cat", "--filter", "text~c", "--json"],
+        ["run-benchmark", "b", "--filter", "text~a", "--json"],
+    )
+    runs = [cast("Json", one.one()["benchmarkRun"]) for one in (mixed, made, without)]
+    told = ["recorded" in str(run.get("notes")) for run in runs]
+    assert told == [True, False, False]
+    assert runs[0]["notes"] == "outputs: 1 recorded, which come before the target, 1 of the target"
+
+
 def test_chosen_cases_are_said_to_be_no_whole_benchmark(asking: Terminal) -> None:
     asking.file("runs.json", suite(answer("ra", "a", "green"), answer("rc", "c", "red")))
     _, _, failed, tagged, seed, bad = asking.many(
