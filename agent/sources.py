@@ -16,12 +16,14 @@ from minions_evals_mcp.errors import BadInputError
 
 LONGEST = 1_000_000
 """So many characters a message may have."""
+MOST_BYTES = 4 * LONGEST + 1
+"""So many bytes are more characters than that, whatever they are."""
 
 
 def read_letter(text: str) -> Letter:
     """The message that a text holds; raises `BadInputError` naming the field that does not fit."""
     if len(text) > LONGEST:
-        raise BadInputError(f"the message has {len(text)} characters; at most {LONGEST} are taken.")
+        raise BadInputError(f"the message is longer than {LONGEST} characters.")
     try:
         return Letter.model_validate_json(text)
     except ValidationError as error:
@@ -50,13 +52,15 @@ async def _take_line(agent: Agent, text: str) -> None:
 
 
 async def _lines(file: int) -> AsyncIterator[bytes]:
-    """The lines, without a thread that would hold the process's end up while nothing comes."""
-    rest = b""
+    """The lines, cut where they are too long to be taken; without a thread that would hold the process's end up."""
+    line = bytearray()
     while part := await _part(file):
-        *whole, rest = (rest + part).split(b"\n")
-        for line in whole:
-            yield line
-    yield rest
+        *ends, begun = part.split(b"\n")
+        for end in ends:
+            yield bytes(line + end)
+            line.clear()
+        line += begun[: MOST_BYTES - len(line)]
+    yield bytes(line)
 
 
 async def _part(file: int) -> bytes:

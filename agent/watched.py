@@ -11,7 +11,7 @@ import anyio.to_thread
 
 from agent.daemon import Agent, log
 from agent.patience import surely
-from agent.sources import LONGEST, read_letter
+from agent.sources import MOST_BYTES, read_letter
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.engine.send_message import send_message
 from minions_evals_mcp.errors import BadInputError
@@ -100,7 +100,7 @@ def _content(path: Path) -> tuple[str, int] | None:
     """What the file holds and when it was changed; nothing where it has gone meanwhile."""
     try:
         with path.open("rb") as file:
-            return file.read(4 * LONGEST).decode("utf-8", "replace"), os.fstat(file.fileno()).st_mtime_ns
+            return file.read(MOST_BYTES).decode("utf-8", "replace"), os.fstat(file.fileno()).st_mtime_ns
     except FileNotFoundError:
         return None
 

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from minions_evals_mcp.cli.app import COMMANDS, DB_COMMANDS
+from minions_evals_mcp.cli.targeting import TargetFile
 from minions_evals_mcp.settings import KNOWN, PREFIX
 from minions_evals_mcp.shipped import shipped_folder
 from tests.cli.terminal import ROOT, Ended, Terminal, inherited
@@ -56,6 +57,13 @@ def summary(project: Terminal) -> str:
 
 def test_every_command_is_mentioned() -> None:
     assert {name for name in COMMANDS if not re.search(rf"(?:`|minions-evals |or ){name}\b", README)} == set()
+
+
+def test_the_target_file_is_one() -> None:
+    (block,) = (text for text in blocks("yaml", below="The main job") if text.startswith("http:"))
+    found = TargetFile.model_validate(yaml.safe_load(block)).http
+    assert found is not None
+    assert found.headers_from == {"Authorization": "APP_TOKEN"}
 
 
 def test_every_command_that_is_named_exists() -> None:

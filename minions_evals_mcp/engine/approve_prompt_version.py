@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.measures import measures
 from minions_evals_mcp.engine.planning import digests_of
 from minions_evals_mcp.errors import EvalsError, NotFoundError, RuleError
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.stats.comparison import ComparisonVerdict
+from minions_evals_mcp.stats.comparison import CasePair, ComparisonVerdict
 from minions_evals_mcp.stats.comparison import compare as measured_difference
 from minions_evals_mcp.store import jobs, pairs, records, versions
 from minions_evals_mcp.store.connection import Db
@@ -159,6 +159,7 @@ def _vet_standing(db: Db, found: Record[PromptComparison], compare: str) -> None
     verdict = _verdict(db, fields, paired)
     if verdict != fields.verdict:
         raise _missing(f"{found.id} says {fields.verdict}, but its two runs say {verdict}.", compare)
+    _vet_missing(found, paired, verdict)
     own = [case_id for case_id in paired.shared if paired.a[case_id].self_judged or paired.b[case_id].self_judged]
     if own:
         raise _missing(
@@ -177,6 +178,26 @@ def _verdict(db: Db, fields: PromptComparison, paired: Pairing) -> ComparisonVer
     if job is not None and looked_at(db, run_a):
         return concluded(db, run_a, run_b, planned=job.total).verdict
     return measured_difference(paired.pairs(), margin=MARGIN).verdict
+
+
+def _vet_missing(found: Record[PromptComparison], paired: Pairing, verdict: ComparisonVerdict) -> None:
+    """Refuses a win that rests on cases which the version has no verdict for: had it failed them, it would not have won."""
+    lacking = [case_id for case_id in paired.a if case_id not in paired.b]
+    if not lacking or verdict != "improved":
+        return
+    failed = [
+        CasePair(case_id, tuple(one.fractions), (0.0,), tuple(one.passed), (False,), one.possible)
+        for case_id, one in paired.a.items()
+        if case_id not in paired.b
+    ]
+    worst = measured_difference([*paired.pairs(), *failed], margin=MARGIN).verdict
+    if worst != "improved":
+        version = found.fields.prompt_version_b
+        raise _missing(
+            f"{len(lacking)} cases of {found.id} were not measured for {version}; had it failed them, the verdict were {worst}:"
+            f" {named(lacking)}.",
+            "Run the comparison again, so that every case has an output and a verdict.",
+        )
 
 
 def _suite(db: Db, run_id: str) -> str | None:

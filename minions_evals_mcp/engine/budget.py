@@ -51,14 +51,22 @@ class Budget:
         """
         while self._exceeds(estimate) and self.reserved > 0:
             await self.settled.wait()
-        if self.max_seconds is not None and time.monotonic() - self.started >= self.max_seconds:
-            self._halt(f"the time cap of {self.max_seconds:g} s is reached")
+        if reason := self.look_at_clock():
+            raise HaltedError(reason)
         if self._exceeds(estimate):
             self._halt(
                 f"the next call might exceed the cost cap of ${self.max_cost_usd:g} (${self.earlier_usd + self.spent_usd:.4f} spent)"
             )
         self.in_flight += 1
         self.reserved += estimate
+
+    def look_at_clock(self) -> str:
+        """Stops the run where its time is up, and says so; empty where it is not."""
+        if self.max_seconds is None or time.monotonic() - self.started < self.max_seconds:
+            return ""
+        reason = f"the time cap of {self.max_seconds:g} s is reached"
+        self.stop(reason)
+        return reason
 
     def _exceeds(self, estimate: float) -> bool:
         return (

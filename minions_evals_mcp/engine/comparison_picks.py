@@ -17,6 +17,7 @@ from minions_evals_mcp.scoring.max_score import MaxScore, OutputScores, Selectio
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.pairs import checked_by_assertions
 from minions_evals_mcp.targets.recorded import observed_run
 
 Pair = tuple[Measure, Subject, Subject]
@@ -41,7 +42,8 @@ async def picks(engine: Engine, run_a: str, run_b: str, case_ids: Sequence[str])
 
 def _pairs(db: Db, run_a: str, run_b: str, case_ids: Sequence[str]) -> list[Pair]:
     known: dict[str, RubricInUse] = {}
-    judged = [one for one in measures(db, case_ids, known) if isinstance(one.yardstick, ByAssertions)]
+    wanted = checked_by_assertions(db, case_ids)
+    judged = [one for one in measures(db, wanted, known) if isinstance(one.yardstick, ByAssertions)]
     idents = [one.case.id for one in judged]
     a, b = _outputs(db, run_a, idents, judged), _outputs(db, run_b, idents, judged)
     return [(one, a[one.case.id], b[one.case.id]) for one in judged if one.case.id in a and one.case.id in b]

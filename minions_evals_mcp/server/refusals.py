@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from minions_evals_mcp.errors import EvalsError, NotFoundError
+from minions_evals_mcp.errors import EvalsError, NotFoundError, StoreError
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.server.arguments import LISTED
 
@@ -49,6 +49,8 @@ def refusal(error: EvalsError) -> str:
 def _remedy(error: EvalsError) -> str:
     if isinstance(error, NotFoundError) and error.kind in LISTED:
         return f'Next: list_records {{"type": "{error.kind}"}} shows ids.'
+    if isinstance(error, StoreError) and error.remedy:
+        return f"Tell the operator: {error.remedy}"
     return in_tools(error.remedy)
 
 

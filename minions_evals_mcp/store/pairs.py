@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -41,6 +42,16 @@ def case_scores(db: Db, run_id: str) -> dict[str, CaseScores]:
         case.passed.append(bool(passed))
         case.self_judged = case.self_judged or bool(self_judged)
     return found
+
+
+def checked_by_assertions(db: Db, case_ids: Sequence[str]) -> list[str]:
+    """Those of the cases that have assertions and no rubric."""
+    rows = db.execute(
+        "SELECT id FROM minion WHERE id IN (SELECT value FROM json_each(?)) AND json_extract(fields, '$.rubricId') IS NULL"
+        " AND json_array_length(fields, '$.assertions') > 0",
+        (json.dumps(list(case_ids)),),
+    )
+    return [row[0] for row in rows]
 
 
 def passes_in_order(db: Db, run_a: str, run_b: str) -> list[tuple[bool, bool]]:

@@ -188,7 +188,8 @@ def newly_failing(db: Db, previous: str, current: str, *, limit: int = 200) -> l
         f"SELECT r.id, r.test_case_id, (SELECT failure_type FROM eval_failure f WHERE f.test_run_id = r.id ORDER BY f.seq LIMIT 1),"
         f" p.part - r.total_score / r.max_possible_score AS loss"
         f" FROM test_run r JOIN ({_PER_CASE}) p USING (test_case_id) JOIN ({_PER_CASE}) c USING (test_case_id)"
-        f" WHERE r.benchmark_run_id = ? AND r.passed = 0 AND c.passed * p.runs < p.passed * c.runs ORDER BY loss DESC, r.test_case_id, r.trial LIMIT ?",
+        f" WHERE r.benchmark_run_id = ? AND r.passed = 0 AND c.passed * p.runs < p.passed * c.runs"
+        " ORDER BY loss DESC, r.test_case_id, r.trial LIMIT ?",
         (previous, current, current, limit),
     )
     return [NewlyFailing(*row) for row in rows]

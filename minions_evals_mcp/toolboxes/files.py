@@ -38,11 +38,23 @@ class FilesSource:
         self._seen: dict[Path, _Mark] = {}
 
     async def read(self) -> Sequence[Arrived]:
-        """What is new; nothing where there is no such folder or file yet."""
+        """What is new; nothing where there is no such folder or file yet.
+
+        Raises the `OSError` of a file that cannot be read once no other has any news.
+        """
         return await anyio.to_thread.run_sync(self._read)
 
     def _read(self) -> list[Arrived]:
-        return [arrived for path in _files(self._path) for arrived in self._news(path)]
+        found: list[Arrived] = []
+        failed: OSError | None = None
+        for path in _files(self._path):
+            try:
+                found += self._news(path)
+            except OSError as error:
+                failed = error
+        if failed is not None and not found:
+            raise failed
+        return found
 
     def _news(self, path: Path) -> list[Arrived]:
         try:

@@ -14,6 +14,7 @@ import pytest
 
 from tests.agent.desk import AGENT, EVALS, Desk, Json
 from tests.agent.story import answer, case, rubrics
+from tests.bench.agent import resident_mb
 from tests.bench.process import serving
 
 
@@ -78,6 +79,23 @@ def test_standard_input_may_be_a_file(desk: Desk) -> None:
         )
     assert done.returncode == 0, done.stderr
     assert desk.result("m")["state"] == "completed"
+
+
+def test_a_line_without_an_end_is_one_dead_letter_and_takes_no_memory(desk: Desk) -> None:
+    with desk.running("--stdin") as process:
+        assert process.stderr is not None
+        assert process.stdin is not None
+        assert b"agent-started" in process.stderr.readline()
+        before = resident_mb(process.pid)
+        for _ in range(60):
+            process.stdin.write(b"x" * 1_000_000)
+        process.stdin.write(b"\n" + json.dumps({**RUN, "id": "m"}).encode() + b"\n")
+        process.stdin.flush()
+        until(lambda: desk.rows("SELECT state FROM inbox WHERE id = 'm'") == [("done",)])
+        assert resident_mb(process.pid) - before < 40
+    assert desk.rows("SELECT reason FROM inbox WHERE state = 'dead'") == [
+        ("the message is longer than 1000000 characters.",)
+    ]
 
 
 def test_a_running_daemon_wakes_for_another_process_tells_its_status_and_stops_when_told(desk: Desk) -> None:

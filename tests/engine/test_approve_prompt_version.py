@@ -290,3 +290,19 @@ async def test_a_refusal_is_written_down_without_any_evidence(tmp_path: Path) ->
         assert (made.decision, made.reason, made.comparison_id) == ("refused", "not now", None)
         with pytest.raises(NotFoundError, match="prompt-version"):
             await decide(engine, "none")
+
+
+@pytest.mark.parametrize(("lacking", "approved"), [(1, True), (8, False)])
+async def test_cases_that_the_winner_has_no_verdict_for_count_as_failed_before_it_is_approved(
+    tmp_path: Path, lacking: int, approved: bool
+) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chain(engine, [*first(2, 12), *[True] * lacking], first(12, 12))
+        await compared(engine, "v1", "v2")
+        if approved:
+            assert (await decide(engine, "v2")).decision == "approved"
+        else:
+            with pytest.raises(
+                RuleError, match=r"8 cases of .* were not measured for v2; had it failed them, the verdict"
+            ):
+                await decide(engine, "v2")

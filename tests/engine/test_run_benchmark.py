@@ -17,9 +17,9 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.save_records import delete_record
 from minions_evals_mcp.engine.submit import submit_judgments
-from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentError, NotFoundError
+from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentError, NotFoundError, StoppedError
 from minions_evals_mcp.judges.packets import Submission
-from minions_evals_mcp.store import events, records
+from minions_evals_mcp.store import events, jobs, records
 from tests.workshop import (
     CountedIds,
     Json,
@@ -617,3 +617,13 @@ async def test_s113_every_prompt_version_and_agent_has_its_own_figures(engine: E
     of_agent = [one.fields for one in await all_of(engine, TestRun) if one.fields.produced_by == "agent"]
     assert len(of_agent) == 20
     assert sum(one.passed for one in of_agent) == 15
+
+
+async def test_the_time_cap_holds_for_targets_that_are_no_models(engine: Engine) -> None:
+    await fleet(engine, 40)
+    with pytest.raises(StoppedError, match=r"the time cap of 0\.001 s is reached"):
+        await bench(engine, "b", target="python:tests.workshop:echoed", max_seconds=0.001, key="k")
+    (job,) = await engine.store.read(jobs.jobs)
+    counts = await engine.store.read(lambda db: jobs.unit_counts(db, job.id))
+    assert 0 < sum(counts.values()) < 40
+    assert (await bench(engine, "b", target="python:tests.workshop:echoed", key="k")).state == "completed"

@@ -12,7 +12,7 @@ from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.judges.heuristic import explained, guide, guide_needs, is_rule, judge_by_rule
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
-from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Checked, Evidence, Unmet
+from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Checked, Evidence, RegexNeed, Unmet
 from tests.judges.workpieces import criterion, work
 
 LOOKAHEAD = "[{type: regex, value: '(?=.*refund)'}]"
@@ -165,6 +165,7 @@ def test_a_check_that_cannot_be_carried_out_is_a_judge_error_not_a_score() -> No
 def test_evidence_for_a_hard_pattern_is_asked_for_and_used() -> None:
     judging, seen = criterion(guide=LOOKAHEAD), work()
     (need,) = guide_needs(judging, seen)
+    assert isinstance(need, RegexNeed)
     assert need.text == seen.text
     assert judged(judging, seen, Evidence({need: True})).score == 1
     assert judged(judging, seen, Evidence({need: False})).score == 0

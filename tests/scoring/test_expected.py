@@ -9,7 +9,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions import vet
-from minions_evals_mcp.scoring.checks import Checked, Evidence, Subject, Unchecked
+from minions_evals_mcp.scoring.checks import Checked, Evidence, RegexNeed, Subject, Unchecked
 from minions_evals_mcp.scoring.expected import expectation, expected_needs, meets
 
 Json = dict[str, JsonValue]
@@ -112,6 +112,7 @@ def test_a_pattern_that_needs_the_other_engine_is_asked_for_and_decided_by_its_e
     output: Json = {"output": "yes and no"}
     subject = Subject(output_text(output))
     (need,) = expected_needs({"output": LOOKAHEAD}, output, subject)
+    assert isinstance(need, RegexNeed)
     assert need.text == "yes and no"
     for found in (True, False):
         result = meets({"output": LOOKAHEAD}, output, subject, evidence=Evidence({need: found}))
@@ -129,4 +130,5 @@ def test_a_pattern_that_could_not_be_searched_gives_no_verdict() -> None:
 def test_evidence_is_asked_for_by_key_and_not_for_keys_that_are_missing() -> None:
     expected: Json = {"one": LOOKAHEAD, "two": LOOKAHEAD, "three": "plain"}
     needs = expected_needs(expected, {"one": "text of one", "three": "x"}, Subject("whole"))
-    assert [need.text for need in needs] == ["text of one"]
+    assert [need.text for need in needs if isinstance(need, RegexNeed)] == ["text of one"]
+    assert len(needs) == 1

@@ -15,7 +15,7 @@ from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetad
 from mcp.server.session import ServerSession
 from mcp_types import CallToolResult, ToolAnnotations
 
-from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.errors import BadInputError, NotFoundError, StoreError
 from minions_evals_mcp.server.asked import GetRun, ScoreOutputs, SubmitJudgments
 from minions_evals_mcp.server.guard import EvalsServer, StrictTool, strict_tool
 from minions_evals_mcp.server.schemas import Schemas, schema_of
@@ -73,6 +73,11 @@ async def test_what_was_meant_for_the_command_line_is_said_of_the_tools() -> Non
     with pytest.raises(ToolError) as told:
         await broken(error).run({"runId": "r"}, Context())
     assert str(told.value) == "bad-input: trials is wrong. Use another idempotencyKey."
+
+
+async def test_what_only_an_operator_can_mend_says_whom_to_tell() -> None:
+    with pytest.raises(ToolError, match=r"store: it is damaged\. Tell the operator: Choose another with --db\."):
+        await broken(StoreError("it is damaged.", remedy="Choose another with --db.")).run({"runId": "r"}, Context())
 
 
 async def test_json_in_a_string_is_read_where_a_host_sends_it_so(host: Host) -> None:

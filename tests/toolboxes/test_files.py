@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from minions_evals_mcp.toolboxes.files import FilesSource
 
 
@@ -66,3 +68,13 @@ async def test_a_file_that_stays_as_it_is_and_parses_not_is_told_so_that_it_can_
     (tmp_path / "run.json").write_text("{torn")
     source = FilesSource(tmp_path)
     assert [await texts(source) for _ in range(3)] == [[], ["{torn"], []]
+
+
+async def test_a_file_that_cannot_be_read_keeps_nothing_from_the_others(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"a": 1}\n')
+    (tmp_path / "b.jsonl").symlink_to("/proc/self/mem")  # it opens, and every read of its beginning fails
+    (tmp_path / "c.jsonl").write_text('{"c": 1}\n')
+    source = FilesSource(tmp_path)
+    assert await texts(source) == ['{"a": 1}', '{"c": 1}']
+    with pytest.raises(OSError):
+        await source.read()
