@@ -92,7 +92,9 @@ def what_would_settle(spread: Spread, interval: Bounds, *, margin: float, level:
     )
     if ruled_out and show <= MOST_CASES:
         return ruled_out
-    no_number = f"no number of cases like those seen would: the difference is within {max(map(abs, interval)):.2g}"
+    no_number = (
+        f"no number of cases like those seen would show a difference: it is within {max(map(abs, interval)):.2g}"
+    )
     return "; ".join(filter(None, (no_number, ruled_out)))
 
 

@@ -71,7 +71,7 @@ def test_a_difference_near_zero_is_ruled_out_rather_than_shown() -> None:
 def test_no_difference_at_all_is_within_what_the_interval_says() -> None:
     none = replace(SEEN, delta=0.0)
     said = what_would_settle(none, (-0.15, 0.15), margin=0.05)
-    assert said.startswith("no number of cases like those seen would: the difference is within 0.15; about ")
+    assert said.startswith("no number of cases like those seen would show a difference: it is within 0.15; about ")
     assert what_would_settle(none, (-0.15, 0.15), margin=0.001).endswith("within 0.15")
 
 
