@@ -87,7 +87,8 @@ def _closing(found: Matrix) -> list[tuple[str, list[str]]]:
 
 def _passed(one: ColumnFigures) -> str:
     judged = one.passed + one.failed
-    more = "".join(f", {number} {name}" for number, name in ((one.errors, "errors"), (one.open, "open")) if number)
+    errors = "error" if one.errors == 1 else "errors"
+    more = "".join(f", {number} {name}" for number, name in ((one.errors, errors), (one.open, "open")) if number)
     return f"{one.passed} of {judged}{more}"
 
 

@@ -308,7 +308,9 @@ async def test_a_target_that_fails_is_an_error_and_no_score_is_invented(engine: 
     assert not await all_of(engine, TestRun)
 
 
-@pytest.mark.parametrize("target", ["python:tests.workshop:nothing", "python:no.such.module:f", "command:ls", "x:y"])
+@pytest.mark.parametrize(
+    "target", ["python:tests.workshop:nothing", "python:no.such.module:f", "command:", "command:no-such-program", "x:y"]
+)
 async def test_a_target_that_cannot_be_had_is_refused_before_anything_runs(engine: Engine, target: str) -> None:
     await save(engine, case("c", expectedOutputs=WANTS_GOOD))
     with pytest.raises(BadInputError):

@@ -13,6 +13,7 @@ from tests.node_clients import MODULES, node
 from tests.server.hosts import ERAS, Host
 from tests.server.story import LIVED, SCORES, lived, records, relations
 from tests.server.test_stdio import COMMAND, LIMIT_S, environment
+from tests.store.command_line import measured
 from tests.workshop import Json
 
 STORY = Path(__file__).parents[1] / "node" / "story.mjs"
@@ -44,7 +45,8 @@ async def test_the_typescript_client_lives_the_story(tmp_path: Path, era: str) -
 
 async def _inspected(folder: Path, era: str, *arguments: str) -> str:
     """What the Inspector printed; fails where its exit code tells of an error."""
-    given = [one for name, value in environment(folder).items() for one in ("-e", f"{name}={value}")]
+    seen = {name: value for name, value in environment(folder).items() if name not in measured()}
+    given = [one for name, value in seen.items() for one in ("-e", f"{name}={value}")]
     command = [node(), str(INSPECTOR), "--cli", *given, "--protocol-era", era, *arguments, "--", *COMMAND]
     home = {"HOME": str(folder), "PATH": f"{Path(node()).parent}:/usr/bin:/bin"}
     with anyio.fail_after(NODE_LIMIT_S):

@@ -23,6 +23,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.server.hosts import ERAS, Host, read_by_people, suite
+from tests.store.command_line import measured
 from tests.workshop import Json
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,6 +38,7 @@ def environment(folder: Path, **more: str) -> dict[str, str]:
         "PYTHONPATH": str(ROOT),
         "HOME": str(folder),
         "MINIONS_EVALS_DB": str(folder / "evals.db"),
+        **measured(),
         **more,
     }
 

@@ -24,7 +24,13 @@ class Told:
 def clean_environment(home: Path) -> dict[str, str]:
     """A home and a path; no key, no setting of ours."""
     path = os.environ.get("PATH", "")  # noqa: TID251  the child's way to its programs
-    return {"HOME": str(home), "XDG_DATA_HOME": str(home), "PATH": path, "PYTHONPATH": str(ROOT)}
+    return {"HOME": str(home), "XDG_DATA_HOME": str(home), "PATH": path, "PYTHONPATH": str(ROOT), **measured()}
+
+
+def measured() -> dict[str, str]:
+    """What has coverage measure a child as well; nothing where nobody measures."""
+    around = os.environ  # noqa: TID251  coverage's own variables
+    return {name: value for name, value in around.items() if name.startswith("COVERAGE_")}
 
 
 async def told(home: Path, *arguments: str) -> Told:
