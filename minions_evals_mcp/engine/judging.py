@@ -213,9 +213,7 @@ class Judging:
 
     async def _evidence(self, wanted: Sequence[Need]) -> Evidence:
         engine = self.engine
-        return await fetched(
-            wanted, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder
-        )
+        return await fetched(wanted, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder)
 
     async def _with_grades(
         self, key: UnitKey, wanted: Sequence[Need], work: Work, evidence: Evidence
@@ -227,9 +225,7 @@ class Judging:
         found = await Grader(self.engine, self.llm, self.fresh, self.keep).grades(key, asked, work)
         return found if isinstance(found, JudgeErrored) else replace(evidence, grades=found)
 
-    async def _by_assertions(
-        self, key: UnitKey, measure: Measure, yardstick: ByAssertions, work: Work
-    ) -> Decision:
+    async def _by_assertions(self, key: UnitKey, measure: Measure, yardstick: ByAssertions, work: Work) -> Decision:
         found = await self.checked(key, yardstick, work)
         if isinstance(found, JudgeErrored):
             return found
@@ -423,9 +419,7 @@ def _certain(answer: tuple[Said, datetime]) -> tuple[Verdict, datetime]:
 
 
 def _metrics(results: Sequence[Checked]) -> tuple[MetricScore, ...]:
-    return tuple(
-        MetricScore(one.name, min(1.0, max(0.0, one.score)), one.weight) for one in named_scores(results)
-    )
+    return tuple(MetricScore(one.name, min(1.0, max(0.0, one.score)), one.weight) for one in named_scores(results))
 
 
 def _wants_json(results: Sequence[Checked]) -> bool:

@@ -102,7 +102,8 @@ def target_for(
     kind, _, rest = name.partition(":")
     if kind == CONFIG:
         raise BadInputError(
-            f"the target {rest} stands in a config.", remedy="Run the same `minions-evals eval CONFIG` again: it goes on."
+            f"the target {rest} stands in a config.",
+            remedy="Run the same `minions-evals eval CONFIG` again: it goes on.",
         )
     if kind == "python":
         return python_target(rest, deadline_s=engine.config.call_timeout_s)

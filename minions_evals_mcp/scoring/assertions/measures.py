@@ -32,7 +32,11 @@ def word_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> F
 def words_in(text: str) -> int:
     """How many stretches stand between JavaScript's white space."""
     # Python and JavaScript part ASCII text alike, but for the four separators that are white space to Python only.
-    return len(text.split()) if text.isascii() and not any(mark in text for mark in _SEPARATORS) else len(_WORD.findall(text))
+    return (
+        len(text.split())
+        if text.isascii() and not any(mark in text for mark in _SEPARATORS)
+        else len(_WORD.findall(text))
+    )
 
 
 def levenshtein(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
