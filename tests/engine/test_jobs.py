@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.results import BenchmarkRun, TestRun
 from minions_evals_mcp.engine.answers import summarize
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job, lock_path, working_on
+from minions_evals_mcp.engine.jobs import get_job, lock_path, waiting_reason, working_on
 from minions_evals_mcp.errors import BadInputError, BusyError, ConflictError, InstrumentError, NotFoundError
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.workshop import (
@@ -146,3 +146,8 @@ async def test_a_cost_cap_that_cannot_be_held_is_refused_before_any_call(tmp_pat
         assert server.requests == 0
         with pytest.raises(NotFoundError):
             await summarize(engine, "k")
+
+
+def test_what_a_run_waits_for_is_told_of_one_output_and_of_several() -> None:
+    assert waiting_reason(1) == "1 output waits to be judged"
+    assert waiting_reason(2) == "2 outputs wait to be judged"
