@@ -12,7 +12,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.evidence import fetched
 from minions_evals_mcp.scoring.assertions import check_all, needs
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unchecked
-from minions_evals_mcp.scoring.max_score import MaxScore, OutputScores, select
+from minions_evals_mcp.scoring.max_score import MaxScore, OutputScores, parted, select
 
 
 class AbPick(Value):
@@ -28,7 +28,7 @@ class AbPick(Value):
 
 async def pick_by_max_score(engine: Engine, case: TestCase, newest: Mapping[str, TestBranchExecution]) -> AbPick | None:
     """What max-score selects among the branches' outputs; None where the test case has no assertions to choose by."""
-    checks = case.assertions
+    checks, config = parted(case.assertions)
     if not checks:
         return None
     subjects = {
@@ -38,17 +38,19 @@ async def pick_by_max_score(engine: Engine, case: TestCase, newest: Mapping[str,
     }
     wanted = [need for subject in subjects.values() for need in needs(checks, subject)]
     evidence = await fetched(wanted, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder)
-    return _selected(subjects, checks, evidence)
+    return _selected(subjects, checks, evidence, config)
 
 
-def _selected(subjects: Mapping[str, Subject], checks: Sequence[Assertion], evidence: Evidence) -> AbPick:
+def _selected(
+    subjects: Mapping[str, Subject], checks: Sequence[Assertion], evidence: Evidence, config: MaxScore
+) -> AbPick:
     scores: list[OutputScores] = []
     for ident, subject in subjects.items():
         found = check_all(checks, subject, evidence=evidence)
         if isinstance(found, Unchecked):
             return AbPick(problem=f"{ident}: {found.type}: {found.reason}")
         scores.append(OutputScores.of(found))
-    selection = select(scores, MaxScore())
+    selection = select(scores, config)
     if isinstance(selection, Unchecked):
         return AbPick(problem=f"{selection.type} {selection.reason}")
     idents = list(subjects)

@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.measures import ByAssertions, Measure, measures
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.assertions import check_all, needs
 from minions_evals_mcp.scoring.checks import Aggregate, GradeNeed, Subject
-from minions_evals_mcp.scoring.max_score import MaxScore, OutputScores, Selection, select
+from minions_evals_mcp.scoring.max_score import OutputScores, Selection, parted, select
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
@@ -74,12 +74,11 @@ def _recorded(db: Db, ident: str | None, *, timeout_ms: int | None) -> Observed 
 async def _chosen(engine: Engine, pair: Pair) -> int | None:
     """0 for A's output, 1 for B's; None where a check needs a model's grade, or could not be carried out."""
     measure, *subjects = pair
-    assert isinstance(measure.yardstick, ByAssertions)
-    checks = measure.yardstick.assertions
+    checks, config = parted(measure.case.fields.assertions)
     wanted = [need for subject in subjects for need in needs(checks, subject)]
     if any(isinstance(need, GradeNeed) for need in wanted):
         return None
     evidence = await fetched(wanted, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder)
     scored = [check_all(checks, subject, evidence=evidence) for subject in subjects]
-    selection = select([OutputScores.of(one) for one in scored if isinstance(one, Aggregate)], MaxScore())
+    selection = select([OutputScores.of(one) for one in scored if isinstance(one, Aggregate)], config)
     return selection.selected if isinstance(selection, Selection) else None

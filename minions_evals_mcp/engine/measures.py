@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.definitions import SIMILARITY, Json, Rubric, Rubri
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import RubricInUse, in_use
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
@@ -88,7 +89,7 @@ def _yardstick(db: Db, case: TestCase, known: dict[str, RubricInUse]) -> Yardsti
             known[case.rubric_id] = rubric_in_use(db, case.rubric_id)
         return known[case.rubric_id]
     if case.assertions:
-        return ByAssertions(case.assertions, case.threshold)
+        return ByAssertions(parted(case.assertions)[0], case.threshold)
     if case.expected_outputs:
         return (
             BySimilarity(case.expected_outputs)

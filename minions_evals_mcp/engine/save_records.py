@@ -30,6 +30,7 @@ from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFound
 from minions_evals_mcp.judges.heuristic import guide
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.expected import expectation
+from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import vet_rubric
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
@@ -206,8 +207,10 @@ def _vet_case(view: _View, record: Record[TestCase]) -> None:
         raise InvalidRecordError(
             f"there is no rubric {case.rubric_id!r}", field="fields.rubricId", record=_name(record)
         )
+    checks, _ = parted(case.assertions)
     for number, assertion in enumerate(case.assertions):
-        vet(assertion, at=f"fields.assertions[{number}]")
+        if assertion in checks:
+            vet(assertion, at=f"fields.assertions[{number}]")
     if case.pass_rule != SIMILARITY:
         for key, value in (case.expected_outputs or {}).items():
             vet(expectation(value), at=f"fields.expectedOutputs.{key}")

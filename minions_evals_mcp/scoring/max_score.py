@@ -104,6 +104,20 @@ def max_score_of(assertion: Assertion) -> MaxScore:
         raise InvalidRecordError(first["msg"], field=".".join(("value", *map(str, first["loc"])))) from None
 
 
+def parted(assertions: Sequence[Assertion]) -> tuple[tuple[Assertion, ...], MaxScore]:
+    """The checks of each output, and how one of several is chosen: as their `max-score` says, else by its defaults.
+
+    Raises `InvalidRecordError` for a `max-score` that does not fit, a second one, or one with nothing to aggregate.
+    """
+    checks = tuple(one for one in assertions if one.type != MAX_SCORE)
+    asked = [max_score_of(one) for one in assertions if one.type == MAX_SCORE]
+    if len(asked) > 1:
+        raise InvalidRecordError(f"a second {MAX_SCORE}: one chooses", field="type")
+    if asked and not checks:
+        raise InvalidRecordError(f"{MAX_SCORE} requires at least one assertion to aggregate", field="type")
+    return checks, asked[0] if asked else MaxScore()
+
+
 def select(outputs: Sequence[OutputScores], config: MaxScore) -> Selection | Unchecked:
     """The output with the highest aggregate, of several the first; the least bad of failing ones too.
 

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.run_benchmark import silent
 from minions_evals_mcp.engine.starting import resume
 from minions_evals_mcp.engine.submit import submit_judgments
-from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError
+from minions_evals_mcp.errors import BadInputError, ConflictError, InvalidRecordError, NotFoundError
 from minions_evals_mcp.judges.packets import Submission
 from tests.workshop import (
     all_of,
@@ -375,3 +375,43 @@ async def test_max_score_says_whose_output_it_selects_where_assertions_judge(tmp
         picked = (await summarize_comparison(engine, made.id)).max_score
         assert picked is not None
         assert (picked.a, picked.b, picked.unpicked) == (2, 1, 0)  # the first of equals wins
+
+
+async def test_a_cases_own_max_score_says_how_its_outputs_are_chosen(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        checks: list[JsonValue] = [
+            {"type": "contains", "value": "long"}, {"type": "word-count", "value": {"max": 2}},
+            {"type": "max-score", "value": {"weights": {"word-count": 3}, "threshold": 0.7}},
+        ]  # fmt: skip
+        said = {"c0": ("a long long reply", "short"), "c1": ("long", "short"), "c2": ("a b c", "a b d")}
+        await save(
+            engine,
+            [case(name, assertions=checks) for name in said],
+            benchmark("b", *said),
+            [answer(f"{v}/{name}", name, texts[n], promptVersionRef=v) for n, v in enumerate(("v1", "v2")) for name, texts in said.items()],
+        )  # fmt: skip
+        made = await compare_prompt_versions(
+            engine, ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v2")
+        )
+        assert made is not None
+        picked = (await summarize_comparison(engine, made.id)).max_score
+        assert picked is not None
+        assert (picked.a, picked.b, picked.unpicked) == (1, 1, 1)  # c2: nobody reaches the threshold
+        run = await found(engine, made.fields.benchmark_run_id_a, BenchmarkRun)
+        assert run.fields.overall_score == pytest.approx((0.5 + 1 + 0) / 3)  # it is no check of one output
+
+
+@pytest.mark.parametrize(
+    ("assertions", "why"),
+    [
+        ([{"type": "max-score"}], "at least one assertion to aggregate"),
+        ([{"type": "contains", "value": "a"}, {"type": "max-score"}, {"type": "max-score"}], "a second max-score"),
+        ([{"type": "contains", "value": "a"}, {"type": "max-score", "value": {"method": "best"}}], "method"),
+    ],
+)
+async def test_a_max_score_that_cannot_choose_is_refused_when_the_case_is_saved(
+    tmp_path: Path, assertions: list[JsonValue], why: str
+) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        with pytest.raises(InvalidRecordError, match=why):
+            await save(engine, case("c", assertions=assertions))
