@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import signal
 from collections.abc import AsyncGenerator, Generator
 from pathlib import Path
 
@@ -13,6 +14,9 @@ from minions_evals_mcp.engine.context import Engine
 from tests.cli.standby import STANDBYS
 from tests.store.small_store import make as small_store_made
 from tests.workshop import config_in, opened
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: its children would never hear Ctrl-C
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from minions_evals_mcp.store.connection import open_raw
-from tests.store.command_line import ROOT, Told, clean_environment
+from tests.store.command_line import ROOT, Told, clean_environment, measured
 
 AGENT = (sys.executable, "-m", "agent")
 EVALS = (sys.executable, "-m", "minions_evals_mcp.cli")
@@ -36,7 +36,7 @@ class Desk:
 
     def environment(self) -> dict[str, str]:
         """All that a process sees."""
-        return {**clean_environment(self.folder), "MINIONS_EVALS_DB": str(self.db), **self.more}
+        return {**clean_environment(self.folder), **measured(), "MINIONS_EVALS_DB": str(self.db), **self.more}
 
     def ran(self, program: Sequence[str], *arguments: str, stdin: str = "", limit_s: float = 60) -> Told:
         """How the command ended."""
