@@ -6,21 +6,19 @@ import json
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 import anyio
 from cyclopts import Parameter, validators
-from platformdirs import user_data_path
 from pydantic import JsonValue
 
+from minions_evals_mcp import configured
+from minions_evals_mcp.configured import Chosen
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
-from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER
 from minions_evals_mcp.errors import ungrouped
-from minions_evals_mcp.models.registry import ProviderSettings
 from minions_evals_mcp.settings import Settings, read_settings
-from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.targets.own import OwnTarget
 
 T = TypeVar("T")
@@ -43,14 +41,9 @@ class Common:
 DEFAULTS = Common()
 
 
-def default_db() -> Path:
-    """The store in the platform's data folder."""
-    return user_data_path("minions-evals") / "evals.db"
-
-
 def db_path(common: Common, settings: Settings) -> Path:
     """The store's file: the option, else the environment, else the data folder."""
-    return (common.db or settings.db or default_db()).absolute()
+    return configured.db_path(common.db, settings)
 
 
 def engine_config(
@@ -64,30 +57,15 @@ def engine_config(
     own_target: OwnTarget | None = None,
 ) -> EngineConfig:
     """How the engine is set up for a command."""
-    width = concurrency or settings.concurrency
-    providers = ProviderSettings(
-        anthropic_api_key=settings.anthropic_api_key,
-        anthropic_base_url=settings.anthropic_base_url,
-        openai_api_key=settings.openai_api_key,
-        openai_base_url=settings.openai_base_url,
-        gemini_api_key=settings.gemini_api_key,
-        gemini_base_url=settings.gemini_base_url,
-        concurrency=width,
-        call_timeout_s=settings.call_timeout_s,
-    )
-    return EngineConfig(
-        db=db_path(common, settings),
-        skills=settings.skills or shipped_folder("skills"),
-        providers=providers,
-        judge_model=judge_model or settings.judge_model,
-        judge_together=settings.judge_calls == "per-run",
-        concurrency=width,
-        call_timeout_s=settings.call_timeout_s,
+    chosen = Chosen(
+        db=common.db,
+        judge_model=judge_model,
+        concurrency=concurrency,
+        embedder=embedder,
         read_only=common.read_only,
-        embedder=embedder or settings.embedder or DEFAULT_EMBEDDER,
         trust_code=trust_code,
-        own_target=own_target,
     )
+    return replace(configured.engine_config(settings, chosen), own_target=own_target)
 
 
 @asynccontextmanager
