@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from importlib.util import find_spec
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from minions_evals_mcp.domain.values import Count
-from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.models.client import Answer, Retrying, RetrySettings
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
+from minions_evals_mcp.models.openai_client import open_sdk
 from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
 from minions_evals_mcp.models.request import ModelRequest
 
@@ -55,22 +54,11 @@ class OpenAIEmbeddings:
         concurrency: int,
         retry: RetrySettings,
     ) -> None:
-        if find_spec("openai") is None:
-            raise UnsupportedError(
-                f"the embeddings of {provider!r} need the package openai, which is not installed.",
-                remedy="Install it with: pip install 'minions-evals-mcp[openai]'",
-            )
+        self._sdk = open_sdk(f"the embeddings of {provider!r} need", api_key=api_key, base_url=base_url)
         import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
         self.provider: Literal["openai", "gemini"] = provider
         self._errors = openai
-        self._sdk = openai.AsyncOpenAI(
-            api_key=api_key,
-            base_url=base_url,
-            max_retries=0,
-            timeout=None,
-            http_client=openai.DefaultAioHttpClient(),
-        )
         self._create = self._sdk.embeddings.with_raw_response.create
         self._retrying = Retrying(provider, self._attempt, concurrency=concurrency, settings=retry)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from importlib.util import find_spec
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
@@ -17,6 +17,9 @@ from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of
 from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.streaming import read_reply
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
 
 OPENAI_URL = "https://api.openai.com/v1"
 GEMINI_URL = "https://generativelanguage.googleapis.com/v1beta/openai/"
@@ -109,6 +112,20 @@ class _Gathered:
         return _told(_Chat.model_validate({"model": self._model, "choices": [choice], "usage": usage}))
 
 
+def open_sdk(who: str, *, api_key: str, base_url: str) -> AsyncOpenAI:
+    """The SDK's client without retries and limits of its own; raises `UnsupportedError` where the package is missing."""
+    if find_spec("openai") is None:
+        raise UnsupportedError(
+            f"{who} the package openai, which is not installed.",
+            remedy="Install it with: pip install 'minions-evals-mcp[openai]'",
+        )
+    import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
+
+    return openai.AsyncOpenAI(
+        api_key=api_key, base_url=base_url, max_retries=0, timeout=None, http_client=openai.DefaultAioHttpClient()
+    )
+
+
 class OpenAIClient:
     """A `ModelClient` for OpenAI, Gemini or a local server."""
 
@@ -121,22 +138,11 @@ class OpenAIClient:
         concurrency: int,
         retry: RetrySettings,
     ) -> None:
-        if find_spec("openai") is None:
-            raise UnsupportedError(
-                f"the provider {provider!r} needs the package openai, which is not installed.",
-                remedy="Install it with: pip install 'minions-evals-mcp[openai]'",
-            )
+        self._sdk = open_sdk(f"the provider {provider!r} needs", api_key=api_key, base_url=base_url)
         import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
         self.provider: Literal["openai", "gemini"] = provider
         self._errors = openai
-        self._sdk = openai.AsyncOpenAI(
-            api_key=api_key,
-            base_url=base_url,
-            max_retries=0,
-            timeout=None,
-            http_client=openai.DefaultAioHttpClient(),
-        )
         self._create = self._sdk.chat.completions.with_raw_response.create
         self._stream = self._sdk.chat.completions.with_streaming_response.create
         self._limit_name = token_limit_name(base_url)

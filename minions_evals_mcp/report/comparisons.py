@@ -46,7 +46,8 @@ def _figures(summary: ComparisonSummary) -> list[str]:
     for one in moved[:CRITERIA]:
         low, high = one.interval
         lines.append(
-            f"  {shortened(one.title, TITLE)}: {one.delta:+.2f} (95 %: {low:+.2f} to {high:+.2f}, p = {one.p_value:.2g})"
+            f"  {shortened(one.title, TITLE)}: {one.delta:+.2f} "
+            f"(95 %: {low:+.2f} to {high:+.2f}; p = {one.p_value:.2g} among all)"
         )
     if left := len(summary.criteria) - min(len(moved), CRITERIA):
         lines.append(f"  {left} other criteria" + (" did not move" if len(moved) <= CRITERIA else ""))
