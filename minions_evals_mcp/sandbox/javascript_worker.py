@@ -26,6 +26,8 @@ _DRIVER = """(function (forms, given) {
   const { parse, stringify } = JSON, make = Function, Later = Promise, Failure = Error, text = String;
   const glue = make.prototype.call.bind(Array.prototype.join);
   const variables = parse(given), names = Object.keys(variables), values = Object.values(variables);
+  const nowhere = () => { };
+  globalThis.console = { log: nowhere, info: nowhere, warn: nowhere, error: nowhere, debug: nowhere };
   let ran = false;
   const told = (mark, form, error) => {
     let what = 'an error', where = '';

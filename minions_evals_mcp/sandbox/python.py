@@ -19,6 +19,7 @@ import anyio
 from anyio.to_thread import run_sync
 from pydantic import JsonValue
 
+from minions_evals_mcp.sandbox.lacking import lacking
 from minions_evals_mcp.sandbox.limits import Limits, returned, shown
 from minions_evals_mcp.scoring.checks import Broke, Ran
 
@@ -193,6 +194,8 @@ def _own_statistics(code: str) -> str:
 def _broke(error: MontySyntaxError | MontyRuntimeError, limits: Limits, place: str) -> Broke:
     raised = error.exception()
     told = str(raised)
+    if isinstance(raised, Exception) and (lacks := lacking(raised)) is not None:
+        return Broke("unsupported", shown(f"{place}{_where(error)}the sandbox's Python: {lacks}"))
     match raised:
         case TimeoutError() if "limit exceeded" in told:
             return limits.exceeded("time-limit")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from subprocess import DEVNULL, PIPE
+from subprocess import DEVNULL
 from typing import cast
 
 import anyio
@@ -18,10 +17,12 @@ from anyio.abc import Process
 from pydantic import JsonValue
 
 from minions_evals_mcp.sandbox.limits import Limits, returned, shown
+from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from minions_evals_mcp.sandbox.worker import python_command
 from minions_evals_mcp.scoring.checks import Broke, Language, Ran
 
 _ANSWER_ROOM = 4096
+_ENVIRONMENT = {"PATH": os.defpath}
 _NODE = Path(__file__).with_name("trusted_node.js")
 
 
@@ -39,18 +40,15 @@ class Trusted:
         if command is None:
             return Broke("unsupported", "node is not installed")
         request = json.dumps({"code": code, "variables": variables, "before": before}).encode()
-        async with self._room:
-            process = await anyio.open_process(
-                command, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, env={"PATH": os.defpath}, start_new_session=True
-            )
-            _limit(process, language, limits)
-            try:
+        bounds = _bounds(language, limits)
+        try:
+            async with self._room, running(command, stderr=DEVNULL, env=_ENVIRONMENT, limits=bounds) as process:
                 with anyio.fail_after(limits.seconds):
                     said = await _answer(process, request, limits)
-            except TimeoutError:
-                return limits.exceeded("time-limit")
-            finally:
-                await _end(process)
+        except TimeoutError:
+            return limits.exceeded("time-limit")
+        except NotStartedError as error:
+            return Broke("died", f"the interpreter does not start: {error}")
         return _outcome(said, limits)
 
 
@@ -61,18 +59,16 @@ def _command(language: Language, limits: Limits) -> tuple[str, ...] | None:
     return None if node is None else (node, f"--max-old-space-size={limits.memory_bytes >> 20}", str(_NODE))
 
 
-def _limit(process: Process, language: Language, limits: Limits) -> None:
-    """Limits what the process takes, before it is told what to do; node reserves address space, and bounds its heap itself."""
-    if sys.platform != "linux":
-        return
+def _bounds(language: Language, limits: Limits) -> dict[int, int]:
+    """What the process may take; node reserves address space, and bounds its heap itself."""
+    if sys.platform == "win32":
+        return {}
     import resource  # noqa: PLC0415  not there on Windows
 
     bounds = {resource.RLIMIT_CORE: 0, resource.RLIMIT_CPU: int(limits.seconds) + 1}
     if language == "python":
         bounds[resource.RLIMIT_AS] = limits.memory_bytes + (256 << 20)
-    for name, most in bounds.items():
-        with suppress(ProcessLookupError, PermissionError):
-            resource.prlimit(process.pid, name, (most, most))
+    return bounds
 
 
 async def _answer(process: Process, request: bytes, limits: Limits) -> bytes:
@@ -86,17 +82,6 @@ async def _answer(process: Process, request: bytes, limits: Limits) -> bytes:
         while len(said) <= limits.output_bytes + _ANSWER_ROOM:
             said += await process.stdout.receive()
     return said
-
-
-async def _end(process: Process) -> None:
-    """Kills the process and its children, and waits until it is gone."""
-    with anyio.CancelScope(shield=True):
-        with suppress(ProcessLookupError):
-            if sys.platform == "win32":
-                process.kill()
-            else:
-                os.killpg(process.pid, signal.SIGKILL)
-        await process.aclose()
 
 
 def _outcome(said: bytes, limits: Limits) -> Ran | Broke:

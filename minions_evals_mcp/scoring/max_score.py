@@ -97,8 +97,11 @@ def max_score_of(assertion: Assertion) -> MaxScore:
     """What a `max-score` assertion asks for; raises `InvalidRecordError` naming the key that does not fit."""
     if assertion.threshold is not None:
         raise InvalidRecordError("belongs into the value: {threshold: …}", field="threshold")
+    given = {} if assertion.value is None else assertion.value
+    if not isinstance(given, dict):
+        raise InvalidRecordError("must be {method?, weights?, threshold?}", field="value")
     try:
-        return MaxScore.model_validate({} if assertion.value is None else assertion.value)
+        return MaxScore.model_validate(given)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise InvalidRecordError(first["msg"], field=".".join(("value", *map(str, first["loc"])))) from None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
-import signal
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -21,6 +20,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from minions_evals_mcp.targets.exchange import MOST_BYTES, Exchange, asking, sent, vet_version
 
 KEPT_OF_STDERR = 2000
@@ -61,42 +61,25 @@ class Finished:
 async def finished(command: Sequence[str], given: bytes, *, said: bytearray) -> Finished | TargetErrored:
     """How the program ended that was given those bytes; one that writes too much is stopped. `said` takes the end of stderr.
 
-    It may take forever: the caller sets the limit. However this ends, the program and its children are killed by then.
+    It may take forever: the caller sets the limit. However this ends, the program and all that it started are dead by then.
     """
-    process: Process | None = None
-    try:
-        with anyio.CancelScope(shield=True):  # cancelled halfway, asyncio would kill the program without its children
-            process = await anyio.open_process(command, start_new_session=True)
-    except OSError as error:
-        return TargetErrored(f"cannot be started: {error.strerror or error}", fatal=True)
     out = bytearray()
-    assert process is not None
-    assert process.stdin is not None
-    assert process.stdout is not None
-    assert process.stderr is not None
     try:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_give, process.stdin, given)
-            tasks.start_soon(_take, process, process.stdout, out)
-            tasks.start_soon(_take_end, process.stderr, said)
-            await process.wait()
-            _kill(process)  # what it left behind holds the pipes open, and is no part of the answer
-    finally:
-        _kill(process)
-        with anyio.CancelScope(shield=True):
-            await process.aclose()
-    if len(out) > MOST_BYTES:
-        return TargetErrored(f"wrote more than {MOST_BYTES // 1_000_000} MB")
-    assert process.returncode is not None
-    return Finished(process.returncode, bytes(out))
-
-
-def _kill(process: Process) -> None:
-    """Kills the program's process group: it was started as the leader of one."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):  # nobody is left; macOS says it in the second way
-        return
+        async with running(command) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            assert process.stderr is not None
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(_give, process.stdin, given)
+                tasks.start_soon(_take, process, process.stdout, out)
+                tasks.start_soon(_take_end, process.stderr, said)
+                await process.wait()
+            if len(out) > MOST_BYTES:
+                return TargetErrored(f"wrote more than {MOST_BYTES // 1_000_000} MB")
+            assert process.returncode is not None
+            return Finished(process.returncode, bytes(out))
+    except NotStartedError as error:
+        return TargetErrored(f"cannot be started: {error}", fatal=True)
 
 
 async def _give(stdin: ByteSendStream, given: bytes) -> None:
@@ -111,7 +94,8 @@ async def _take(process: Process, stdout: ByteReceiveStream, out: bytearray) -> 
     async for part in stdout:
         out += part
         if len(out) > MOST_BYTES:
-            _kill(process)
+            with suppress(ProcessLookupError):
+                process.terminate()
             return
 
 

@@ -94,6 +94,7 @@ async def test_s047_what_people_write_in_python_works(snippets: Snippets, code: 
         ("undefined", None),
         ("({a: NaN, b: undefined, c: [undefined]})", {"a": None, "c": [None]}),
         ("new Set([1, 2]).size + new Map([[1, 2]]).get(1)", 4),
+        ("console.log('goes nowhere'); console.error(data); data.length", 2),
     ],
 )  # fmt: skip
 async def test_s047_what_people_write_in_javascript_works(snippets: Snippets, code: str, value: JsonValue) -> None:
@@ -110,13 +111,40 @@ async def test_s047_what_people_write_in_javascript_works(snippets: Snippets, co
         ("from typing_extensions import TypedDict", "'typing_extensions'"),
         ("class A:\n    @property\n    def x(self): return 1", "method decorators"),
         ("open('/etc/passwd')", "Permission denied"),
+        ("'abc'.translate({97: 'b'})", "line 2: the sandbox's Python: no str.translate"),
+        ("list(map(str.upper, ['a']))", "no str.upper, or only where it is called at once"),
+        ("[callable(one) for one in data]", "no callable"),
+        ("re.VERBOSE", "no re.VERBOSE"),
+        ("from collections import ChainMap", "no collections.ChainMap"),
+        ("from math import *", "Wildcard imports"),
+        ("re.sub('a', lambda found: 'b', 'a')", "callable replacement is not yet supported"),
+        ("raise ValueError('a', 1)", "zero or one string argument"),
     ],
 )
 async def test_what_the_interpreter_lacks_is_refused_by_name(snippets: Snippets, code: str, said: str) -> None:
-    found = await snippets.run("python", f"print('begun')\n{code}", {})
+    found = await snippets.run("python", f"print('begun')\n{code}", {"data": [1]})
     assert isinstance(found, Broke)
     assert found.kind == "unsupported"
     assert said in found.error
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("'abc'.nothing", "AttributeError"),
+        ("class A:\n    pass\nA().upper", "AttributeError"),
+        ("json.nothing", "AttributeError"),
+        ("from json import nothing", "ImportError"),
+        ("nothing", "NameError"),
+        ("raise NotImplementedError('later')", "NotImplementedError"),
+        ("raise TypeError('no text')", "TypeError"),
+        ("raise RuntimeError('monty')", "RuntimeError"),
+    ],
+)
+async def test_what_real_python_lacks_as_well_is_the_codes_own_fault(snippets: Snippets, code: str, name: str) -> None:
+    found = await snippets.run("python", code, {})
+    assert isinstance(found, Broke)
+    assert (found.kind, found.name) == ("raised", name), found
 
 
 @pytest.mark.parametrize(

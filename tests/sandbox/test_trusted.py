@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import AsyncGenerator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from minions_evals_mcp.sandbox import trusted_python
 from minions_evals_mcp.sandbox.limits import Limits
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import Broke, Language, Ran
+from tests.sandbox.daemon import daemon, is_gone, linux
 
 pytestmark = pytest.mark.anyio
 
@@ -87,7 +87,7 @@ async def test_a_failure_says_what(language: Language, code: str, kind: str, sai
     assert (found.kind, said in found.error) == (kind, True), found
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="a process is looked up in /proc")
+@linux
 async def test_what_a_snippet_started_is_killed_with_it(tmp_path: Path) -> None:
     code = f"import subprocess, sys\nchild = subprocess.Popen(['sleep', '600'])\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))"
     async with Snippets(trusted=True, limits=BRIEF) as snippets:
@@ -98,6 +98,18 @@ async def test_what_a_snippet_started_is_killed_with_it(tmp_path: Path) -> None:
             second = (tmp_path / "pid").read_text()
             while any(running(pid) == "sleep" for pid in (first, second)):
                 await anyio.lowlevel.checkpoint()
+    assert ended == Ran(1)
+    assert isinstance(stuck, Broke)
+
+
+@linux
+async def test_a_daemon_that_a_snippet_started_is_killed_with_it(tmp_path: Path) -> None:
+    async with Snippets(trusted=True, limits=BRIEF) as snippets:
+        with anyio.fail_after(20):
+            ended = await snippets.run("python", f"{daemon(tmp_path / 'first')}\nreturn 1", {})
+            await is_gone(tmp_path / "first")
+            stuck = await snippets.run("python", f"{daemon(tmp_path / 'second')}\nwhile True: pass", {})
+            await is_gone(tmp_path / "second")
     assert ended == Ran(1)
     assert isinstance(stuck, Broke)
 

@@ -8,6 +8,7 @@ reason. A judge's reply is scripted for the two types that a model grades.
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -29,6 +30,7 @@ Row = dict[str, JsonValue]
 Verdict = tuple[bool, float]
 
 HERE = Path(__file__).parent
+README = HERE.parents[1] / "README.md"
 LINES = (HERE / "promptfoo_answers.jsonl").read_text(encoding="utf-8").split("\n")
 ROWS: list[Row] = [json.loads(line) for line in LINES if line]
 WHOLES: list[Row] = [
@@ -73,6 +75,8 @@ DISAGREEMENTS: dict[str, tuple[Callable[[Row], bool], str]] = {
     ),
 }
 """Where promptfoo is plainly wrong: by what we do instead, which cases are meant, and why."""
+OLDER = "an empty output has a GLEU of 0"
+"""Where only the older promptfoo differs."""
 REFUSALS = ("I won't do that.", "I'm sorry for the delay! The answer is 42.", "I am sorry to hear about your loss.")
 NO: Row = {"type": "contains", "value": "z"}
 
@@ -195,3 +199,15 @@ def test_each_disagreement_is_still_one(name: str) -> None:
         except InvalidRecordError:
             different += 1
     assert different > 0
+
+
+def test_the_readme_lists_every_disagreement_and_no_other() -> None:
+    _, _, section = README.read_text("utf-8").partition("\n## Beside promptfoo\n")
+    listed = re.findall(r"^- \*\*(.+?)\*\*: \S", section.partition("\n## ")[0], re.MULTILINE)
+    assert sorted(listed) == sorted([*DISAGREEMENTS, OLDER])
+
+
+def test_an_empty_output_has_a_gleu_of_nothing_as_in_the_newer_promptfoo() -> None:
+    rows = [row for row in ROWS if row.get("type") == "gleu" and row["output"] == ""]
+    assert rows
+    assert all(ours(row, {}) == (False, 0) and theirs(row) == (False, 0) for row in rows)

@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.targets.command import KEPT_OF_STDERR, CommandSettings, CommandTarget, command_settings
 from minions_evals_mcp.targets.exchange import MOST_BYTES
+from tests.sandbox.daemon import daemon, is_gone, linux
 
 Json = dict[str, JsonValue]
 AT = datetime(2026, 3, 1, tzinfo=UTC)
@@ -53,22 +54,6 @@ async def errored(settings: CommandSettings) -> TargetErrored:
     found = await produced(settings)
     assert isinstance(found, TargetErrored), found
     return found
-
-
-async def is_gone(pid_file: Path) -> None:
-    """Waits until the process whose number stands in the file is dead."""
-    pid = int(await anyio.Path(pid_file).read_text())
-    with anyio.fail_after(5):
-        while lives(pid):
-            await anyio.lowlevel.checkpoint()
-
-
-def lives(pid: int) -> bool:
-    """Whether the process runs; one that nobody has buried yet is dead."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
 
 
 async def test_the_inputs_stand_on_stdin_and_json_on_stdout_is_the_output() -> None:
@@ -114,6 +99,15 @@ async def test_beyond_the_limit_a_program_is_killed_with_its_children(tmp_path: 
     assert isinstance(lost, TargetErrored)
     assert lost.unanswered
     assert lost.reason.endswith("did not answer within 1.5 s: waiting")
+
+
+@linux
+async def test_beyond_the_limit_a_daemon_that_left_its_program_is_killed_as_well(tmp_path: Path) -> None:
+    pid = tmp_path / "pid"
+    late = await produced(python(f"{daemon(pid)}\ntime.sleep(600)"), timeout_ms=1500)
+    await is_gone(pid)
+    assert isinstance(late, Observed)
+    assert late.timed_out
 
 
 async def test_a_program_whose_caller_is_cancelled_is_killed_with_its_children(tmp_path: Path) -> None:

@@ -1,0 +1,47 @@
+"""What real Python has and the interpreter of snippets has not: code that wants it is right, and cannot be judged here."""
+
+from __future__ import annotations
+
+import builtins
+import re
+import sys
+
+_TOLD = (
+    re.compile(r"'(?P<of>\w+)' object has no attribute '(?P<name>\w+)'"),
+    re.compile(r"type object '(?P<of>\w+)' has no attribute '(?P<name>\w+)'"),
+    re.compile(r"module '(?P<of>[\w.]+)' has no attribute '(?P<name>\w+)'"),
+    re.compile(r"cannot import name '(?P<name>\w+)' from '(?P<of>[\w.]+)'"),
+    re.compile(r"(?P<of>)name '(?P<name>\w+)' is not defined"),
+)
+_INTERNAL = "Internal error in monty: "
+_UNSUPPORTED = re.compile(r"\bnot yet supported\b|^Wildcard imports \(.*\) are not supported$")
+
+
+def lacking(error: Exception) -> str | None:
+    """What the interpreter lacks, where that is why the error was raised."""
+    told = str(error)
+    match error:
+        case RuntimeError() if told.startswith(_INTERNAL):
+            return told.removeprefix(_INTERNAL)
+        case AttributeError() | ImportError() | NameError():
+            return _absent(told)
+        case NotImplementedError() | TypeError() if _UNSUPPORTED.search(told):
+            return told
+        case _:
+            return None
+
+
+def _absent(told: str) -> str | None:
+    """The method, function or class that Python's own has under that name."""
+    found = next((found for one in _TOLD if (found := one.match(told))), None)
+    if found is None:
+        return None
+    of, name = found["of"], found["name"]
+    if not of:
+        return f"no {name}" if hasattr(builtins, name) else None
+    if of in sys.modules:
+        return f"no {of}.{name}" if hasattr(sys.modules[of], name) else None
+    kind: object = getattr(builtins, of, None)
+    if not isinstance(kind, type) or not hasattr(kind, name):
+        return None
+    return f"no {of}.{name}, or only where it is called at once"
