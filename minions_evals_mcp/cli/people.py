@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -19,6 +21,7 @@ from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.task import Criterion
 from minions_evals_mcp.report.plain import printable, revealed
 
+INDENT = "  "
 LONG = 6_000
 """A text is shown up to so many characters; `m` shows all of it."""
 HOW = (
@@ -205,7 +208,7 @@ def _shown(question: Question, limit: int | None) -> Iterator[str]:
     ):
         for key, value in values.items():
             yield f"{name} · {printable(key, 60)}"
-            yield from (f"  {line}" for line in _text(value, limit).split("\n"))
+            yield from _indented(_text(value, limit))
 
 
 def _text(value: JsonValue, limit: int | None) -> str:
@@ -220,4 +223,11 @@ def _asked(criterion: Criterion, number: int, of: int) -> Iterator[str]:
     yield f"\ncriterion {number} of {of}: {printable(fields.name, 120)}"
     for said in (fields.description, fields.scoring_guide):
         if said:
-            yield from (f"  {line}" for line in revealed(said).split("\n"))
+            yield from _indented(revealed(said))
+
+
+def _indented(text: str) -> Iterator[str]:
+    """The lines, indented, none longer than the terminal; only a word that is longer itself is broken."""
+    width = shutil.get_terminal_size().columns - len(INDENT)
+    for line in text.split("\n"):
+        yield from (f"{INDENT}{part}" for part in textwrap.wrap(line, width, drop_whitespace=False) or [""])

@@ -49,6 +49,7 @@ class Evals:
         `InstrumentError` where one could not be carried out.
         Example: `evals.check(reply, assertions=[{"type": "icontains", "value": "refund"}])`
         """
+        __tracebackhide__ = True  # a failure shows the caller's line
         asked: dict[str, JsonValue] = {"output": output, "assert": [*assertions]}
         if threshold is not None:
             asked["threshold"] = threshold
@@ -85,6 +86,7 @@ class Evals:
         Raises AssertionError where a gate fails, `InstrumentError` where an output could not be judged.
         Example: `evals.run_benchmark("support", suite="support.yaml", min_score=0.9)`
         """
+        __tracebackhide__ = True
         request = RunRequest(
             subject_id=benchmark_id, prompt_version_ref=prompt_version, target=target, triggered_by="pytest"
         )
@@ -110,6 +112,7 @@ def _reasons(found: Answer) -> str:
 
 
 def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bool) -> None:
+    __tracebackhide__ = True
     if summary.state == "awaiting-judgments":
         raise BadInputError(
             f"{summary.reason}.",

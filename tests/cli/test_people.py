@@ -60,6 +60,24 @@ def test_a_person_judges_undoes_leaves_and_comes_back(at: Terminal) -> None:
     assert run.one()["state"] == "completed"
 
 
+def test_a_long_text_is_broken_between_words_at_the_terminal_s_width(at: Terminal) -> None:
+    said = " ".join(f"word{number}" for number in range(60))
+    at.many(
+        ["import", at.file("s.json", suite(
+            record("r", "rubric", name="r", passingThreshold=0.5, criteriaIds=["r/tone"]),
+            record("r/tone", "rubric-criterion", name="Tone", rubricId="r", weight=0.5, judgeType="human"),
+            record("c", "test-case", name="c", inputs={"q": "c"}, rubricId="r"),
+            answer("a", "c", said),
+        ))],
+        ["run-test-case", "c"],
+    )  # fmt: skip
+    lines = at.run("judge", "--by", "anna", stdin="q\n").out.splitlines()
+    shown = [line for line in lines if "word" in line]
+    assert len(shown) > 3
+    assert max(map(len, shown)) <= 80
+    assert " ".join(line.strip() for line in shown) == said
+
+
 def test_what_was_skipped_waits_on(at: Terminal) -> None:
     imported(at, size=1)
     said = at.run("judge", "k", "--by", "anna", stdin="1\nkind\ns\n")

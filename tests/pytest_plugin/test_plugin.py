@@ -105,6 +105,8 @@ def anyio_backend():
     assert "2 failed, 3 passed" in said
     assert "AssertionError: score 0.0: icontains: " in said
     assert "nonsense" in said
+    assert 'evals.check("no", assertions=WANTED)' in said
+    assert "raise AssertionError" not in said, "what is shown of a failure is the test's own line"
 
 
 def test_a_test_runs_a_benchmark_and_holds_its_gates(project: Project) -> None:
