@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.report_data import Report, Subject, cases_at, find_subject, read_report, report_cases
+from minions_evals_mcp.engine.report_data import Report, Subject, cases_at, find_subject, read_report
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.report.forms import FORMS
 from minions_evals_mcp.report.sentences import answer
@@ -166,6 +166,6 @@ async def report(request: Request) -> Response:
 
 
 async def _pieces(engine: Engine, found: Report) -> AsyncGenerator[str]:
-    async with aclosing(report_cases(engine, found)) as cases, aclosing(FORMS[".html"](found, cases)) as pieces:
+    async with aclosing(FORMS[".html"](engine, found)) as pieces:
         async for piece in pieces:
             yield piece

@@ -57,7 +57,7 @@ def chart(report: Report) -> Markup | None:
     if len(report.history) < 2:
         return None
     label = f"Score of {report.run.title} over its last {len(report.history)} runs; the table below has the figures"
-    drawn = trend_chart(report.history, threshold=report.run.threshold, label=label)
+    drawn = trend_chart(report.history, threshold=report.run.threshold or None, label=label)
     return Markup(drawn)  # noqa: S704  made by charts.py, whose only text is escaped by its library
 
 

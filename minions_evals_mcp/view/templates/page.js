@@ -47,6 +47,8 @@
     undo.disabled = !before.length;
   });
   form.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault(); // else a browser hands it in once more, in a new tab
+    form.requestSubmit();
   });
 })();

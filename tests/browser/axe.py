@@ -1,0 +1,39 @@
+"""What axe-core finds on the page that a tab shows, under the page's own policy."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from typing import cast
+
+import pytest
+
+from tests.browser.driver import Tab
+from tests.node_clients import MODULES
+
+AXE = MODULES / "axe-core" / "axe.min.js"
+GRAVE = ("serious", "critical")
+OPTIONS = {"resultTypes": ["violations"], "preload": False}
+ASK = """
+axe.run(document, OPTIONS).then((found) =>
+  found.violations.map((one) => ({id: one.id, impact: one.impact, at: one.nodes.map((node) => node.html.slice(0, 300))})))
+"""
+
+
+def require_axe() -> None:
+    """Skips the test where axe-core is not installed."""
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed: python -m tests.node_clients (it needs npm's registry)")
+
+
+@cache
+def _axe() -> str:
+    return AXE.read_text("utf-8")
+
+
+def grave(at: Tab, *rules: str) -> list[object]:
+    """The serious and critical violations on the page, of those rules where some are named."""
+    at.ask_page(f"{_axe()};0")
+    asked = {**OPTIONS, **({"runOnly": [*rules]} if rules else {})}
+    found = cast("list[dict[str, object]]", at.ask_page(ASK.replace("OPTIONS", json.dumps(asked))))
+    return [one for one in found if one["impact"] in GRAVE]

@@ -1,0 +1,87 @@
+"""Whatever was under test stays text: a canary that it tries to set stays unset on every page and in every report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import cast
+
+import anyio
+import pytest
+
+from tests.browser.driver import CANARY, Chromium, Tab
+from tests.report.hostile import LONG, PAYLOADS, hostile_runs, written
+from tests.view.process import viewing
+from tests.view.visitor import TWO
+from tests.workshop import answer, bench, benchmark, case, config_in, opened, rubric, save
+
+PAGES = (
+    "/", "/runs", "/benchmark?id=b", "/run?id=job2", "/run?id=job2&q=%3Cscript%3Eowned%3C/script%3E", "/failures", "/outbox",
+    "/judge", "/report?id=job2&compare=job1", *[f"/case?run=job2&at={at}.1" for at in range(len(PAYLOADS))],
+)  # fmt: skip
+FOREIGN = """
+[...document.querySelectorAll("img, iframe, object, embed, base, main svg:not(.pygal-chart), a[href^='javascript:' i]")].length
+  + [...document.querySelectorAll("*")].filter((one) => one.getAttributeNames().some((name) => name.startsWith("on"))).length
+"""
+
+
+@pytest.fixture(scope="module")
+def hostile(browser: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The addresses of pages and reports of two hostile runs, of which one output has 5 MB."""
+    folder = tmp_path_factory.mktemp("hostile")
+
+    async def filled() -> None:
+        async with opened(config_in(folder)) as engine:
+            await hostile_runs(engine, long=LONG)
+            waits = answer("aw", "w", PAYLOADS[0] + PAYLOADS[4])
+            await save(
+                engine, rubric("p", 2, **TWO), case("w", name=PAYLOADS[1], rubricId="p"), waits, benchmark("q", "w")
+            )
+            await bench(engine, "q")
+            for name, compare in (("run", None), ("beside", "one")):
+                text = await written(engine, ".html", "two", compare=compare)
+                (folder / f"{name}.html").write_text(text, encoding="utf-8")
+
+    anyio.run(filled)
+    files = {name: (folder / f"{name}.html").as_uri() for name in ("run", "beside")}
+    with viewing(folder) as page:
+        yield {address: page.at(address) for address in PAGES} | files
+
+
+def touched(at: Tab) -> None:
+    """Opens whatever opens, and clicks whatever was not made by us."""
+    at.ask_page("document.querySelectorAll('details').forEach((one) => { one.open = true })")
+    at.ask_page("document.querySelectorAll('pre, pre *, td, dd').forEach((one) => one.click())")
+    at.ask_page("new Promise((done) => setTimeout(done))")
+
+
+def test_nothing_under_test_is_carried_out_on_any_page_or_in_any_report(at: Tab, hostile: dict[str, str]) -> None:
+    for name, address in hostile.items():
+        at.go(address)
+        touched(at)
+        assert at.ask_page(CANARY) is False, name
+        assert at.ask_page(FOREIGN) == 0, name
+        assert at.complaints() == [], name
+
+
+def test_a_hostile_page_is_no_wider_than_the_screen_and_its_long_output_is_cut_with_a_remedy(
+    at: Tab, hostile: dict[str, str]
+) -> None:
+    at.seen(width=360)
+    for name in ("run", "beside", "/", "/run?id=job2", "/case?run=job2&at=0.1", "/judge", "/outbox", "/failures"):
+        at.go(hostile[name])
+        touched(at)
+        assert cast("float", at.ask_page("document.documentElement.scrollWidth - innerWidth")) <= 0, name
+        mean = "document.querySelector('[aria-label=\"means of the criteria\"] td')?.getBoundingClientRect().left ?? 0"
+        assert cast("float", at.ask_page(mean)) < 360, f"{name}: a long name leaves its figures in sight"
+    at.go(hostile["/case?run=job2&at=0.1"])
+    assert "more characters: minions-evals report RUN -o FILE.json has them." in cast(
+        "str", at.ask_page("document.body.innerText")
+    )
+    at.go(f"{hostile['run']}#open")
+    assert "more characters: a .json report has all of them." in cast("str", at.ask_page("document.body.innerText"))
+
+
+def test_direction_and_control_characters_are_shown_as_what_they_are(at: Tab, hostile: dict[str, str]) -> None:
+    at.go(f"{hostile['run']}#open")
+    read = cast("str", at.ask_page("document.body.innerText"))
+    assert not set("\u202e\u2066\u061c\x1b\x00\x9b") & set(read)

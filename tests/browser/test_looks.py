@@ -1,0 +1,127 @@
+"""What a person sees on every page and report: light, dark, and on a screen of 360 pixels."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import pytest
+
+from tests.browser.axe import grave, require_axe
+from tests.browser.driver import Tab
+from tests.browser.gallery import MISSING, REPORTS
+
+SCREENS = pytest.mark.parametrize(
+    ("width", "dark"), [(1000, False), (1000, True), (360, False)], ids=["light", "dark", "narrow"]
+)
+FELL = "Support quality regressed: 5 of 12 passed (42 %, 95 %: 19–68 %), score 0.417."
+WIDER = "document.documentElement.scrollWidth - innerWidth"
+IN_SIGHT = "((box) => box.width > 0 && box.left >= 0 && box.right <= innerWidth)(({}).getBoundingClientRect())"
+MARKED = '[...document.querySelectorAll("svg text, strong")].find((one) => one.textContent === "▼ regression")'
+
+
+@SCREENS
+def test_no_page_is_wider_than_the_screen_and_none_complains(
+    at: Tab, shown: dict[str, str], width: int, *, dark: bool
+) -> None:
+    at.seen(width=width, dark=dark)
+    for name, address in shown.items():
+        at.go(address)
+        if name.startswith("report"):
+            at.ask_page("document.querySelector('#cases details').open = true")
+            at.until("document.querySelector('#cases .inside')")
+        assert at.ask_page("document.querySelectorAll('h1').length") == 1, name
+        assert cast("float", at.ask_page(WIDER)) <= 0, name
+        assert len(at.complaints()) == (name == MISSING), name
+
+
+@pytest.mark.parametrize(
+    ("width", "dark", "rules"),
+    [(360, False, ()), (1000, True, ("color-contrast", "link-in-text-block"))],
+    ids=["all", "dark"],
+)
+def test_axe_finds_nothing_serious(
+    at: Tab, shown: dict[str, str], width: int, rules: tuple[str, ...], *, dark: bool
+) -> None:
+    require_axe()
+    at.seen(width=width, dark=dark)
+    for name, address in shown.items():
+        at.go(address)
+        if name.startswith("report"):
+            at.ask_page("document.querySelector('#cases details').open = true")
+            at.until("document.querySelector('#cases .inside')")
+        assert grave(at, *rules) == [], name
+
+
+def test_the_theme_is_the_reader_s(at: Tab, shown: dict[str, str]) -> None:
+    for address in (shown["overview"], shown["report of a run"]):
+        for dark, paper in ((False, "rgb(255, 255, 255)"), (True, "rgb(20, 22, 26)")):
+            at.seen(dark=dark)
+            at.go(address)
+            assert at.ask_page("getComputedStyle(document.body).backgroundColor") == paper
+
+
+@pytest.mark.parametrize(
+    ("page", "sentence"),
+    [
+        ("report of a run", FELL),
+        ("report of a benchmark", FELL),
+        ("report of two runs", "Support quality: 6 newly failing, of 12 cases measured alike; passed 11 → 5 of 12."),
+        ("report of a comparison", "support@2 is worse than support@1: score 0.917 → 0.417"),
+        ("finished run", FELL),
+        ("benchmark", FELL),
+        ("run in progress", "Tone of voice is awaiting-judgments"),
+    ],
+)
+def test_the_answer_comes_first_in_one_sentence(at: Tab, shown: dict[str, str], page: str, sentence: str) -> None:
+    at.go(shown[page])
+    read = cast("str", at.ask_page("document.body.innerText.slice(document.body.innerText.indexOf('Support'))"))
+    first = cast("str", at.ask_page("(document.querySelector('.answer') ?? document.querySelector('h1')).innerText"))
+    assert first.startswith(sentence)
+    if page in {"finished run", "benchmark"}:
+        assert read.split("\n\n")[:2] == ["Support quality", FELL]
+
+
+@pytest.mark.parametrize("page", ["benchmark", "report of a benchmark"])
+def test_the_trend_shows_its_break_its_intervals_and_its_regression(at: Tab, shown: dict[str, str], page: str) -> None:
+    at.go(shown[page])
+    assert at.ask_page("document.querySelectorAll('svg .ci').length") == 5, "an interval for each run"
+    drawn = "[...document.querySelectorAll('svg .series:not(.serie-0) path.line')].filter((one) => one.getBBox().width > 1).length"
+    assert at.ask_page(drawn) == 2, "the line is broken where the rubric was changed"
+    words = cast("list[str]", at.ask_page("[...document.querySelectorAll('svg text')].map((one) => one.textContent)"))
+    assert words.count("▼ regression") == 1
+    assert words.count("new series") == 1
+    table = cast("str", at.ask_page("document.querySelector('table:has(th a), details table').textContent"))
+    assert "▼ regression" in table
+    assert "new series" in table
+    assert "0.089–0.744" in table
+
+
+@pytest.mark.parametrize("page", ["overview", "benchmark", "report of a benchmark"])
+def test_a_narrow_screen_shows_the_regression_without_being_scrolled_sideways(
+    at: Tab, shown: dict[str, str], page: str
+) -> None:
+    at.seen(width=360)
+    at.go(shown[page])
+    assert at.ask_page(IN_SIGHT.format(MARKED))
+
+
+def test_two_runs_stand_side_by_side_with_what_was_left_out_and_what_was_added(at: Tab, shown: dict[str, str]) -> None:
+    at.go(f"{shown['report of two runs']}#kind=newly-failing&open")
+    sides = "[...document.querySelector('.sides').children].map((one) => Math.round(one.getBoundingClientRect().top))"
+    tops = cast("list[int]", at.ask_page(sides))
+    assert len(tops) == 2
+    assert tops[0] == tops[1]
+    assert at.ask_page("document.querySelectorAll('.sides')[0].children[0].querySelectorAll('del').length > 0")
+    assert at.ask_page("document.querySelectorAll('.sides')[0].children[1].querySelectorAll('ins').length > 0")
+    at.seen(width=360)
+    tops = cast("list[int]", at.ask_page(sides))
+    assert tops[0] < tops[1], "one below the other where there is no room"
+
+
+def test_every_report_filters_and_searches_while_one_types(at: Tab, shown: dict[str, str]) -> None:
+    for name in REPORTS:
+        at.go(shown[f"report of {name}"])
+        at.ask_page("document.getElementById('q').focus()")
+        at.type("gift")
+        at.until("document.getElementById('count').textContent === '1 of 12 shown'")
+        assert at.ask_page("location.hash") == "#q=gift"

@@ -1,0 +1,70 @@
+"""Many cases: whatever their number, a browser is given a page of them at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import anyio
+import pytest
+
+from tests.browser.driver import Chromium, Tab
+from tests.report.hostile import written
+from tests.view.process import viewing
+from tests.workshop import config_in, first, fleet, measured, opened
+
+COUNT = "document.getElementById('count').textContent"
+ROWS = "document.querySelectorAll('#cases details').length"
+
+
+@pytest.fixture(scope="module")
+def many(browser: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The addresses of a run of 120 cases, of which 20 failed, and of its report."""
+    folder = tmp_path_factory.mktemp("many")
+
+    async def filled() -> None:
+        async with opened(config_in(folder)) as engine:
+            await fleet(engine, 120)
+            await measured(engine, "v", first(100, 120))
+            (folder / "report.html").write_text(await written(engine, ".html", "b"), encoding="utf-8")
+
+    anyio.run(filled)
+    with viewing(folder) as page:
+        yield {"page": page.at("/run?id=job1"), "report": (folder / "report.html").as_uri()}
+
+
+def test_the_address_of_a_report_filters_searches_and_turns_pages(at: Tab, many: dict[str, str]) -> None:
+    for address, count, cases in (
+        ("", "120 of 120 shown", 50),
+        ("#page=3", "120 of 120 shown", 20),
+        ("#status=failed", "20 of 120 shown", 20),
+        ("#status=passed&q=c99", "1 of 120 shown", 1),
+        ("#q=nowhere", "0 of 120 shown", 0),
+    ):
+        at.go(many["report"] + address)
+        at.until(f"{COUNT} === '{count}'")
+        assert at.ask_page(ROWS) == cases
+    assert at.complaints() == []
+
+
+def test_the_pages_of_a_report_are_turned_by_keyboard(at: Tab, many: dict[str, str]) -> None:
+    at.go(many["report"])
+    for page, cases in (("page 2 of 3", 50), ("page 3 of 3", 20)):
+        at.ask_page("document.getElementById('on').focus()")
+        at.press("Enter")
+        assert at.ask_page("document.getElementById('page').textContent") == page
+        assert at.ask_page(ROWS) == cases
+    assert at.ask_page("document.getElementById('on').disabled")
+    at.ask("Page.reload")
+    at.loads()
+    assert at.ask_page("document.getElementById('page').textContent") == "page 3 of 3", "the address keeps the page"
+
+
+def test_the_pages_of_a_run_are_turned_by_keyboard(at: Tab, many: dict[str, str]) -> None:
+    at.go(many["page"])
+    for rows, turn in ((50, "next"), (50, "next"), (20, "prev"), (50, "")):
+        assert at.ask_page("document.querySelectorAll('table.wide tbody tr').length") == rows
+        if turn:
+            at.ask_page(f"document.querySelector('a[rel={turn}]').focus()")
+            at.press("Enter")
+            at.loads()
+    assert at.complaints() == []
