@@ -9,6 +9,7 @@ import sys
 
 from cyclopts import App, CycloptsError
 
+from minions_evals_mcp.cli.helping import Help
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.report.plain import printable
 
@@ -32,7 +33,7 @@ COMMANDS = {
     "rejudge": ("comparing:rejudge", "Judge a run's stored outputs anew; no target is called."),
     "ab-test": ("ab_tests:ab_test", "Run branches of a test case side by side, and say which wins."),
     "branches": ("ab_tests:branches", "Show a test case's branches and what their executions add up to."),
-    "classify": ("running:classify", "Say why a run failed."),
+    "classify": ("classifying:classify", "Say why a run failed."),
     "submit": ("running:submit", "Hand in judgments for packets that wait."),
     "judge": ("people:judge", "Judge what waits for a person, one output at a time."),
     "agreement": ("agreements:agreement", "Show how far people and the model judge agree, and where they do not."),
@@ -69,6 +70,7 @@ def build(arguments: list[str]) -> App:
         name="minions-evals",
         help="A memory of quality for fleets of LLM agents. Start with: minions-evals demo",
         help_format="plaintext",
+        help_formatter=Help(),
         version=_version,
         suppress_keyboard_interrupt=False,  # `main` tells what is kept
     )

@@ -17,6 +17,8 @@ def pick(
     fail: Annotated[bool, Parameter(negative="")] = False,
     json: Annotated[bool, Parameter(negative="")] = False,
     trust_code: Annotated[bool, Parameter(negative="")] = False,
+    judge_model: str | None = None,
+    max_cost_usd: float | None = None,
 ) -> int:
     """Select the best of several recorded outputs by their scores: a JSON row in, its selection out; nothing is kept.
 
@@ -37,5 +39,10 @@ def pick(
         The rows are JSON in any case; with this the summary is too.
     trust_code
         Run the code of python and javascript assertions with the real interpreters, which can do whatever you can.
+    judge_model
+        Who grades llm-rubric and factuality, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
+    max_cost_usd
+        Ask the judge no more before it might cost more than this; the rows that need it then say so.
     """
-    return answer_rows(file, Answering(read_pick_row, "selected", trust_code), fail=fail, json=json)
+    how = Answering(read_pick_row, "selected", trust_code, judge_model, max_cost_usd)
+    return answer_rows(file, how, fail=fail, json=json)

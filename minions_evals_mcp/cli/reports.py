@@ -45,7 +45,7 @@ def report(
 
 
 async def _report(ident: str, out: Path, compare: str | None, common: Common) -> int:
-    from minions_evals_mcp.engine.report_data import find_subject, read_report, report_cases  # noqa: PLC0415  as below
+    from minions_evals_mcp.engine.report_data import find_subject, read_report  # noqa: PLC0415  as below
     from minions_evals_mcp.report.forms import form_of  # noqa: PLC0415  charts and templates, which diff does without
     from minions_evals_mcp.report.sentences import answer  # noqa: PLC0415  as above
 
@@ -53,7 +53,7 @@ async def _report(ident: str, out: Path, compare: str | None, common: Common) ->
     async with session(replace(common, read_only=True)) as engine:
         subject = await find_subject(engine, ident, compare=compare)
         found = await read_report(engine, subject)
-        async with aclosing(report_cases(engine, found)) as cases, aclosing(form(found, cases)) as pieces:
+        async with aclosing(form(engine, found)) as pieces:
             size = await _written(out, pieces)
     if common.json:
         say({"file": str(out), "bytes": size, "runId": subject.run_id, "answer": answer(found)})

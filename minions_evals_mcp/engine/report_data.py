@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.results import Outcome, PromptComparison, Regressi
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.report_order import Pair, ordered_pairs, ordered_units, paged
 from minions_evals_mcp.engine.run_diff import CaseChange, RunDiff, run_diff
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.store import jobs, pairs, records, reporting, runs
@@ -23,9 +24,6 @@ from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.reporting import Judged, Place, UnitDetail, UnitLine
 
 Status = Literal["passed", "failed", "unscored", "absent"]
-PAGE = 200
-PAGE_BYTES = 8_000_000
-"""A page of cases ends where either is reached, so that memory stays flat whatever an agent put out."""
 HISTORY = 60
 
 
@@ -269,16 +267,14 @@ def _history(db: Db, summary: RunSummary) -> Iterator[TrendPoint]:
 async def report_cases(engine: Engine, report: Report) -> AsyncGenerator[ReportedCase]:
     """The cases: the failed ones first, the lowest scores first; side by side, the largest loss first."""
     run_id = report.run.summary.run_id
-    lines = await engine.store.read(lambda db: reporting.unit_lines(db, run_id))
     if report.before is None or report.diff is None:
-        for page in _pages(lines):
+        for page in paged(await ordered_units(engine, run_id)):
             for one in await engine.store.read(partial(_details, run_id=run_id, page=page)):
                 yield _case(one, _tried(one, run_id))
         return
     beside = report.before.summary.run_id
-    others = await engine.store.read(lambda db: reporting.unit_lines(db, beside))
-    for page in _pages(_paired(report.diff, lines, others)):
-        for case in await engine.store.read(partial(_side_by_side, page=page, run_id=run_id, before=beside)):
+    for both in paged(await ordered_pairs(engine, report.diff, run_id, beside)):
+        for case in await engine.store.read(partial(_side_by_side, page=both, run_id=run_id, before=beside)):
             yield case
 
 
@@ -288,50 +284,11 @@ async def cases_at(engine: Engine, run_id: str, places: Sequence[Place]) -> list
     return [_case(one, _tried(one, run_id)) for one in found]
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """One trial of a case in two runs, in brief."""
-
-    change: CaseChange | None
-    run: UnitLine | None
-    before: UnitLine | None
-
-    @property
-    def size(self) -> int:
-        """Bytes of both."""
-        return sum(line.size for line in (self.run, self.before) if line is not None)
-
-
-L = TypeVar("L", UnitLine, _Pair)
-
-
-def _paired(diff: RunDiff, run: Sequence[UnitLine], before: Sequence[UnitLine]) -> list[_Pair]:
-    """The trials of both runs by case and number, in the order of the changes; what has no verdict in either comes last."""
-    one = {(line.case_id, line.place[1]): line for line in run}
-    other = {(line.case_id, line.place[1]): line for line in before}
-    rank = {change.test_case_id: at for at, change in enumerate(diff.changes)}
-    keys = sorted({**one, **other}, key=lambda key: (rank.get(key[0], len(rank)), key))
-    return [_Pair(diff.changes[rank[key[0]]] if key[0] in rank else None, one.get(key), other.get(key)) for key in keys]
-
-
-def _pages(lines: Sequence[L]) -> Iterator[list[L]]:
-    page: list[L] = []
-    size = 0
-    for line in lines:
-        if page and (len(page) == PAGE or size + line.size > PAGE_BYTES):
-            yield page
-            page, size = [], 0
-        page.append(line)
-        size += line.size
-    if page:
-        yield page
-
-
 def _details(db: Db, *, run_id: str, page: Sequence[UnitLine]) -> list[UnitDetail]:
     return reporting.unit_details(db, run_id, [line.place for line in page])
 
 
-def _side_by_side(db: Db, *, page: Sequence[_Pair], run_id: str, before: str) -> list[ReportedCase]:
+def _side_by_side(db: Db, *, page: Sequence[Pair], run_id: str, before: str) -> list[ReportedCase]:
     now = _by_place(db, run_id, [pair.run.place for pair in page if pair.run is not None])
     then = _by_place(db, before, [pair.before.place for pair in page if pair.before is not None])
     found: list[ReportedCase] = []

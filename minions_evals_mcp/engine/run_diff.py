@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from statistics import fmean
-from typing import Literal
+from typing import ClassVar, Literal
+
+from pydantic import ConfigDict
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import output_text
@@ -31,17 +34,23 @@ APART: tuple[Kind, ...] = ("not-alike", "only-before", "only-after")
 """Cases that count in neither run's figures: they cannot be compared."""
 
 
-class Measured(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
     """A case in one run: its mean share of the points, and how many of its trials passed."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = (
+        Value.model_config
+    )  # on the wire like all others; made by the ten thousand
     score: float
     passed: int
     trials: int
 
 
-class CaseChange(Value):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseChange:
     """A case in two runs. `loss` is the fall of its score (0–1); `unlike` names what it was measured with differently."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = Value.model_config
     test_case_id: str
     title: str = ""
     kind: Kind
@@ -138,7 +147,9 @@ def _change(case_id: str, before: CaseScores | None, after: CaseScores | None) -
 def _measured(scores: CaseScores | None) -> Measured | None:
     if scores is None:
         return None
-    return Measured(score=fmean(scores.fractions), passed=sum(scores.passed), trials=len(scores.passed))
+    trials = len(scores.passed)
+    score = scores.fractions[0] if trials == 1 else fmean(scores.fractions)
+    return Measured(score=score, passed=sum(scores.passed), trials=trials)
 
 
 def _kind(before: Measured, after: Measured) -> Kind:
@@ -177,11 +188,10 @@ def _with_outputs(db: Db, changes: Sequence[CaseChange], before: str, after: str
     titles = reporting.titles(db, ids)
     one, other = reporting.outputs(db, before, ids), reporting.outputs(db, after, ids)
     return [
-        change.model_copy(
-            update={
-                "title": titles.get(change.test_case_id, change.test_case_id),
-                "output_diff": _output_diff(one.get(change.test_case_id), other.get(change.test_case_id)),
-            }
+        replace(
+            change,
+            title=titles.get(change.test_case_id, change.test_case_id),
+            output_diff=_output_diff(one.get(change.test_case_id), other.get(change.test_case_id)),
         )
         for change in changes
     ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rich.table import Table
 from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import TestBranch
@@ -12,6 +11,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.run_ab_test import AbBranch, AbTestResult
+from minions_evals_mcp.report.columns import Column, show_columns
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.tables import console
 
@@ -27,10 +27,10 @@ EVIDENCE = {
 def show_ab_test(found: AbTestResult) -> None:
     """The A/B test on stdout."""
     out = console()
-    out.print(_headline(found))
+    out.print(_headline(found), soft_wrap=True)
     if (line := _how_sure(found)) is not None:
         out.print(Text(f"  {line}"), soft_wrap=True)
-    out.print(_table(found))
+    show_columns(out, _columns(found))
     for line in _closing(found):
         out.print(Text(line, style="dim"), soft_wrap=True)
 
@@ -66,25 +66,20 @@ def _how_sure(found: AbTestResult) -> str | None:
     return f"first in {first.wins} of {found.completed_iterations} iterations{ties}{told}{p_value}"
 
 
-def _table(found: AbTestResult) -> Table:
-    table = Table(box=None, padding=(0, 1), header_style="dim")
-    for name in ("", "branch", "model", "quality", "latency", "first token", "tokens/s", "cost each", "cost in all"):
-        table.add_column(name, justify="left" if name in {"branch", "model"} else "right", no_wrap=True)
-    table.add_column("first in" if found.iterations > 1 else "", no_wrap=True)
-    for one in found.branches:
-        table.add_row(
-            str(one.rank),
-            Text(shortened(one.branch_name, NAME) + (" (control)" if one.is_control else "")),
-            Text(shortened(one.model, MODEL)),
-            _score(one.quality_score),
-            _ms(one.latency_ms),
-            _ms(one.time_to_first_token),
-            UNKNOWN if one.tokens_per_second is None else f"{one.tokens_per_second:.0f}",
-            _dollars(one.estimated_cost),
-            _dollars(one.total_cost),
-            Text(_fate(found, one)),
-        )
-    return table
+def _columns(found: AbTestResult) -> list[Column]:
+    made = found.branches
+    return [
+        Column("", [str(one.rank) for one in made], right=True),
+        Column("branch", [shortened(one.branch_name, NAME) + (" (control)" if one.is_control else "") for one in made]),
+        Column("model", [shortened(one.model, MODEL) for one in made], 4),
+        Column("quality", [_score(one.quality_score) for one in made], right=True),
+        Column("latency", [_ms(one.latency_ms) for one in made], 2, right=True),
+        Column("first token", [_ms(one.time_to_first_token) for one in made], 6, right=True),
+        Column("tokens/s", [_rate(one.tokens_per_second) for one in made], 7, right=True),
+        Column("cost each", [_dollars(one.estimated_cost) for one in made], 3, right=True),
+        Column("cost in all", [_dollars(one.total_cost) for one in made], 5, right=True),
+        Column("first in" if found.iterations > 1 else "", [_fate(found, one) for one in made], 1),
+    ]
 
 
 def _fate(found: AbTestResult, one: AbBranch) -> str:
@@ -116,30 +111,28 @@ def _closing(found: AbTestResult) -> list[str]:
 def show_branches(case_id: str, found: Sequence[Record[TestBranch]]) -> None:
     """The branches of a test case with what their executions add up to."""
     if not found:
-        console().print(Text(f"{case_id} has no branches; `minions-evals import FILE` brings some"))
+        console().print(Text(f"{case_id} has no branches; `minions-evals import FILE` brings some"), soft_wrap=True)
         return
-    table = Table(box=None, padding=(0, 1), header_style="dim")
-    names = ("id", "branch", "model", "runs", "pass rate", "quality", "latency", "tokens/s", "cost", "inconsistency")
-    for name in names:
-        table.add_column(name, justify="left" if name in {"id", "branch", "model"} else "right", no_wrap=True)
-    for record in found:
-        one = record.fields
-        marks = "".join(
-            mark for mark, holds in ((" (control)", one.is_control), (" (off)", not one.is_active)) if holds
-        )
-        table.add_row(
-            Text(record.id),
-            Text(shortened(one.name, NAME) + marks),
-            Text(shortened(f"{one.provider}:{one.model}", MODEL)),
-            str(one.total_runs),
-            UNKNOWN if one.pass_rate is None else f"{one.pass_rate:.0f} %",
-            _score(one.avg_quality_score),
-            _ms(one.avg_latency),
-            UNKNOWN if one.avg_tokens_per_sec is None else f"{one.avg_tokens_per_sec:.0f}",
-            _dollars(one.avg_cost),
-            _score(one.consistency_score),
-        )
-    console().print(table)
+    kept = [record.fields for record in found]
+    columns = [
+        Column("id", [record.id for record in found]),
+        Column("branch", [shortened(one.name, NAME) + _marks(one) for one in kept], 2),
+        Column("model", [shortened(f"{one.provider}:{one.model}", MODEL) for one in kept], 5),
+        Column("runs", [str(one.total_runs) for one in kept], 1, right=True),
+        Column(
+            "pass rate", [UNKNOWN if one.pass_rate is None else f"{one.pass_rate:.0f} %" for one in kept], 3, right=True
+        ),
+        Column("quality", [_score(one.avg_quality_score) for one in kept], 1, right=True),
+        Column("latency", [_ms(one.avg_latency) for one in kept], 6, right=True),
+        Column("tokens/s", [_rate(one.avg_tokens_per_sec) for one in kept], 9, right=True),
+        Column("cost", [_dollars(one.avg_cost) for one in kept], 7, right=True),
+        Column("inconsistency", [_score(one.consistency_score) for one in kept], 8, right=True),
+    ]
+    show_columns(console(), columns)
+
+
+def _marks(one: TestBranch) -> str:
+    return (" (control)" if one.is_control else "") + ("" if one.is_active else " (off)")
 
 
 def show_executions(branch_id: str, made: Sequence[Record[TestBranchExecution]]) -> None:
@@ -149,13 +142,19 @@ def show_executions(branch_id: str, made: Sequence[Record[TestBranchExecution]])
         one = record.fields
         figures = f"{_score(one.quality_score)}  {_ms(one.latency_ms)}  {_dollars(one.estimated_cost)}"
         shown = one.output if one.error is None else one.error
-        out.print(Text(f"{iso(record.created_at)}  {one.status:<7}  {figures}  {shortened(shown, OUTPUT)}"))
+        out.print(
+            Text(f"{iso(record.created_at)}  {one.status:<7}  {figures}  {shortened(shown, OUTPUT)}"), soft_wrap=True
+        )
     if not made:
-        out.print(Text(f"{branch_id} has no executions here; `minions-evals ab-test` makes some"))
+        out.print(Text(f"{branch_id} has no executions here; `minions-evals ab-test` makes some"), soft_wrap=True)
 
 
 def _score(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.3f}"
+
+
+def _rate(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.0f}"
 
 
 def _ms(value: float | None) -> str:

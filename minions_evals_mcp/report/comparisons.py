@@ -17,7 +17,7 @@ def show_comparison(summary: ComparisonSummary) -> None:
     out = console()
     out.print(Text(f"{summary.verdict.upper()}  {printable(summary.in_words, 400)}", style=STYLE[summary.verdict]))
     for line in _figures(summary):
-        out.print(Text(line))
+        out.print(Text(line), soft_wrap=True)
     for title, cases in (("worse", summary.worse), ("better", summary.better)):
         if cases:
             out.print(Text(f"{title}:", style="bold"))

@@ -3,17 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing
 from pathlib import Path
 
-from minions_evals_mcp.engine.report_data import Report, ReportedCase
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.report_data import Report, ReportedCase, report_cases
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.junit import junit
 from minions_evals_mcp.report.markdown import markdown
 from minions_evals_mcp.report.page import page
 from minions_evals_mcp.report.rows import csv_text, json_text
 
-Form = Callable[[Report, AsyncIterator[ReportedCase]], AsyncGenerator[str]]
-FORMS: dict[str, Form] = {".html": page, ".md": markdown, ".xml": junit, ".json": json_text, ".csv": csv_text}
+Form = Callable[[Engine, Report], AsyncGenerator[str]]
+"""A report's figures as a text, piece by piece; the form itself asks for the cases."""
+
+
+def _of_cases(told: Callable[[Report, AsyncIterator[ReportedCase]], AsyncGenerator[str]]) -> Form:
+    async def form(engine: Engine, report: Report) -> AsyncGenerator[str]:
+        async with aclosing(report_cases(engine, report)) as cases, aclosing(told(report, cases)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    return form
+
+
+FORMS: dict[str, Form] = {
+    ".html": page,
+    ".md": _of_cases(markdown),
+    ".xml": _of_cases(junit),
+    ".json": _of_cases(json_text),
+    ".csv": _of_cases(csv_text),
+}
 
 
 def form_of(file: Path) -> Form:

@@ -55,6 +55,8 @@ def _selection(one: Selected) -> str:
 
 def _shown(cell: Cell) -> Text:
     """A cell: how it came out, its score, then the output; where there is none, why."""
+    if not cell.asked:
+        return Text("· not asked", style="dim")
     if cell.passed is None:
         mark, style = ("◦ not judged", "yellow") if cell.outcome == "awaiting-judgments" else ("! error", "bold red")
     else:
@@ -75,17 +77,26 @@ def _closing(found: Matrix) -> list[tuple[str, list[str]]]:
     """The last lines of the matrix: figures of each column."""
     lines = [
         ("passed", [_passed(one) for one in found.columns]),
-        ("score", [UNKNOWN if one.score is None else f"{one.score:.3f}" for one in found.columns]),
-        ("latency, cost", [_measured(one) for one in found.columns]),
+        ("mean score", [UNKNOWN if one.score is None else f"{one.score:.3f}" for one in found.columns]),
+        ("mean latency, total cost", [_measured(one) for one in found.columns]),
     ]
-    names = list(dict.fromkeys(name for one in found.columns for name in (*one.metrics, *one.derived)))
-    for name in names:
-        values = [one.derived.get(name, one.metrics.get(name)) for one in found.columns]
-        lines.append((shortened(name, NAME), [UNKNOWN if one is None else f"{one:.4g}" for one in values]))
-    return lines
+    for name in dict.fromkeys(name for one in found.columns for name in one.metrics):
+        lines.append(_figures(name, "mean", [one.metrics.get(name) for one in found.columns]))
+        if any(one.derived for one in found.columns):
+            lines.append(_figures(name, "sum", [one.metric_sums.get(name) for one in found.columns]))
+    derived = dict.fromkeys(name for one in found.columns for name in one.derived)
+    return lines + [_figures(name, "of sums", [one.derived.get(name) for one in found.columns]) for name in derived]
+
+
+def _figures(name: str, kind: str, values: Sequence[float | None]) -> tuple[str, list[str]]:
+    return f"{shortened(name, NAME - len(kind) - 2)}: {kind}", [
+        UNKNOWN if one is None else f"{one:.4g}" for one in values
+    ]
 
 
 def _passed(one: ColumnFigures) -> str:
+    if one.run_id is None:
+        return "not asked"
     judged = one.passed + one.failed
     errors = "error" if one.errors == 1 else "errors"
     more = "".join(f", {number} {name}" for number, name in ((one.errors, errors), (one.open, "open")) if number)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from functools import cache
 from importlib.resources import files
 
@@ -14,8 +15,11 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.report_data import Report, ReportedCase, Side
-from minions_evals_mcp.report import case_lines, sentences
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.report_data import Report, Side
+from minions_evals_mcp.engine.report_lines import report_lines
+from minions_evals_mcp.report import sentences
+from minions_evals_mcp.report.case_lines import Room, case_line, embedded
 from minions_evals_mcp.report.charts import chart_css, trend_chart
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.report.sentences import answer
@@ -28,7 +32,7 @@ COLUMNS = 10
 def _templates() -> Environment:
     loader = PackageLoader("minions_evals_mcp.report", "templates")
     found = Environment(
-        loader=loader, autoescape=True, enable_async=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )  # fmt: skip
     found.filters.update(line=_line, iso=iso, figure=sentences.number)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
     return found
@@ -51,15 +55,14 @@ def policy(*, style: str, script: str) -> str:
     return f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(script)}; base-uri 'none'; form-action 'none'"
 
 
-async def page(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncGenerator[str]:
+async def page(engine: Engine, report: Report) -> AsyncGenerator[str]:
     """The file, piece by piece."""
     columns = report.criteria[:COLUMNS]
     style = "\n".join((_read("report.css"), chart_css(), _grid(len(columns))))
-    script = _read("report.js")
+    script = _read("word_diff.js") + _read("report.js")
     template = _templates().get_template("report.html.j2")
     found = report.run.summary.benchmark_run
-    lines = case_lines.lines(report, cases, [one.id for one in columns])
-    async for piece in template.generate_async(
+    yield template.render(
         report=report,
         answer=printable(answer(report), 600),
         benchmark_run=found,
@@ -67,12 +70,14 @@ async def page(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncGener
         chart=Markup(_chart(report)),  # noqa: S704  made by charts.py, whose only text is escaped by its library
         policy=policy(style=style, script=script),
         style=Markup(style),  # noqa: S704  our own file
-        script=Markup(script),  # noqa: S704  as above
-        labels=_embedded(_labels(report)),
-        lines=_embedded_lines(lines),
+        labels=Markup(embedded(to_json(_labels(report)).decode())),  # noqa: S704  escaped by `embedded`
         words=sentences,
-    ):
-        yield piece
+    )
+    room = Room()
+    async with aclosing(report_lines(engine, report)) as pages:
+        async for cases in pages:
+            yield "".join([f"{case_line(case, room)}\n" for case in cases])
+    yield f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
 
 
 def _chart(report: Report) -> str:
@@ -91,7 +96,8 @@ def _grid(criteria: int) -> str:
 def _labels(report: Report) -> JsonValue:
     """What the script needs to know of all cases."""
     return {
-        "columns": [printable(one.title, 80) for one in report.criteria[:COLUMNS]],
+        "columns": [one.id for one in report.criteria[:COLUMNS]],
+        "titles": {one.id: printable(one.title, 120) for one in report.criteria},
         "statuses": {**sentences.STATUS_WORDS},
         "kinds": {**sentences.KIND_WORDS} if report.diff is not None else {},
         "sides": ["output"]
@@ -103,17 +109,3 @@ def _labels(report: Report) -> JsonValue:
 def _name(side: Side) -> str:
     found = side.summary.benchmark_run
     return str((found or {}).get("promptVersionRef") or side.summary.run_id)
-
-
-def _embedded(value: JsonValue) -> Markup:
-    return Markup(_data(value))  # noqa: S704  escaped by it
-
-
-def _data(value: JsonValue) -> str:
-    """JSON that no HTML parser can see an end tag, a comment or an entity in."""
-    return to_json(value).decode().replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
-
-
-async def _embedded_lines(lines: AsyncIterator[tuple[JsonValue, JsonValue]]) -> AsyncIterator[Markup]:
-    async for brief, whole in lines:
-        yield Markup(f"{_data(brief)}\t{_data(whole)}\n")  # noqa: S704  as above

@@ -6,9 +6,10 @@ import re
 
 _TURNING = frozenset(chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C))
 
-_HIDDEN = re.compile(
+HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\ufffe\uffff]"
 )
+"""Control, direction and invisible characters; not tab and line feed."""
 
 
 def shortened(text: str, limit: int) -> str:
@@ -36,4 +37,4 @@ def printable(text: str, limit: int = 200) -> str:
 
 def revealed(text: str) -> str:
     """The text with its lines and tabs; control, direction and invisible characters as `⟨U+202E⟩`, so that none acts."""
-    return _HIDDEN.sub(lambda one: f"⟨U+{ord(one[0]):04X}⟩", text.replace("\r\n", "\n"))
+    return HIDDEN.sub(lambda one: f"⟨U+{ord(one[0]):04X}⟩", text.replace("\r\n", "\n"))

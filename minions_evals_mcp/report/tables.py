@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from textwrap import wrap
 
 from pydantic import JsonValue
 from rich.cells import set_cell_size
@@ -38,15 +39,15 @@ def console() -> Console:
 def show_run(summary: RunSummary) -> None:
     """A run: the figures first, then what changed, then what failed, then what waits."""
     out = console()
-    out.print(headline(summary, out.width))
+    out.print(headline(summary, out.width), crop=False)
     if summary.regression is not None:
-        out.print(regression_panel(summary.regression))
+        out.print(regression_panel(summary.regression, out.width), crop=False)
     if summary.failures:
         out.print(failures_table(summary, out.width))
     if summary.unscored:
-        out.print(unscored_table(summary))
+        out.print(unscored_list(summary, out.width), crop=False)
     for line in _closing(summary):
-        out.print(Text(line))
+        out.print(Text(line), soft_wrap=True)
 
 
 def headline(summary: RunSummary, width: int) -> Group:
@@ -57,7 +58,7 @@ def headline(summary: RunSummary, width: int) -> Group:
         lines.append(_score_line(summary.subject_id, found, bar=24 if width >= 90 else 12))
         lines.append(_interval_line(found, summary))
     elif summary.test_runs:
-        lines.extend(_case_line(run) for run in summary.test_runs)
+        lines.extend(line for run in summary.test_runs for line in _case_lines(run))
     else:
         counted = ", ".join(f"{number} {name}" for name, number in summary.outcomes.items()) or "nothing yet"
         lines.append(Text(f"{summary.subject_id}: {summary.state} ({counted} of {summary.units})"))
@@ -71,7 +72,7 @@ def _score_line(subject: str, found: Json, *, bar: int) -> Text:
     share = passed / total
     full = round(share * bar)
     good = found["passed"] is True
-    text = Text()
+    text = _whole("")
     text.append(f"{subject}  ", style="bold")
     text.append("█" * full + "░" * (bar - full), style="green" if good else "red")
     text.append(f"  {passed} of {total} passed", style="bold")
@@ -96,21 +97,26 @@ def _interval_line(found: Json, summary: RunSummary) -> Text:
     return Text("  " + "; ".join(parts), style="dim")
 
 
-def _case_line(run: Json) -> Text:
+def _case_lines(run: Json) -> Iterator[Text]:
     passed = run["passed"] is True
-    text = Text("✓ passed" if passed else "✗ failed", style="green" if passed else "red")
-    text.append(
+    line = _whole("✓ passed" if passed else "✗ failed", style="green" if passed else "red")
+    line.append(
         f"  {run['testCaseId']}  {_float(run['totalScore']):g} of {_float(run['maxPossibleScore']):g}", style="default"
     )
+    yield line
     judged = run.get("judgments")
     for one in judged if isinstance(judged, list) else []:
         if isinstance(one, dict):
-            text.append(f"\n  {one['criterionId']}: {_float(one['score']):g} by {one['judgedBy']}", style="default")
-            text.append(f"\n    {printable(str(one['rationale']), 240)}", style="dim")
-    return text
+            yield _whole(f"  {one['criterionId']}: {_float(one['score']):g} by {one['judgedBy']}")
+            yield Text(f"    {printable(str(one['rationale']), 240)}", style="dim")
 
 
-def regression_panel(regression: Json) -> Panel:
+def _whole(line: str, style: str = "") -> Text:
+    """A line with an id, which is never broken: in two parts it cannot be copied."""
+    return Text(line, style=style, no_wrap=True, overflow="ignore")
+
+
+def regression_panel(regression: Json, width: int) -> Group:
     """The regression in words, whether it is more than noise, and the cases behind it."""
     text = Text(printable(str(regression["summary"]).partition(" The run before: ")[0], 500))
     text.append(f"\n{EVIDENCE[str(regression['evidence'])]}", style="dim")
@@ -118,12 +124,17 @@ def regression_panel(regression: Json) -> Panel:
         within = "within" if regression["withinNoiseFloor"] else "more than"
         fell, floor = _float(regression["scoreFell"]), _float(regression["noiseFloor"])
         text.append(f"\nthe score fell by {fell:.3f}, {within} the noise floor of {floor:.3f}", style="dim")
+    panel = Panel(text, title="regression", title_align="left", border_style="red")
     failing = regression["newlyFailing"]
-    if isinstance(failing, list) and failing:
-        text.append("\nnewly failing: " + ", ".join(printable(str(one)) for one in failing[:8]))
-        if len(failing) > 8:
-            text.append(f" and {len(failing) - 8} more")
-    return Panel(text, title="regression", title_align="left", border_style="red")
+    if not isinstance(failing, list) or not failing:
+        return Group(panel)
+    more = f" and {len(failing) - 8} more" if len(failing) > 8 else ""
+    named = f"newly failing: {', '.join(printable(str(one)) for one in failing[:8])}{more}"
+    # Below the panel, which would break a long id.
+    lines = wrap(
+        named, width, initial_indent=" ", subsequent_indent=" ", break_long_words=False, break_on_hyphens=False
+    )
+    return Group(panel, *map(_whole, lines))
 
 
 def failures_table(summary: RunSummary, width: int) -> Group:
@@ -186,11 +197,11 @@ def show_demo(summaries: Sequence[RunSummary], *, records: int, db: str) -> None
     out.print()
     for title, summary in zip(("1  The prompt as it was", "2  After a careless edit"), summaries, strict=True):
         out.print(Text(title, style="bold cyan"))
-        out.print(headline(summary, out.width))
+        out.print(headline(summary, out.width), crop=False)
         out.print()
     last = summaries[-1]
     if last.regression is not None:
-        out.print(regression_panel(last.regression))
+        out.print(regression_panel(last.regression, out.width), crop=False)
     if last.failures:
         out.print(failures_table(last, out.width))
     out.print()
@@ -205,15 +216,13 @@ def show_demo(summaries: Sequence[RunSummary], *, records: int, db: str) -> None
         out.print(Text.assemble((f"{said}: ", "dim"), f"minions-evals {command}"), soft_wrap=True)
 
 
-def unscored_table(summary: RunSummary) -> Table:
+def unscored_list(summary: RunSummary, width: int) -> Group:
     """What has no verdict, and why: never counted as failed."""
-    table = Table(title="not scored", title_justify="left", title_style="bold", expand=True, box=None, padding=(0, 1))
-    table.add_column("case", ratio=3)
-    table.add_column("outcome", no_wrap=True)
-    table.add_column("why", ratio=6)
+    lines = [Text("not scored", style="bold")]
     for one in summary.unscored:
-        table.add_row(Text(one.test_case_id), one.outcome, Text(printable(one.reason, 200), style="dim"))
-    return table
+        lines.append(_whole(f" {one.test_case_id}  {one.outcome}"))
+        lines.append(Text(f"   {shortened(one.reason, 2 * min(width, WIDEST))}", style="dim"))
+    return Group(*lines)
 
 
 def _closing(summary: RunSummary) -> list[str]:
@@ -263,7 +272,7 @@ def show_record(wire: Mapping[str, JsonValue]) -> None:
     """One record, field by field, and its relations."""
     out = console()
     title = Text(f"{wire['type']} {wire['id']}", style="bold")
-    out.print(title)
+    out.print(title, soft_wrap=True)
     fields = wire["fields"]
     table = Table(show_header=False, box=None, padding=(0, 1))
     for name, value in fields.items() if isinstance(fields, dict) else ():
@@ -272,12 +281,15 @@ def show_record(wire: Mapping[str, JsonValue]) -> None:
     relations = wire.get("relations")
     for one in relations if isinstance(relations, list) else []:
         if isinstance(one, dict):
-            out.print(Text(f"  {one['sourceId']} --{one['type']}--> {one['targetId']}", style="dim"))
+            out.print(Text(f"  {one['sourceId']} --{one['type']}--> {one['targetId']}", style="dim"), soft_wrap=True)
     gates = wire.get("gates")
     for gate in gates if isinstance(gates, list) else []:
         if isinstance(gate, dict):
             held = "holds" if gate["holds"] else "does not hold"
-            out.print(Text(f"  gate {gate['benchmarkId']} ≥ {gate['minScore']}: {held} (score {gate['score']})"))
+            out.print(
+                Text(f"  gate {gate['benchmarkId']} ≥ {gate['minScore']}: {held} (score {gate['score']})"),
+                soft_wrap=True,
+            )
 
 
 def _shown(value: JsonValue) -> str:

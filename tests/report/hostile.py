@@ -68,7 +68,7 @@ async def read(engine: Engine, ident: str, *, compare: str | None = None) -> tup
 async def written(engine: Engine, form: str, ident: str, *, compare: str | None = None) -> str:
     """The report in that form."""
     report = await read_report(engine, await find_subject(engine, ident, compare=compare))
-    async with aclosing(report_cases(engine, report)) as cases, aclosing(FORMS[form](report, cases)) as pieces:
+    async with aclosing(FORMS[form](engine, report)) as pieces:
         return "".join([piece async for piece in pieces])
 
 

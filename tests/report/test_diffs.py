@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 from rich.console import Console
 
@@ -16,7 +17,7 @@ def drawn(before: str, after: str) -> str:
     totals = Totals(run_id="r", version=None, score=None, passed=0, trials=0)
     measured = Measured(score=1, passed=2, trials=2)
     change = CaseChange(
-        test_case_id="c", title="c", kind="worse", before=measured, after=measured.model_copy(update={"score": 0.5}),
+        test_case_id="c", title="c", kind="worse", before=measured, after=replace(measured, score=0.5),
         loss=0.5, output_diff=word_diff(before, after),
     )  # fmt: skip
     found = RunDiff(

@@ -13,18 +13,22 @@ from xml.etree import ElementTree as ET
 
 import pytest
 import xmlschema
+from hypothesis import given
+from hypothesis import strategies as st
 from justhtml import JustHTML
+from pydantic import JsonValue
+from pydantic_core import to_json
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.report_data import TrendPoint
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.report.case_lines import LONG, SHORT, Room
+from minions_evals_mcp.report.case_lines import LONG, SHORT, Room, embedded
 from minions_evals_mcp.report.charts import trend_chart
 from minions_evals_mcp.report.forms import FORMS, form_of
 from minions_evals_mcp.report.markdown import FITS
 from minions_evals_mcp.report.plain import revealed
 from tests.report.hostile import LONG as VERY_LONG
-from tests.report.hostile import NAME, PAYLOADS, hostile_runs, written
+from tests.report.hostile import NAME, PAYLOADS, hostile_runs, said, written
 from tests.workshop import (
     START,
     answer,
@@ -97,6 +101,13 @@ class Seen(HTMLParser):
             self.text.append(data)
 
 
+def output(tried: list[JsonValue]) -> str:
+    """What a trial of a case put out, of the line that the page's script reads."""
+    said = tried[5]
+    assert isinstance(said, dict)
+    return str(said["output"])
+
+
 @BOTH
 async def test_html_holds_what_was_under_test_as_data_only(hostile: Engine, compare: str | None) -> None:
     text = await written(hostile, ".html", "two", compare=compare)
@@ -106,12 +117,11 @@ async def test_html_holds_what_was_under_test_as_data_only(hostile: Engine, comp
     assert [kept.get("type") for kept, _ in seen.scripts] == ["application/json", "application/json", None]
     lines = [line.split("\t") for line in seen.scripts[1][1].strip().split("\n")]
     assert len(lines) == len(PAYLOADS)
-    briefs, wholes = [json.loads(one) for one, _ in lines], [json.loads(other) for _, other in lines]
-    assert {one["id"] for one in briefs} == {f"c{number}" for number in range(len(PAYLOADS))}
-    told = json.dumps(wholes, ensure_ascii=False)
-    assert "<script>" in told
-    assert "⟨U+202E⟩" in told
-    assert "⟨U+001B⟩" in told
+    told = [[json.loads(part) for part in line] for line in lines]
+    assert {brief[0] for brief, *_ in told} == {f"c{number}" for number in range(len(PAYLOADS))}
+    assert {output(tried) for _, _, tried, _ in told} == {said("two", payload, 0) for payload in PAYLOADS}
+    beside = {output(before) for *_, before in told if before is not None}
+    assert beside == ({said("one", payload, 0) for payload in PAYLOADS} if compare else set())
     assert not re.search("[\x00-\x08\x0e-\x1f\u202a-\u202e\u2066-\u2069]", text)
     assert "document.title" in "".join(seen.text)  # the names, as text
 
@@ -224,10 +234,11 @@ async def test_s053_side_by_side_html_shows_both_outputs_and_every_change(engine
     seen = Seen(await written(engine, ".html", "two", compare="one"))
     labels = json.loads(seen.scripts[0][1])
     assert labels["sides"] == ["before: v", "after: w"]
-    brief, whole = (json.loads(part) for part in seen.scripts[1][1].split("\n")[0].split("\t"))
-    assert (brief["id"], brief["kind"], brief["before"], brief["score"]) == ("c1", "newly-failing", 1.0, 0.0)
-    assert whole["diff"] == [["delete", "good"], ["insert", "bad"]]
-    assert [side["outcome"] for side in whole["sides"]] == ["scored", "scored"]
+    brief, _, tried, before = (json.loads(part) for part in seen.scripts[1][1].split("\n")[0].split("\t"))
+    words = "newly failing: 1.00 → 0.00"
+    assert brief == ["c1", "c1", 1, "failed", 0.0, 1.0, "wrong-output", "newly-failing", words]
+    assert (output(before), output(tried)) == ("good", "bad")
+    assert (before[1], tried[1]) == ("scored", "scored")
 
 
 async def test_the_answer_comes_first_in_words_that_say_whether_it_is_good(engine: Engine) -> None:
@@ -250,10 +261,17 @@ def test_an_extension_without_a_form_is_refused_with_those_that_have_one() -> No
 
 
 def test_texts_are_cut_shorter_once_a_file_is_full() -> None:
-    room = Room(left=LONG + 1)
-    assert len(room.cut("x" * 2 * LONG)) > LONG
-    assert room.cut("x" * LONG) == "x" * LONG
-    assert room.cut("x" * LONG).startswith("x" * SHORT + "\n… ")
+    room, told = Room(left=LONG + 100), json.dumps({"said": ["x" * 2 * LONG]})
+    assert json.loads(room.fitted(told))["said"][0].startswith("x" * LONG + f"\n… {LONG} more characters")
+    assert room.fitted(json.dumps("x" * SHORT)) == json.dumps("x" * SHORT)
+    assert json.loads(room.fitted(told))["said"][0].startswith("x" * SHORT + "\n… ")
+
+
+@given(st.text() | st.text(alphabet='<>&\x7f\x85\u202e\u2028é\\"\n'))
+def test_what_is_put_into_a_script_element_hides_nothing_and_says_the_same(text: str) -> None:
+    told = embedded(to_json({text: [text]}).decode())
+    assert json.loads(told) == {text: [text]}
+    assert not re.search("[<>&\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f]", told)
 
 
 def test_what_cannot_be_seen_is_spelled_out() -> None:

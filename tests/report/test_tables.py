@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 
 import pytest
+from pydantic import JsonValue
 from rich.console import Console, RenderableType
 
 from minions_evals_mcp.engine.answers import FailureLine, RunSummary, UnscoredLine
 from minions_evals_mcp.report.plain import printable, shortened
-from minions_evals_mcp.report.tables import failures_table, headline, regression_panel, unscored_table
+from minions_evals_mcp.report.tables import failures_table, headline, regression_panel, unscored_list
 
 NASTY = "[red]boo[/red]\x1b[31m\u202e\u200f\x00\nnext\tline"
 SHOWN = "[red]boo[/red][31m next line"
@@ -35,7 +36,7 @@ def summary(*failures: FailureLine, total: int | None = None, **said: object) ->
 
 def drawn(what: RenderableType, width: int = 80) -> list[str]:
     stream = io.StringIO()
-    Console(file=stream, width=width, highlight=False, color_system=None).print(what)
+    Console(file=stream, width=width, highlight=False, color_system=None).print(what, crop=False)
     return [line.rstrip() for line in stream.getvalue().splitlines()]
 
 
@@ -91,7 +92,7 @@ def test_text_under_test_is_never_markup_nor_control() -> None:
     regression = {"summary": NASTY, "evidence": "supported", "newlyFailing": [NASTY]}
     run = summary(state="failed", reason=NASTY)
     parts: tuple[RenderableType, ...] = (
-        failures_table(summary(line), 200), unscored_table(summary(unscored=[unscored])), regression_panel(regression),  # pyright: ignore[reportArgumentType]  JSON
+        failures_table(summary(line), 200), unscored_list(summary(unscored=[unscored]), 80), regression_panel(regression, 200),  # pyright: ignore[reportArgumentType]  JSON
         headline(run, 200),
     )  # fmt: skip
     for part in parts:
@@ -122,3 +123,20 @@ def test_printable_text_is_one_line_without_what_moves_a_cursor_or_turns_the_tex
     assert printable(NASTY) == SHOWN
     assert printable("x" * 300, 10) == "x" * 9 + "…"
     assert printable("naïve ✓ 日本") == "naïve ✓ 日本"
+
+
+def test_ids_are_never_broken_however_narrow_the_terminal() -> None:
+    ident = "support/" + "refund-within-window-" * 5 + "1"
+    unscored = UnscoredLine(test_case_id=ident, trial=1, outcome="skipped", reason="no output " * 30)
+    regression: dict[str, JsonValue] = {
+        "summary": "It fell.",
+        "evidence": "supported",
+        "newlyFailing": [ident, "a", f"{ident}2"],
+    }
+    run = {"passed": True, "testCaseId": ident, "totalScore": 1.0, "maxPossibleScore": 1.0}
+    judged = {"criterionId": f"{ident}/tone", "score": 1.0, "judgedBy": "rules", "rationale": "because " * 20}
+    waiting = summary(unscored=[unscored], test_runs=[{**run, "judgments": [judged]}])
+    for part in (regression_panel(regression, 60), unscored_list(waiting, 60), headline(waiting, 60)):
+        lines = drawn(part, 60)
+        assert any(ident in line for line in lines)
+        assert all(len(line.rstrip()) <= 60 or ident in line for line in lines)
