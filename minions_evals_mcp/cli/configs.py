@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from contextlib import redirect_stdout
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -67,7 +68,7 @@ def eval_(
     Parameters
     ----------
     config
-        promptfooconfig.yaml (or JSON). What it names (python:, exec:, addresses) is run: read it first.
+        promptfooconfig.yaml (or JSON). What it names (Python files, exec:, addresses) is run: read it first.
     prompt
         A prompt, or a file of some, in place of the config's; may be given several times.
     provider
@@ -99,25 +100,26 @@ def eval_(
         out=out, limit=limit, fail=fail, judge_model=judge_model, concurrency=concurrency, embedder=embedder,
         trust_code=trust_code,
     )  # fmt: skip
-    given = Given(prompt, provider, allow_unsupported)
+    given = Given(prompt, provider, allow_unsupported, judge_model, embedder)
     asked = Asked(key, max_cost_usd, max_seconds)
     try:
-        return run(partial(_eval, config, given, how, asked, common))
+        evaluation = read_config(config, now=wall_clock(), given=given)  # its code may run long: Ctrl-C ends it here
+        return run(partial(_eval, evaluation, how, asked, common))
     except KeyboardInterrupt:
         sys.stderr.write("Interrupted: what was judged is kept; the same command goes on.\n")
         return INTERRUPTED
 
 
-async def _eval(config: Path, given: Given, how: _How, asked: Asked, common: Common) -> int:
-    evaluation = read_config(config, now=wall_clock(), given=given)
+async def _eval(evaluation: Evaluation, how: _How, asked: Asked, common: Common) -> int:
     paths = [*how.out, *map(Path, evaluation.output_paths)]
     for path in paths:
         if path.suffix.lower() not in FORMS:
             raise BadInputError(f"{path} is of no known form.", remedy=f"Write to a file of {' or '.join(FORMS)}.")
     environment = {**named_variables(sorted(evaluation.variables)), **evaluation.given_variables}
-    found = await _evaluated(evaluation, environment, how, asked, common)
+    with redirect_stdout(sys.stderr):  # what the config's code prints is no part of the answer
+        found = await _evaluated(evaluation, environment, how, asked, common)
     for path in paths:
-        _write(path, found)
+        _write(path, found, evaluation)
     if common.json:
         from minions_evals_mcp.report.matrices import matrix_json  # noqa: PLC0415  rich is imported where it is needed
 
@@ -150,8 +152,8 @@ def _code(found: Matrix, how: _How) -> int:
     return GATE if how.fail and not all(row.holds for row in found.rows) else 0
 
 
-def _write(path: Path, found: Matrix) -> None:
-    text = _results_text(found) if path.suffix.lower() == ".json" else _csv_text(found)
+def _write(path: Path, found: Matrix, evaluation: Evaluation) -> None:
+    text = _results_text(found, evaluation) if path.suffix.lower() == ".json" else _csv_text(found)
     try:
         path.write_text(text, encoding="utf-8", newline="")
     except OSError as error:
@@ -160,10 +162,10 @@ def _write(path: Path, found: Matrix) -> None:
         ) from None
 
 
-def _results_text(found: Matrix) -> str:
+def _results_text(found: Matrix, evaluation: Evaluation) -> str:
     from minions_evals_mcp.interop.promptfoo_results import results_json  # noqa: PLC0415  only a file needs it
 
-    return json.dumps(results_json(found, at=iso(wall_clock())), ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(results_json(found, evaluation, at=iso(wall_clock())), ensure_ascii=False, indent=2) + "\n"
 
 
 def _csv_text(found: Matrix) -> str:

@@ -2,13 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import Text, Value
 
 NEGATION = "not-"
+
+
+class Grader(Value):
+    """The model that decides one assertion in place of the run's: `model` is `provider:model`.
+
+    `params` join each request as they are. Whether it is asked with a key of its own is kept, the key is not: only the
+    config that it stands in can open it, and so it is with an address (`{{env.NAME}}` may stand in it).
+    """
+
+    model: Text
+    max_tokens: Annotated[int | None, Field(ge=1, exclude_if=lambda limit: limit is None)] = None
+    params: Annotated[dict[str, JsonValue], Field(exclude_if=lambda held: not held)] = {}
+    base_url: Annotated[str | None, Field(exclude_if=lambda url: url is None)] = None
+    own_key: Annotated[bool, Field(exclude_if=lambda own: not own)] = False
+
+    @property
+    def name(self) -> str:
+        """All that tells it from other graders, as one text."""
+        return canonical(self.model_dump(mode="json"))
+
+    @property
+    def shown(self) -> str:
+        """The model, with whatever else tells it from the same one elsewhere."""
+        return self.name if self.needs_config else self.model
+
+    @property
+    def needs_config(self) -> bool:
+        """Whether only the config that it stands in can open it."""
+        return self.own_key or self.base_url is not None
+
+
+class ScoringCode(Value):
+    """A person's code that makes one verdict of all the assertions of a test; in it are `namedScores` and `context`."""
+
+    language: Literal["python", "javascript"]
+    code: Text
 
 
 class Assertion(Value):
@@ -17,8 +54,9 @@ class Assertion(Value):
     `type` names the check, `not-` before it turns its verdict round. `value` is what is looked for, `threshold` the
     score (or the limit) at which the check passes, `weight` (0 or more) its share in the aggregate, `metric` the name
     under which its score is also reported. `transform` is JavaScript that makes what is checked out of `output` and
-    `context`. `assertions` (`assert` on the wire) is what an `assert-set` holds; only it
-    has some, and a record without does not mention them.
+    `context`. `provider` is the model that decides it in place of the run's, `rubric_prompt` what that is told in place
+    of our words (a Nunjucks template); only a config that a person runs gives them. `assertions` (`assert` on the wire)
+    is what an `assert-set` holds; only it has some. A record without one of these does not mention it.
     """
 
     type: Text
@@ -27,6 +65,8 @@ class Assertion(Value):
     weight: Annotated[float, Field(ge=0)] = 1.0
     metric: str | None = None
     transform: Annotated[str | None, Field(exclude_if=lambda code: code is None)] = None
+    provider: Annotated[Grader | None, Field(exclude_if=lambda grader: grader is None)] = None
+    rubric_prompt: Annotated[str | None, Field(exclude_if=lambda template: template is None)] = None
     assertions: Annotated[
         tuple[Assertion, ...], Field(strict=False, alias="assert", exclude_if=lambda held: not held)
     ] = ()

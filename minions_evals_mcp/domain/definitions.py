@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.values import Count, Id, Text, Timestamp, Unit, Value
 
 JudgeType = Literal["llm", "heuristic", "human"]
@@ -24,7 +24,10 @@ class Fields(Value):
 
 
 class TestCase(Fields):
-    """What goes in, what should come out, and how to judge it. `threshold` belongs to the assertions' aggregate."""
+    """What goes in, what should come out, and how to judge it. `threshold` belongs to the assertions' aggregate.
+
+    `scoring` is the code that makes their verdict in place of it; only a config that a person runs gives one.
+    """
 
     __test__ = False
     slug: ClassVar[str] = "test-case"
@@ -40,6 +43,7 @@ class TestCase(Fields):
     rubric_id: Id | None = None
     assertions: Annotated[tuple[Assertion, ...], Field(strict=False)] = ()
     threshold: float | None = None
+    scoring: Annotated[ScoringCode | None, Field(exclude_if=lambda code: code is None)] = None
     pass_rule: PassRule | None = None
     max_score: Annotated[float, Field(gt=0)] = 1.0
     timeout_ms: Annotated[int, Field(gt=0)] | None = None

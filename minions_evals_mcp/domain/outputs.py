@@ -15,10 +15,15 @@ def value_text(value: JsonValue) -> str:
     return value if isinstance(value, str) else canonical(value)
 
 
-def output_text(output: Json) -> str:
-    """The text of an output: its `output`, else `text`, `content` or `response`, else its only string, else JSON."""
+def output_value(output: Json) -> JsonValue:
+    """What an output says: its `output`, else `text`, `content` or `response`, else its only string, else all of it."""
     for key in TEXT_KEYS:
         if key in output:
-            return value_text(output[key])
+            return output[key]
     strings = [value for value in output.values() if isinstance(value, str)]
-    return strings[0] if len(strings) == 1 else canonical(output)
+    return strings[0] if len(strings) == 1 else output
+
+
+def output_text(output: Json) -> str:
+    """The text of what an output says."""
+    return value_text(output_value(output))

@@ -11,8 +11,9 @@ from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, UnitKey, Verdict
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.evaluation import Chooser, SelectBest
+from minions_evals_mcp.engine.own_judges import OwnJudges
 from minions_evals_mcp.engine.side_by_side import Cell, Selected
-from minions_evals_mcp.judges.grading import BEST, best_of
+from minions_evals_mcp.judges.grading import best_of, chooser_digest
 from minions_evals_mcp.judges.llm import UNCALIBRATED, LlmJudge
 from minions_evals_mcp.judges.task import Criterion
 from minions_evals_mcp.scoring.checks import Aggregate, Unchecked
@@ -22,10 +23,11 @@ from minions_evals_mcp.store import jobs
 
 @dataclass(frozen=True, slots=True)
 class Choosing:
-    """Who chooses: by score, or the judge, whose choices are kept and not paid for again."""
+    """Who chooses: by score, or the judge that is named, whose choices are kept and not paid for again."""
 
     engine: Engine
     judge: LlmJudge | None
+    own: OwnJudges
 
     async def chosen(
         self, chooser: Chooser, cells: Sequence[Cell], checked: Mapping[int, Aggregate], *, inputs: Json, unit: UnitKey
@@ -36,23 +38,24 @@ class Choosing:
         there = [cell for cell in cells if cell.output is not None]
         if len(there) < 2:
             return Selected(type=SELECT_BEST, problem="requires at least two outputs to choose from")
-        assert self.judge is not None, "vetted before anything ran"
         return await self._by_model(chooser, cells, inputs, unit)
 
     async def _by_model(self, chooser: SelectBest, cells: Sequence[Cell], inputs: Json, unit: UnitKey) -> Selected:
-        assert self.judge is not None
+        asked = self.judge if chooser.grader is None else self.own.judge(chooser.grader)
+        assert asked is not None, "vetted before anything ran"
         there = [cell for cell in cells if cell.output is not None]
         texts = [cell.output or "" for cell in there]
         criterion = _criterion(chooser, len(texts))
-        judge = digest([text_digest(BEST), self.judge.digest()])
+        template = chooser.rubric_prompt or ""
+        judge = chooser_digest(asked, template)
         about = jobs.VerdictKey(digest([inputs, *texts]), criterion.digest, judge)
         kept = await self.engine.store.read(lambda db: jobs.verdict(db, about, criterion.id))
         if kept is None:
-            found = await best_of(self.judge, chooser.criterion, texts, inputs=inputs)
+            found = await best_of(asked, chooser.criterion, texts, inputs=inputs, template=template)
             if isinstance(found, JudgeErrored):
                 return Selected(type=SELECT_BEST, problem=found.reason)
             said = criterion.verdict(
-                found.chosen, found.reason, judged_by=self.judge.name, judged_by_type="llm", confidence=UNCALIBRATED
+                found.chosen, found.reason, judged_by=asked.name, judged_by_type="llm", confidence=UNCALIBRATED
             )
             at = self.engine.clock()
             await self.engine.store.write(partial(jobs.save_verdict, unit=unit, about=about, said=said, at=at))
@@ -86,7 +89,10 @@ def by_score(config: MaxScore, cells: Sequence[Cell], checked: Mapping[int, Aggr
             standings[cell.column].named_scores.max_score if cell.column in standings else None for cell in cells
         ),
         reasons=tuple(
-            standings[cell.column].verdict.reason if cell.column in standings else "it could not be judged"
-            for cell in cells
+            standings[cell.column].verdict.reason if cell.column in standings else _why_not(cell) for cell in cells
         ),
     )
+
+
+def _why_not(cell: Cell) -> str:
+    return "it could not be judged" if cell.asked else cell.reason

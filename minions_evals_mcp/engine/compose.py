@@ -19,6 +19,8 @@ from minions_evals_mcp.skills import ClassifyFailureParameters
 
 RULES = "rules/1"
 """Who classified, where the rules did; raised when the rules change."""
+AND = ", "
+"""Between the names of several models that gave one verdict together."""
 WANTS_JSON = frozenset({"is-json", "contains-json"})
 
 
@@ -117,7 +119,8 @@ def _run(key: UnitKey, measure: Measure, work: Work, result: _Result, *, frame: 
             target=frame.target_digest if seen.agent_run_id is None else None,
         ),
         produced_by=seen.produced_by,
-        self_judged=seen.produced_by is not None and any(one.judged_by == seen.produced_by for one in verdicts),
+        self_judged=seen.produced_by is not None
+        and any(seen.produced_by in one.judged_by.split(AND) for one in verdicts),
         execution_id=seen.execution_id,
         pass_rule=_decided_by(measure),
         latency_ms=seen.latency_ms,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -75,6 +75,8 @@ class Engine:
     new_id: Callable[[], str] = uuid4
     new_mark: Callable[[], str] = judge_mark
     opened_embedder: Embedder | None = None
+    own_models: Mapping[str, Models] = field(default_factory=dict[str, Models])
+    """The clients of judges whose address or key stands in a config (`Grader.name`); whoever opened them closes them."""
 
     def embedder(self) -> Embedder:
         """What measures likeness in meaning, opened at the first call; raises as `open_embedder` does."""

@@ -12,7 +12,7 @@ from minions_evals_mcp.embedding.embedder import Embedder, PieceEmbedder, Vector
 from minions_evals_mcp.embedding.local import SEMANTIC, WORDLLAMA, semantic_embedder, wordllama_embedder
 from minions_evals_mcp.errors import InstrumentError, UnsupportedError
 from minions_evals_mcp.models.client import ModelClient
-from minions_evals_mcp.models.registry import Models, parse_model
+from minions_evals_mcp.models.registry import ModelRef, Models, parse_model
 from minions_evals_mcp.models.replies import Completion, Failed
 from minions_evals_mcp.models.request import ModelRequest
 
@@ -36,8 +36,12 @@ def open_embedder(name: str, models: Models) -> Embedder:
             f"the embedder {name!r} is not known.", remedy=f"Use {WORDLLAMA}, {SEMANTIC}, openai:MODEL or gemini:MODEL."
         )
     ref = parse_model(name)
-    asked = _Asked(str(ref), ref.model, models.embeddings(ref), models.settings.call_timeout_s)
-    return PieceEmbedder(str(ref), asked, piece=6_000, batch=32)
+    return model_embedder(ref, models.embeddings(ref), deadline_s=models.settings.call_timeout_s)
+
+
+def model_embedder(ref: ModelRef, client: ModelClient, *, deadline_s: float) -> Embedder:
+    """The embedder behind that client, which raises `InstrumentError` where a call fails."""
+    return PieceEmbedder(str(ref), _Asked(str(ref), ref.model, client, deadline_s), piece=6_000, batch=32)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
+from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.values import Text, Value
@@ -37,6 +38,13 @@ class ModelSpec(Value):
     api_key: Annotated[str | None, Field(exclude=True, repr=False)] = None
 
 
+class GivenSpec(Value):
+    """Answers with the output that stands in the test; `outputs` are by their digests, which the tests' inputs hold."""
+
+    kind: Literal["given"] = "given"
+    outputs: Annotated[Json, Field(exclude=True, repr=False)] = {}
+
+
 class PythonSpec(Value):
     """A function in a file; `code` is the digest of what stood in it."""
 
@@ -56,7 +64,10 @@ class ProgramSpec(Value):
 
 
 class AddressSpec(Value):
-    """An application behind an address; strings may hold `{{prompt}}`, variables of the test and `{{env.NAME}}`."""
+    """An application behind an address; strings may hold `{{prompt}}`, variables of the test and `{{env.NAME}}`.
+
+    A body that is no JSON, or is JSON only once it is filled, stands under `text`.
+    """
 
     kind: Literal["http"] = "http"
     url: Text
@@ -64,10 +75,11 @@ class AddressSpec(Value):
     headers: dict[str, str] = {}
     query: dict[str, str] = {}
     body: JsonValue = None
+    text: Annotated[str | None, Field(exclude_if=lambda text: text is None)] = None
     transform: str | None = None
 
 
-Spec = EchoSpec | ModelSpec | PythonSpec | ProgramSpec | AddressSpec
+Spec = EchoSpec | ModelSpec | GivenSpec | PythonSpec | ProgramSpec | AddressSpec
 
 
 class Provider(Value):
@@ -84,39 +96,77 @@ class Provider(Value):
 
 
 class SelectBest(Value):
-    """`select-best`: a model chooses among a test's outputs by the criterion."""
+    """`select-best`: a model chooses among a test's outputs by the criterion; its own model, in its own words, if it has any."""
 
     criterion: Text
+    grader: Annotated[Grader | None, Field(exclude_if=lambda grader: grader is None)] = None
+    rubric_prompt: Annotated[str | None, Field(exclude_if=lambda template: template is None)] = None
 
 
 Chooser = MaxScore | SelectBest
 
 
+class PromptCode(Value):
+    """A Python file that writes the prompts: a function in it, or the file as a program. `code` is the digest of its text."""
+
+    path: str
+    function: str | None
+    code: str
+    config: Json = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one kept run of a column carries out: tests that are asked alike, as a benchmark of their own."""
+
+    provider: Provider
+    benchmark_id: str
+    case_ids: tuple[str, ...]
+    trials: int
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One prompt at one provider."""
+    """One prompt at one provider. `parts` hold the tests that ask for it; a test that does not is in none."""
 
     version_id: str
     prompt_label: str
     provider: Provider
+    parts: tuple[Part, ...] = ()
+    writer: PromptCode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A test as it stands in the config: whole, and its assertions and choosers in the order in which they are judged."""
+
+    test: Json
+    assertions: tuple[JsonValue, ...] = ()
+    choosers: tuple[JsonValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A whole config. `choosers` are those of a case, by its id; `left_out` names what was not carried out."""
+    """A whole config. `choosers` and `written` are those of a case, by its id; `left_out` names what was not carried out.
+
+    `rows` are the cases with their trials in the order in which they are told.
+    """
 
     title: str
     arrivals: tuple[Arrival, ...]
     benchmark_id: str
     case_ids: tuple[str, ...]
     columns: tuple[Column, ...]
+    rows: tuple[tuple[str, int], ...]
+    written: Mapping[str, Written] = field(default_factory=dict[str, Written])
     choosers: Mapping[str, tuple[Chooser, ...]] = field(default_factory=dict[str, tuple[Chooser, ...]])
     derived: tuple[Derived, ...] = ()
-    trials: int = 1
     delay_s: float = 0.0
     concurrency: int | None = None
     max_seconds: float | None = None
     judge_model: str | None = None
+    graders: Mapping[str, ModelSpec] = field(default_factory=dict[str, ModelSpec])
+    """Judges of single assertions that only the config can open, by `Grader.name`."""
     variables: frozenset[str] = frozenset()
     given_variables: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     output_paths: tuple[str, ...] = ()
@@ -133,21 +183,29 @@ class Asked:
     triggered_by: str = "command-line"
 
 
-def column_request(engine: Engine, evaluation: Evaluation, column: Column, asked: Asked) -> RunRequest:
-    """The run of that column: the same config, judged alike, is the same run under the same key."""
+def part_request(engine: Engine, evaluation: Evaluation, column: Column, part: Part, asked: Asked) -> RunRequest:
+    """The run of that part of a column: the same tests, asked and judged alike, are the same run under the same key."""
     measured: JsonValue = [
-        evaluation.benchmark_id, column.version_id, column.provider.identity(), evaluation.trials, SCORER_VERSION,
+        part.benchmark_id, column.version_id, target_identity(column, part), part.trials, SCORER_VERSION,
         str(engine.judge_model()), engine.config.embedder, engine.config.trust_code,
     ]  # fmt: skip
     own = digest(measured)
     return RunRequest(
-        subject_id=evaluation.benchmark_id,
+        subject_id=part.benchmark_id,
         prompt_version_ref=column.version_id,
-        target=f"{CONFIG}:{column.provider.id}",
-        trials=evaluation.trials,
+        target=f"{CONFIG}:{part.provider.id}",
+        trials=part.trials,
         triggered_by=asked.triggered_by,
         purpose="comparison",  # the columns are compared with each other: none is the history of another
         key=f"{asked.key}/{own}" if asked.key else f"eval/{own}",
         max_cost_usd=asked.max_cost_usd,
         max_seconds=asked.max_seconds or evaluation.max_seconds,
     )
+
+
+def target_identity(column: Column, part: Part) -> str:
+    """The digest of all that bears on a part's answers; code that writes the prompts is told the provider's id and label."""
+    identity = part.provider.identity()
+    if column.writer is None:
+        return identity
+    return digest([identity, column.writer.model_dump(mode="json"), column.provider.id, column.provider.label])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import groupby
 
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.errors import InstrumentError
@@ -22,15 +24,22 @@ from minions_evals_mcp.scoring.similarity import cosine
 
 
 async def fetched(
-    wanted: Sequence[Need], *, regexes: RegexSandbox, snippets: Snippets, embedder: Callable[[], Embedder]
+    wanted: Sequence[Need],
+    *,
+    regexes: RegexSandbox,
+    snippets: Snippets,
+    embedder: Callable[[], Embedder],
+    own_embedder: Callable[[str], Embedder] | None = None,
 ) -> Evidence:
     """The evidence for those needs and for what stands behind their transforms; the grades of models are left out.
 
-    Nothing is started, and no embedder opened, that none of them asks for.
+    Nothing is started, and no embedder opened, that none of them asks for. Without `own_embedder` an assertion's own
+    is not to be had.
     """
     evidence = NO_EVIDENCE
     while wanted:
-        part = await _at_hand(wanted, regexes, snippets, embedder)
+        part = await _at_hand(wanted, regexes, snippets)
+        part = replace(part, similarities=await _likenesses(wanted, embedder, own_embedder))
         evidence = (
             Evidence(
                 regexes={**evidence.regexes, **part.regexes},
@@ -52,15 +61,31 @@ def with_opened(wanted: Sequence[Need], evidence: Evidence) -> list[Need]:
     return found
 
 
-async def _at_hand(
-    wanted: Sequence[Need], regexes: RegexSandbox, snippets: Snippets, embedder: Callable[[], Embedder]
-) -> Evidence:
-    patterns = [need for need in wanted if isinstance(need, RegexNeed)]
+async def _likenesses(
+    wanted: Sequence[Need], embedder: Callable[[], Embedder], own_embedder: Callable[[str], Embedder] | None
+) -> dict[SimilarityNeed, float | Unmet]:
+    """How alike the pairs are to the embedder that each names."""
     pairs = [need for need in wanted if isinstance(need, SimilarityNeed)]
+    found: dict[SimilarityNeed, float | Unmet] = {}
+    for name, several in groupby(sorted(pairs, key=_embedder), _embedder):
+        if not name:
+            found |= await similarities([*several], embedder())
+        elif own_embedder is not None:
+            found |= await similarities([*several], own_embedder(name))
+        else:
+            found |= dict.fromkeys(several, Unmet("it names an embedder of its own, which is not asked here"))
+    return found
+
+
+def _embedder(pair: SimilarityNeed) -> str:
+    return pair.embedder
+
+
+async def _at_hand(wanted: Sequence[Need], regexes: RegexSandbox, snippets: Snippets) -> Evidence:
+    patterns = [need for need in wanted if isinstance(need, RegexNeed)]
     code = [need for need in wanted if isinstance(need, SnippetNeed)]
     return Evidence(
         regexes=await regexes.search(patterns) if patterns else {},
-        similarities=await similarities(pairs, embedder()) if pairs else {},
         snippets=await snippets.fetch(code) if code else {},
     )
 

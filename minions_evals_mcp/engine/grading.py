@@ -12,13 +12,13 @@ import anyio
 from minions_evals_mcp.domain.definitions import RubricCriterion
 from minions_evals_mcp.domain.outcomes import JudgeErrored, UnitKey, Verdict
 from minions_evals_mcp.engine.budget import HaltedError
-from minions_evals_mcp.engine.compose import Judged
+from minions_evals_mcp.engine.compose import AND, Judged
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.judges.grading import grade, grade_criterion, grade_of, grader_digest
 from minions_evals_mcp.judges.heuristic import guide
 from minions_evals_mcp.judges.llm import UNCALIBRATED, LlmJudge
 from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.scoring.assertions.graded import asks_grade
+from minions_evals_mcp.scoring.assertions.graded import Asks, grades_asked
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 from minions_evals_mcp.store import jobs
 
@@ -26,15 +26,15 @@ Found = dict[GradeNeed, Verdict | JudgeErrored]
 
 
 @dataclass(frozen=True, slots=True)
-class Grader:
-    """The model that grades for one run; `keep` queues a grade to be kept."""
+class Grades:
+    """The models that grade for one run, by the name that a need has for its own; `keep` queues a grade to be kept."""
 
     engine: Engine
-    judge: LlmJudge
+    judge: Callable[[str], LlmJudge]
     fresh: bool
     keep: Callable[[UnitKey, jobs.VerdictKey, Verdict, datetime], Awaitable[None]]
 
-    async def grades(
+    async def fetched(
         self, key: UnitKey, wanted: Sequence[GradeNeed], work: Work
     ) -> dict[GradeNeed, Grade] | JudgeErrored:
         """The grades, or why one of them could not be had; raises `HaltedError` where a cap forbids to ask."""
@@ -68,27 +68,29 @@ class Grader:
     async def _ask_unless_halted(self, key: UnitKey, need: GradeNeed, work: Work, found: Found) -> None:
         """Leaves the grade open at a cap, so that what is being paid for the others is kept."""
         with suppress(HaltedError):
-            said = await grade(self.judge, need, work)
+            said = await grade(self.judge(need.judge), need, work)
             found[need] = said
             if isinstance(said, Verdict):
                 await self.keep(key, self._about(need, work), said, self.engine.clock())
 
     def _about(self, need: GradeNeed, work: Work) -> jobs.VerdictKey:
-        return jobs.VerdictKey(work.digest, grade_criterion(need).digest, grader_digest(self.judge))
+        judge = grader_digest(self.judge(need.judge), need.template, need.given)
+        return jobs.VerdictKey(work.digest, grade_criterion(need).digest, judge)
 
 
-def guide_grades(criterion: RubricCriterion) -> bool:
-    """Whether judging by this criterion's guide needs a model."""
+def guide_grades(criterion: RubricCriterion) -> list[Asks]:
+    """Whom judging by this criterion's guide asks for grades."""
     rules = guide(criterion.scoring_guide)
-    return not isinstance(rules, str) and asks_grade(rules)
+    return [] if isinstance(rules, str) else [*grades_asked(rules)]
 
 
-def by_grader(verdict: Verdict, judge: LlmJudge) -> Verdict:
-    """A verdict by rules that rest on a model's grades: the model is who judged, and as sure as a model may be."""
-    said = {"judged_by": judge.name, "judged_by_type": "llm", "confidence": min(verdict.confidence, UNCALIBRATED)}
+def by_grader(verdict: Verdict, judges: Sequence[LlmJudge]) -> Verdict:
+    """A verdict by rules that rest on models' grades: the models are who judged, and as sure as a model may be."""
+    names = dict.fromkeys(judge.name for judge in judges)
+    said = {"judged_by": AND.join(names), "judged_by_type": "llm", "confidence": min(verdict.confidence, UNCALIBRATED)}
     return verdict.model_copy(update=said)
 
 
-def all_by_grader(judged: Judged, judge: LlmJudge) -> Judged:
+def all_by_grader(judged: Judged, judges: Sequence[LlmJudge]) -> Judged:
     """The same for all verdicts on an output."""
-    return replace(judged, verdicts=tuple((by_grader(verdict, judge), at) for verdict, at in judged.verdicts))
+    return replace(judged, verdicts=tuple((by_grader(verdict, judges), at) for verdict, at in judged.verdicts))

@@ -11,6 +11,7 @@ from functools import partial
 
 import anyio
 
+from minions_evals_mcp.domain.assertions import Grader, ScoringCode
 from minions_evals_mcp.domain.definitions import Json, JudgeType, RubricCriterion
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outcomes import Awaiting, JudgeErrored, MetricScore, NotJudgeable, UnitKey, Verdict
@@ -18,9 +19,10 @@ from minions_evals_mcp.engine.budget import HaltedError
 from minions_evals_mcp.engine.compose import WANTS_JSON, Judged
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.evidence import fetched, with_opened
-from minions_evals_mcp.engine.grading import Grader, all_by_grader, by_grader, guide_grades
+from minions_evals_mcp.engine.grading import Grades, all_by_grader, by_grader, guide_grades
 from minions_evals_mcp.engine.likeness import expects_text
 from minions_evals_mcp.engine.measures import ByAssertions, ByExpectation, ByNothing, BySimilarity, Measure, Yardstick
+from minions_evals_mcp.engine.own_judges import OwnJudges
 from minions_evals_mcp.engine.request import JudgeChoice, JudgeKind
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.judges.grading import grader_digest
@@ -29,8 +31,9 @@ from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.packets import packet, packet_digest
 from minions_evals_mcp.judges.task import Criterion, Said, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION, check_all, needs
-from minions_evals_mcp.scoring.assertions.graded import asks_grade
-from minions_evals_mcp.scoring.assertions.similar import asks_similarity
+from minions_evals_mcp.scoring.assertions.graded import Asks, grades_asked
+from minions_evals_mcp.scoring.assertions.scoring_code import rescored, scoring_need
+from minions_evals_mcp.scoring.assertions.similar import embedders_asked
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, GradeNeed, Need, Unchecked
 from minions_evals_mcp.scoring.expected import expected_needs, meets
 from minions_evals_mcp.scoring.history import SIMILAR_ENOUGH
@@ -79,6 +82,8 @@ class Judging:
     choice: JudgeChoice
     llm: LlmJudge | None
     fresh: bool
+    own: OwnJudges | None = None
+    """The judges that assertions name; None where no model is to judge."""
     digests: dict[str, str] = field(default_factory=dict[str, str])
     criteria: dict[str, tuple[Criterion, ...]] = field(default_factory=dict[str, tuple[Criterion, ...]])
     given: dict[tuple[str, str], Verdict] = field(default_factory=dict[tuple[str, str], Verdict])
@@ -90,12 +95,12 @@ class Judging:
         has_model = self.llm is not None
         return {ident: kind_of(self.choice, criterion, has_model=has_model) for ident, criterion in rubric.criteria}
 
-    def identity(self, kind: JudgeKind, *, embeds: bool = False) -> str:
-        """The digest of a kind of judge; rules that measure likeness judge by their embedder, too."""
+    def identity(self, kind: JudgeKind, *, embedders: str = "") -> str:
+        """The digest of a kind of judge; rules that measure likeness judge by their embedders, too."""
         match kind:
             case "heuristic":
                 about: Json = {"judge": "heuristic", "scorer": SCORER_VERSION}
-                return digest({**about, "embedder": self.engine.embedder().name} if embeds else about)
+                return digest({**about, "embedder": embedders} if embedders else about)
             case "llm":
                 assert self.llm is not None
                 return self.llm.digest()
@@ -105,7 +110,8 @@ class Judging:
     def digest(self, measure: Measure) -> str:
         """The digest of all who judge the case."""
         found = self._digest(measure)
-        return digest([found, grader_digest(self.llm)]) if self.llm and self._grades(measure) else found
+        asked = {grader_digest(self._judge(one.judge), one.template) for one in self._asks(measure) if self._has(one)}
+        return digest([found, *sorted(asked)]) if asked else found
 
     def _digest(self, measure: Measure) -> str:
         if isinstance(measure.yardstick, RubricInUse):
@@ -113,44 +119,81 @@ class Judging:
             if rubric.digest not in self.digests:
                 kinds, embeds = self.kinds(rubric), self._embeds(rubric)
                 self.digests[rubric.digest] = digest(
-                    [[ident, self.identity(kind, embeds=embeds[ident])] for ident, kind in kinds.items()]
+                    [[ident, self.identity(kind, embedders=embeds[ident])] for ident, kind in kinds.items()]
                 )
             return self.digests[rubric.digest]
         kind = "human" if isinstance(measure.yardstick, ByNothing) else "heuristic"
-        return self.identity(kind, embeds=_embeds(measure.yardstick))
+        return self.identity(kind, embedders=self._embedders(measure.yardstick))
 
     def embedder(self, measure: Measure) -> str | None:
-        """The embedder that the case's runs are measured with; None where nothing about them is."""
+        """The embedders that the case's runs are measured with, by name; None where nothing about them is."""
         rubric = measure.yardstick
         by_guide = isinstance(rubric, RubricInUse) and any(self._embeds(rubric).values())
-        needed = by_guide or _embeds(measure.yardstick) or expects_text(measure.case.fields)
-        return self.engine.embedder().name if needed else None
+        names = self._embedders(measure.yardstick)
+        if not names and (by_guide or expects_text(measure.case.fields)):
+            names = self.engine.embedder().name
+        return names or None
 
-    def _embeds(self, rubric: RubricInUse) -> dict[str, bool]:
-        """Which criteria are judged by rules that measure likeness."""
+    def _embeds(self, rubric: RubricInUse) -> dict[str, str]:
+        """The embedder of each criterion; empty for those that are not judged by rules which measure likeness."""
         kinds = self.kinds(rubric)
-        return {ident: kinds[ident] == "heuristic" and guide_embeds(fields) for ident, fields in rubric.criteria}
+        return {
+            ident: self.engine.embedder().name if kinds[ident] == "heuristic" and guide_embeds(fields) else ""
+            for ident, fields in rubric.criteria
+        }
 
-    def _grades(self, measure: Measure) -> bool:
-        """Whether rules of the case rest on a model's grades."""
+    def _embedders(self, yardstick: Yardstick) -> str:
+        """The embedders that a verdict by that yardstick rests on; a rubric's criteria are asked one by one."""
+        match yardstick:
+            case BySimilarity():
+                return self.engine.embedder().name
+            case ByAssertions():
+                asked = embedders_asked(yardstick.assertions)
+                return ", ".join(sorted({one.shown if one else self.engine.embedder().name for one in asked}))
+            case RubricInUse() | ByExpectation() | ByNothing():
+                return ""
+
+    def _asks(self, measure: Measure) -> list[Asks]:
+        """Whom the rules of the case ask for grades."""
         match measure.yardstick:
             case ByAssertions():
-                return asks_grade(measure.yardstick.assertions)
+                return [*grades_asked(measure.yardstick.assertions)]
             case RubricInUse():
                 kinds = self.kinds(measure.yardstick)
-                criteria = measure.yardstick.criteria
-                return any(kinds[ident] == "heuristic" and guide_grades(fields) for ident, fields in criteria)
+                ruled = (fields for ident, fields in measure.yardstick.criteria if kinds[ident] == "heuristic")
+                return [asks for fields in ruled for asks in guide_grades(fields)]
             case ByExpectation() | ByNothing() | BySimilarity():
-                return False
+                return []
+
+    def _has(self, asks: Asks) -> bool:
+        """Whether there is the judge that is asked."""
+        return (self.llm if asks.judge is None else self.own) is not None
+
+    def _judge(self, grader: Grader | None) -> LlmJudge:
+        judge = self.llm if grader is None else self.own and self.own.judge(grader)
+        assert judge is not None, "vetted before anything ran"
+        return judge
+
+    def _named_judge(self, name: str) -> LlmJudge:
+        return self._judge(Grader.model_validate_json(name) if name else None)
 
     def vet(self, measure: Measure) -> None:
-        """Raises `UnsupportedError` where the chosen judge cannot judge the case; called before anything runs."""
+        """Raises where the chosen judge cannot judge the case, or one that it names is not to be had.
+
+        Called before anything runs: `UnsupportedError` for the first, `BadInputError` for the second.
+        """
         self._vet_criteria(measure)
-        if self.llm is None and self._grades(measure):
-            raise UnsupportedError(
-                f"test-case {measure.case.id}: an assertion that a model grades needs one, under --judge auto or llm.",
-                remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model.",
-            )
+        for asks in self._asks(measure):
+            if not self._has(asks):
+                raise UnsupportedError(
+                    f"test-case {measure.case.id}: an assertion that a model grades needs one, under --judge auto or llm.",
+                    remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model.",
+                )
+            self._judge(asks.judge)
+        if self.own is not None and isinstance(measure.yardstick, ByAssertions):
+            for grader in embedders_asked(measure.yardstick.assertions):
+                if grader is not None:
+                    self.own.embedder(grader)
 
     def _vet_criteria(self, measure: Measure) -> None:
         if not isinstance(measure.yardstick, RubricInUse):
@@ -169,9 +212,9 @@ class Judging:
                 )
 
     def asks_model(self, measure: Measure) -> bool:
-        """Whether a model judges any criterion of the case, or grades for its rules."""
+        """Whether the run's model judges any criterion of the case, or grades for its rules."""
         by_model = isinstance(measure.yardstick, RubricInUse) and "llm" in self.kinds(measure.yardstick).values()
-        return by_model or self._grades(measure)
+        return by_model or any(asks.judge is None for asks in self._asks(measure))
 
     async def decide(self, key: UnitKey, measure: Measure, work: Work) -> Decision:
         """What all judges of the case say of the output."""
@@ -213,24 +256,30 @@ class Judging:
 
     async def _evidence(self, wanted: Sequence[Need]) -> Evidence:
         engine = self.engine
-        return await fetched(wanted, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder)
+        own = self.own and self.own.named_embedder
+        return await fetched(
+            wanted, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder, own_embedder=own
+        )
 
     async def _with_grades(
         self, key: UnitKey, wanted: Sequence[Need], work: Work, evidence: Evidence
     ) -> Evidence | JudgeErrored:
         """The evidence with the grades that are needed besides."""
-        asked = [need for need in with_opened(wanted, evidence) if isinstance(need, GradeNeed)]
-        if not asked or self.llm is None:
+        grades = [need for need in with_opened(wanted, evidence) if isinstance(need, GradeNeed)]
+        asked = [need for need in grades if (self.own if need.judge else self.llm) is not None]
+        if not asked:
             return evidence
-        found = await Grader(self.engine, self.llm, self.fresh, self.keep).grades(key, asked, work)
+        found = await Grades(self.engine, self._named_judge, self.fresh, self.keep).fetched(key, asked, work)
         return found if isinstance(found, JudgeErrored) else replace(evidence, grades=found)
 
     async def _by_assertions(self, key: UnitKey, measure: Measure, yardstick: ByAssertions, work: Work) -> Decision:
         found = await self.checked(key, yardstick, work)
         if isinstance(found, JudgeErrored):
             return found
-        judged = self._implied(measure, found.score, explained(found.results), found.results, passed=found.passed)
-        return all_by_grader(judged, self.llm) if self.llm and asks_grade(yardstick.assertions) else judged
+        reason = "; ".join(filter(None, (found.reason, explained(found.results))))
+        judged = self._implied(measure, found.score, reason, found.results, passed=found.passed)
+        judges = [self._judge(asks.judge) for asks in self._asks(measure) if self._has(asks)]
+        return all_by_grader(judged, judges) if judges else judged
 
     async def checked(self, key: UnitKey, yardstick: ByAssertions, work: Work) -> Aggregate | JudgeErrored:
         """The verdict of each assertion and of all together; grades that are kept are not asked for again."""
@@ -240,7 +289,16 @@ class Judging:
         if isinstance(evidence, JudgeErrored):
             return evidence
         found = check_all(yardstick.assertions, subject, threshold=yardstick.threshold, evidence=evidence)
+        if yardstick.scoring is not None and isinstance(found, Aggregate):
+            found = await self._rescored(yardstick, yardstick.scoring, found, evidence)
         return JudgeErrored(f"{found.type}: {found.reason}") if isinstance(found, Unchecked) else found
+
+    async def _rescored(
+        self, yardstick: ByAssertions, scoring: ScoringCode, found: Aggregate, evidence: Evidence
+    ) -> Aggregate | Unchecked:
+        need = scoring_need(scoring, yardstick.assertions, found, threshold=yardstick.threshold, grades=evidence.grades)
+        ran = await self.engine.snippets.fetch([need])
+        return rescored(found, ran[need])
 
     async def _by_expectation(self, measure: Measure, yardstick: ByExpectation, work: Work) -> Decision:
         subject = work.subject()
@@ -287,7 +345,7 @@ class Judging:
                 return evidence
             verdict, checks = judge_by_rule(criterion, work, evidence)
             if self.llm and evidence.grades and isinstance(verdict, Verdict):
-                verdict = by_grader(verdict, self.llm)
+                verdict = by_grader(verdict, [self.llm])
             said[criterion.id] = (verdict, self.engine.clock())
             results.extend(checks)
         others = [one for one in criteria if kinds[one.id] != "heuristic"]
@@ -399,17 +457,6 @@ def _save_verdict(
     db: Db, *, key: UnitKey, about: jobs.VerdictKey, answer: Verdict | NotJudgeable, at: datetime
 ) -> None:
     jobs.save_verdict(db, key, about, answer, at=at)
-
-
-def _embeds(yardstick: Yardstick) -> bool:
-    """Whether a verdict by that yardstick rests on an embedder; a rubric's criteria are asked one by one."""
-    match yardstick:
-        case BySimilarity():
-            return True
-        case ByAssertions():
-            return asks_similarity(yardstick.assertions)
-        case RubricInUse() | ByExpectation() | ByNothing():
-            return False
 
 
 def _certain(answer: tuple[Said, datetime]) -> tuple[Verdict, datetime]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.definitions import SIMILARITY, Json, Rubric, RubricCriterion, TestCase
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.records import Record
@@ -18,10 +18,11 @@ from minions_evals_mcp.store.connection import Db
 
 @dataclass(frozen=True, slots=True)
 class ByAssertions:
-    """The case's own assertions, with the threshold of their aggregate."""
+    """The case's own assertions, with the threshold of their aggregate, and the code that judges in place of it."""
 
     assertions: tuple[Assertion, ...]
     threshold: float | None
+    scoring: ScoringCode | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +90,7 @@ def _yardstick(db: Db, case: TestCase, known: dict[str, RubricInUse]) -> Yardsti
             known[case.rubric_id] = rubric_in_use(db, case.rubric_id)
         return known[case.rubric_id]
     if case.assertions:
-        return ByAssertions(parted(case.assertions)[0], case.threshold)
+        return ByAssertions(parted(case.assertions)[0], case.threshold, case.scoring)
     if case.expected_outputs:
         return (
             BySimilarity(case.expected_outputs)

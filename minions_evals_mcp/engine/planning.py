@@ -17,6 +17,7 @@ from minions_evals_mcp.engine.compose import Frame
 from minions_evals_mcp.engine.context import DEFAULT_MODEL, Engine
 from minions_evals_mcp.engine.judging import Judging
 from minions_evals_mcp.engine.measures import Measure, measures
+from minions_evals_mcp.engine.own_judges import OwnJudges
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.units import Bench, Unit, earlier_runs, made_before, recorded_id
 from minions_evals_mcp.errors import BadInputError, NotFoundError
@@ -81,11 +82,13 @@ def series(seen: Digests) -> str:
 def judge_for(engine: Engine, request: RunRequest, budget: Budget, *, model: ModelRef | None) -> Judging:
     """The judges of a run; the model's client is opened when it is first asked."""
     if model is None or request.judge in {"heuristic", "human", "caller"}:
-        return Judging(engine, request.judge, None, request.fresh)
+        by_models = request.judge not in {"heuristic", "human", "caller"}
+        own = OwnJudges(engine, budget) if by_models else None
+        return Judging(engine, request.judge, None, request.fresh, own)
     vet_cap(request.max_cost_usd, model.provider, model.model)
     client = Metered(model.provider, partial(engine.models.client, model), budget)
     judge = LlmJudge(client, model.model, engine.new_mark, engine.config.call_timeout_s, engine.config.judge_together)
-    return Judging(engine, request.judge, judge, request.fresh)
+    return Judging(engine, request.judge, judge, request.fresh, OwnJudges(engine, budget))
 
 
 def target_for(

@@ -21,16 +21,20 @@ from minions_evals_mcp.engine.evaluation import (
     Column,
     EchoSpec,
     Evaluation,
+    GivenSpec,
     ModelSpec,
+    Part,
     ProgramSpec,
     Provider,
     PythonSpec,
+    target_identity,
 )
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.targets.address import Address
 from minions_evals_mcp.targets.http import Question
-from minions_evals_mcp.targets.prompted import Echo, PromptedTarget, Responder
+from minions_evals_mcp.targets.prompt_code import PromptFunction, PromptProgram, prompt_function
+from minions_evals_mcp.targets.prompted import Echo, Given, PromptedTarget, Responder
 from minions_evals_mcp.targets.responders import ModelResponder, Program, python_file
 
 VARIABLE = re.compile(r"\{\{\s*env\.(\w+)\s*\}\}")
@@ -56,23 +60,35 @@ class Providers:
     def _given(self, text: str | None) -> str | None:
         return None if text is None else with_variables(text, self.environment)
 
-    def target(self, column: Column, models: Models | None, budget: Budget) -> PromptedTarget:
-        """The target of a column, its calls taken out of the budget; raises `BadInputError` where it cannot be called."""
-        provider = column.provider
+    def target(self, column: Column, part: Part, models: Models | None, budget: Budget) -> PromptedTarget:
+        """The target of a column's part, its calls taken out of the budget; raises `BadInputError` where it cannot be called."""
+        provider = part.provider
         return PromptedTarget(
             name=provider.id,
-            identity=provider.identity(),
+            identity=target_identity(column, part),
             responder=self._responder(provider, models, budget),
             snippets=self.engine.snippets,
             deadline_s=self.engine.config.call_timeout_s,
             transforms=provider.transforms,
             delay_s=self.evaluation.delay_s,
+            writer=self._writer(column),
         )
+
+    def _writer(self, column: Column) -> PromptFunction | PromptProgram | None:
+        code = column.writer
+        if code is None:
+            return None
+        told: Json = {"id": column.provider.id, "label": column.provider.label}
+        if code.function is None:
+            return PromptProgram(Path(code.path), told, code.config)
+        return prompt_function(Path(code.path), code.function, provider=told, config=code.config)
 
     def _responder(self, provider: Provider, models: Models | None, budget: Budget) -> Responder:
         match provider.spec:
             case EchoSpec():
                 return Echo()
+            case GivenSpec() as spec:
+                return Given(spec.outputs)
             case ModelSpec() as spec:
                 assert models is not None
                 return self._model(spec, models, budget)
@@ -100,7 +116,8 @@ class Providers:
         headers = {key: with_variables(value, self.environment) for key, value in spec.headers.items()}
         query = {key: with_variables(value, self.environment) for key, value in spec.query.items()}
         url = with_variables(spec.url, self.environment)
-        question = Question(spec.method, url, headers, self._filled(spec.body))
+        text = None if spec.text is None else with_variables(spec.text, self.environment)
+        question = Question(spec.method, url, headers, self._filled(spec.body), text)
         return Address(name, question, query, self.engine.web, self.engine.snippets, spec.transform)
 
     def _filled(self, value: JsonValue) -> JsonValue:

@@ -9,8 +9,6 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-import anyio
-
 from minions_evals_mcp.domain.definitions import (
     SIMILARITY,
     Benchmark,
@@ -37,17 +35,19 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 
 MAX_BRANCHES = 5
-PAUSE_S = 0.001
-"""So long a great import leaves the store to others after each batch."""
 F = TypeVar("F", bound=Fields)
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A record on its way in; `where` tells where it came from (`file:line`)."""
+    """A record on its way in; `where` tells where it came from (`file:line`).
+
+    `of_config`: it stands in a config that a person runs, where a case may say who judges it, and in which words.
+    """
 
     record: Record[Fields]
     where: Callable[[], str] = str
+    of_config: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,9 @@ class Saved:
     new: int
     changed: int
     unchanged: int
+
+    def __add__(self, other: Saved) -> Saved:
+        return Saved(self.new + other.new, self.changed + other.changed, self.unchanged + other.unchanged)
 
 
 async def save_records(
@@ -73,21 +76,6 @@ async def save_records(
 async def vet_records(engine: Engine, arrivals: Sequence[Arrival]) -> None:
     """Raises as `save_records` does where the batch does not fit itself or the store; nothing is written."""
     await engine.store.read(lambda db: _vetted(db, arrivals))
-
-
-async def save_batches(engine: Engine, batches: Callable[[], Iterable[Sequence[Arrival]]]) -> Saved:
-    """Writes more than fits into memory: every batch is vetted in a first reading, written in a second.
-
-    Raises as `save_records` does, and then nothing is written. Others may write between two batches.
-    """
-    for batch in batches():
-        await vet_records(engine, batch)
-    found = Saved(0, 0, 0)
-    for batch in batches():
-        saved = await save_records(engine, batch)
-        found = Saved(found.new + saved.new, found.changed + saved.changed, found.unchanged + saved.unchanged)
-        await anyio.sleep(PAUSE_S)
-    return found
 
 
 def _vetted(db: Db, arrivals: Sequence[Arrival]) -> _View:
@@ -141,6 +129,7 @@ class _View:
     def __init__(self, db: Db, arrivals: Sequence[Arrival]) -> None:
         self.db = db
         self.arriving: dict[str, Record[Fields]] = {}
+        self.of_config = {arrival.record.id for arrival in arrivals if arrival.of_config}
         for arrival in arrivals:
             with _placed(arrival):
                 if arrival.record.id in self.arriving:
@@ -207,13 +196,28 @@ def _vet_case(view: _View, record: Record[TestCase]) -> None:
         raise InvalidRecordError(
             f"there is no rubric {case.rubric_id!r}", field="fields.rubricId", record=_name(record)
         )
+    of_config = record.id in view.of_config or _judged_as_kept(view, record)
+    if case.scoring is not None and not of_config:
+        raise InvalidRecordError(
+            "only a config that a person runs with eval may give code that judges in place of the assertions",
+            field="fields.scoring",
+            record=_name(record),
+        )
     checks, _ = parted(case.assertions)
     for number, assertion in enumerate(case.assertions):
         if assertion in checks:
-            vet(assertion, at=f"fields.assertions[{number}]")
+            vet(assertion, at=f"fields.assertions[{number}]", of_config=of_config)
     if case.pass_rule != SIMILARITY:
         for key, value in (case.expected_outputs or {}).items():
             vet(expectation(value), at=f"fields.expectedOutputs.{key}")
+
+
+def _judged_as_kept(view: _View, record: Record[TestCase]) -> bool:
+    """Whether the case's checks are those that it has: who judges it came in through a config, then."""
+    kept = view.kept.get(record.id)
+    if kept is None or not isinstance(kept.fields, TestCase):
+        return False
+    return (kept.fields.assertions, kept.fields.scoring) == (record.fields.assertions, record.fields.scoring)
 
 
 def _criteria(view: _View, rubric: Record[Rubric]) -> list[Record[RubricCriterion]]:

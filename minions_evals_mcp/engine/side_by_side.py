@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.outcomes import JudgeErrored, Observed
-from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import Outcome, TestRun
+from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine.judging import Judging
-from minions_evals_mcp.engine.measures import ByAssertions, Measure, measures
-from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.scoring.checks import Aggregate, Checked
-from minions_evals_mcp.store import jobs, runs
-from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.jobs import Job, UnitRow
 
 
 class Score(Value):
@@ -39,13 +27,18 @@ class Cell(Value):
     """One output of one test. `passed` and `score` are its own assertions' verdict, as it is kept.
 
     `selected` says whether every `max-score` and `select-best` of the test chose it; `success` is both together. An
-    output that could not be made or judged has neither, and its `reason`.
+    output that could not be made or judged has neither, and its `reason`. `asked` is false where the test does not ask
+    for the column: nothing was run there. `prompt` is what was asked, rendered; `value` is the output where it is no text.
+    `metrics` are the weighted means of the scores that bear each name, `metricWeights` what those weigh together.
     """
 
     column: int
+    asked: bool = True
+    prompt: str | None = None
     run_id: str | None = None
     outcome: Outcome | None = None
     output: str | None = None
+    value: JsonValue = None
     passed: bool | None = None
     score: float | None = None
     selected: bool | None = None
@@ -56,6 +49,7 @@ class Cell(Value):
     output_tokens: int | None = None
     scores: tuple[Score, ...] = ()
     metrics: dict[str, float] = {}
+    metric_weights: dict[str, float] = {}
 
     @property
     def success(self) -> bool:
@@ -92,16 +86,25 @@ class Row(Value):
         """Whether the chosen output passed, where the test chooses; else whether every one did that does not wait for a person."""
         if self.selections:
             return any(cell.success for cell in self.cells)
-        return all(cell.passed is True or cell.outcome == "awaiting-judgments" for cell in self.cells)
+        asked = [cell for cell in self.cells if cell.asked]
+        return all(cell.passed is True or cell.outcome == "awaiting-judgments" for cell in asked)
 
 
 class ColumnFigures(Value):
-    """One prompt at one provider: how many tests came out well there, and what they cost. `passRate` is 0–100."""
+    """One prompt at one provider: how many tests came out well there, and what they cost. `passRate` is 0–100.
+
+    `runIds` are all its kept runs: one, unless tests ask for something of their own. `runId`, `key` and `state` are the
+    first one's, `state` that of the first that is not completed. No test asks for a column without a run.
+    `metrics` is each metric's mean over the tests that have it; `metricSums` is the sum of their weighted scores, from which
+    `derived` is computed.
+    """
 
     prompt: str
     provider: str
-    run_id: str
-    key: str
+    provider_id: str
+    run_id: str | None
+    run_ids: tuple[str, ...]
+    key: str | None
     prompt_version_ref: str
     state: str
     problem: str = ""
@@ -114,6 +117,7 @@ class ColumnFigures(Value):
     latency_ms: float | None
     cost_usd: float | None
     metrics: dict[str, float] = {}
+    metric_sums: dict[str, float] = {}
     derived: dict[str, float | None] = {}
 
 
@@ -126,84 +130,3 @@ class Matrix(Value):
     rows: tuple[Row, ...]
     spent_usd: float
     left_out: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Kept:
-    """What the store holds of one column: its job, the units by position and trial, and their test-runs."""
-
-    job: Job
-    units: Mapping[tuple[int, int], UnitRow]
-    runs: Mapping[str, Record[TestRun]]
-
-    def cell(self, column: int, position: int, trial: int, *, problem: str) -> Cell:
-        """The cell of that test, without its scores; one that was not run has the column's problem for its reason."""
-        unit = self.units.get((position, trial))
-        if unit is None or (unit.outcome is None and unit.observed is None):
-            return Cell(column=column, reason=problem or "not run yet")
-        run = self.runs.get(unit.test_run_id or "")
-        seen = unit.observed or Observed(output={})
-        return Cell(
-            column=column,
-            run_id=unit.test_run_id,
-            outcome=unit.outcome,
-            output=None if unit.observed is None or seen.timed_out else _text(seen.output),
-            passed=None if run is None else run.fields.passed,
-            score=None if run is None else run.fields.total_score / run.fields.max_possible_score,
-            reason=unit.reason,
-            latency_ms=seen.latency_ms,
-            cost_usd=seen.cost_usd,
-            input_tokens=seen.input_tokens,
-            output_tokens=seen.output_tokens,
-        )
-
-
-def _text(output: Json) -> str:
-    return value_text(output.get("output", output))
-
-
-def kept_column(db: Db, job_id: str, cases: int) -> Kept:
-    """What is kept of a column's run over so many cases."""
-    job = jobs.job(db, job_id)
-    assert job is not None, "it was started"
-    judged = {run.id: run for run in runs.job_runs(db, job_id, limit=job.total)}
-    return Kept(job, jobs.units(db, job_id, first=0, last=cases), judged)
-
-
-def case_measures(db: Db, case_ids: Sequence[str]) -> list[Measure]:
-    """What each case is measured with, in order."""
-    return measures(db, case_ids, {})
-
-
-async def checked_cell(
-    judging: Judging, measure: Measure, kept: Kept, cell: Cell, place: tuple[int, int]
-) -> Aggregate | None:
-    """Each assertion's verdict on the output of a cell that was judged by assertions; kept grades cost nothing again."""
-    unit = kept.units.get(place)
-    if (
-        unit is None
-        or unit.observed is None
-        or cell.outcome != "scored"
-        or not isinstance(measure.yardstick, ByAssertions)
-    ):
-        return None
-    case = measure.case.fields
-    work = Work(case.inputs, case.expected_outputs, unit.observed)
-    found = await judging.checked(unit.key, measure.yardstick, work)
-    return None if isinstance(found, JudgeErrored) else found
-
-
-def shown_scores(results: Sequence[Checked]) -> tuple[Score, ...]:
-    """The verdicts as they stand in the answer."""
-    return tuple(
-        Score(
-            type=one.type,
-            passed=one.passed,
-            score=one.score,
-            reason=one.reason,
-            weight=one.weight,
-            metric=one.metric,
-            parts=shown_scores(one.parts),
-        )
-        for one in results
-    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
+from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion, ProposalDraft
@@ -29,9 +30,11 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.history import Sample
+from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.store import history, jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.targets.live import Target
+from minions_evals_mcp.targets.prompted import written_prompt
 from minions_evals_mcp.targets.recorded import observed_run
 
 
@@ -88,7 +91,24 @@ async def _work(bench: Bench, unit: Unit, seen: Observed) -> Work:
         scores = await bench.engine.store.read(lambda db: proposal_scores(db, run_id))
     case = unit.measure.case.fields
     measured = await likeness_of(bench.engine, case, seen)
-    return Work(case.inputs, case.expected_outputs, seen, scores, measured, unit.earlier)
+    prompt = _prompt(bench, case, seen) if _wants_prompt(case.assertions) else ""
+    return Work(case.inputs, case.expected_outputs, seen, scores, measured, unit.earlier, prompt)
+
+
+def _wants_prompt(assertions: Iterable[Assertion]) -> bool:
+    """Whether a template may tell a judge what the output was asked for with."""
+    return any(one.rubric_prompt is not None or _wants_prompt(one.assertions) for one in assertions)
+
+
+def _prompt(bench: Bench, case: TestCase, seen: Observed) -> str:
+    """What the output was asked for with: as code wrote it, else as the version makes it."""
+    written = written_prompt(seen.output)
+    if written is not None or bench.version is None:
+        return written or ""
+    try:
+        return version_text(bench.version.fields, case.inputs)
+    except BadInputError:  # an output that was not made with this version
+        return ""
 
 
 def earlier_runs(db: Db, bench: Bench, key: UnitKey, case_id: str) -> tuple[Sample, ...]:

@@ -1,7 +1,7 @@
 """The answer to a config as promptfoo writes its results to a `.json` file: what reads those reads these.
 
-Where promptfoo 0.121.20 and we differ: a prompt stands as its template, an assertion without its value, `testCase`
-without assertions, and an output that waits for a person is neither success, failure nor error.
+Where promptfoo 0.123.1 and we differ: an output that waits for a person is neither success, failure nor error; outputs
+that could not be judged do not count in derived metrics; `config` is the title only.
 """
 
 from __future__ import annotations
@@ -11,21 +11,32 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.side_by_side import Cell, ColumnFigures, Matrix, Row, Score
+from minions_evals_mcp.domain.definitions import Fields, Json
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.engine.evaluation import Evaluation, Written
+from minions_evals_mcp.engine.side_by_side import Cell, ColumnFigures, Matrix, Row, Score, Selected
+from minions_evals_mcp.scoring.assertions.sets import SET
 
 VERSION = 3
 NO_FAILURE, ASSERTION, ERROR = 0, 1, 2
 """What `failureReason` says."""
 WAITING = "awaiting-judgments"
+ABOUT_SET = ("type", "metric", "weight", "threshold")
 
 
-def results_json(found: Matrix, *, at: str) -> Json:
-    """The results file of a matrix, written at that moment."""
-    results: list[JsonValue] = [_result(found, row, cell) for row in found.rows for cell in row.cells]
-    cells = [cell for row in found.rows for cell in row.cells]
+def results_json(found: Matrix, evaluation: Evaluation, *, at: str) -> Json:
+    """The results file of a matrix, written at that moment; a test that does not ask for a column has no result there."""
+    results: list[JsonValue] = [
+        _result(found, evaluation, number, cell)
+        for number, row in enumerate(found.rows)
+        for cell in row.cells
+        if cell.asked
+    ]
+    cells = [cell for row in found.rows for cell in row.cells if cell.asked]
+    versions = {one.record.id: one.record.fields for one in evaluation.arrivals}
     prompts: list[JsonValue] = [
-        _prompt(column, [row.cells[number] for row in found.rows]) for number, column in enumerate(found.columns)
+        _prompt(column, versions[column.prompt_version_ref], found.rows, number)
+        for number, column in enumerate(found.columns)
     ]
     stats: Json = {
         "successes": sum(cell.success for cell in cells),
@@ -63,47 +74,62 @@ def _cost(cells: Iterable[Cell]) -> float:
     return math.fsum(cell.cost_usd or 0.0 for cell in cells)
 
 
-def _prompt(column: ColumnFigures, cells: Sequence[Cell]) -> Json:
-    """A column with its figures; a named metric is the sum of its scores, as derived metrics see it."""
-    checks = [one for cell in cells for one in cell.scores]
-    named = [pair for cell in cells if cell.passed is not None for pair in cell.metrics.items()]
-    names = dict.fromkeys(name for name, _ in named)
-    sums: Json = {name: math.fsum(score for its, score in named if its == name) for name in names}
+def _prompt(column: ColumnFigures, version: Fields, rows: Sequence[Row], number: int) -> Json:
+    """A column with its figures; a named metric is the sum of its weighted scores, as derived metrics see it."""
+    assert isinstance(version, PromptVersion)
+    cells = [row.cells[number] for row in rows if row.cells[number].asked]
+    verdicts = [one.passed for cell in cells for one in _told_one_by_one(cell.scores)]
+    verdicts += [one.selected == number for row in rows for one in row.selections if _chose(one, row.cells[number])]
+    judged = [cell for cell in cells if cell.passed is not None]
     known: Json = {name: value for name, value in column.derived.items() if value is not None}
     metrics: Json = {
         "score": math.fsum(map(_score, cells)),
         "testPassCount": column.passed,
         "testFailCount": column.failed,
         "testErrorCount": column.errors,
-        "assertPassCount": sum(one.passed for one in checks),
-        "assertFailCount": sum(not one.passed for one in checks),
+        "assertPassCount": sum(verdicts),
+        "assertFailCount": len(verdicts) - sum(verdicts),
         "totalLatencyMs": math.fsum(cell.latency_ms or 0.0 for cell in cells),
         "tokenUsage": _tokens(cells),
-        "namedScores": {**sums, **known},
-        "namedScoresCount": {name: sum(its == name for its, _ in named) for name in names},
+        "namedScores": {**column.metric_sums, **known},
+        "namedScoresCount": {name: sum(_bearing(cell, name) for cell in judged) for name in column.metric_sums},
+        "namedScoreWeights": {
+            name: math.fsum(cell.metric_weights.get(name, 0.0) for cell in judged) for name in column.metric_sums
+        },
         "cost": _cost(cells),
     }
-    return {**_shown_prompt(column), "id": column.prompt_version_ref, "provider": column.provider, "metrics": metrics}
+    shown: Json = {"raw": version.content, "label": column.prompt, "id": column.prompt_version_ref}
+    return {**shown, "provider": column.provider, "metrics": metrics}
 
 
-def _shown_prompt(column: ColumnFigures) -> Json:
-    return {"raw": column.prompt, "label": column.prompt}
+def _bearing(cell: Cell, name: str) -> int:
+    """How many assertions gave that metric its score in a test: one where only sets bear its name."""
+    if name not in cell.metrics:
+        return 0
+    return sum(one.metric == name and one.type != SET for one in _told_one_by_one(cell.scores)) or 1
 
 
-def _result(found: Matrix, row: Row, cell: Cell) -> Json:
-    column = found.columns[cell.column]
-    failure = _failure(cell)
-    tokens = _tokens([cell])
-    test: Json = {"description": row.title, "vars": row.variables}
-    response: Json = {} if cell.output is None else {"output": cell.output, "tokenUsage": tokens, "cost": cell.cost_usd}
+def _told_one_by_one(scores: Sequence[Score]) -> list[Score]:
+    """The verdicts in a row, those inside a set behind it."""
+    return [told for one in scores for told in (one, *_told_one_by_one(one.parts))]
+
+
+def _result(found: Matrix, evaluation: Evaluation, number: int, cell: Cell) -> Json:
+    row, column = found.rows[number], found.columns[cell.column]
+    written = evaluation.written[row.case_id]
+    failure, tokens = _failure(cell), _tokens([cell])
+    made: JsonValue = cell.output if cell.value is None else cell.value
+    response: Json = {"output": made, "tokenUsage": tokens, "cost": cell.cost_usd}
     error: Json = {"error": cell.reason} if failure == ERROR else {}
+    asked: Json = {"raw": cell.prompt or "", "label": column.prompt}
     return {
-        "id": f"{column.run_id}:{row.index}:{row.trial}", "promptId": column.prompt_version_ref,
-        "promptIdx": cell.column, "testIdx": row.index, "testCase": test, "vars": row.variables,
-        "provider": {"id": column.provider, "label": column.provider}, "prompt": _shown_prompt(column),
-        "response": response, "success": cell.success, "score": _score(cell), "namedScores": _numbers(cell),
-        "failureReason": failure, **error, "latencyMs": cell.latency_ms or 0.0, "cost": cell.cost_usd or 0.0,
-        "gradingResult": None if cell.passed is None else _grading(row, cell), "metadata": {}, "tokenUsage": tokens,
+        "id": f"{cell.run_id or column.run_id}:{number}:{cell.column}", "promptId": column.prompt_version_ref,
+        "promptIdx": cell.column, "testIdx": number, "testCase": written.test, "vars": row.variables,
+        "provider": {"id": column.provider_id, "label": column.provider}, "prompt": asked,
+        "response": {} if cell.output is None else response, "success": cell.success, "score": _score(cell),
+        "namedScores": _numbers(cell), "failureReason": failure, **error, "latencyMs": cell.latency_ms or 0.0,
+        "cost": cell.cost_usd or 0.0, "gradingResult": None if cell.passed is None else _grading(row, cell, written),
+        "metadata": written.test.get("metadata", {}), "tokenUsage": tokens,
     }  # fmt: skip
 
 
@@ -111,30 +137,43 @@ def _numbers(cell: Cell) -> Json:
     return dict(cell.metrics)
 
 
-def _grading(row: Row, cell: Cell) -> Json:
+def _grading(row: Row, cell: Cell, written: Written) -> Json:
     """The verdict with each assertion's, and with what chose among the outputs."""
-    components = [_component(one) for one in cell.scores] + _choices(row, cell)
+    judged = zip(cell.scores, written.assertions, strict=True)
+    components = [told for one, assertion in judged for told in _components(one, assertion)]
+    components += _choices(row, cell, written)
     failed = [str(one["reason"]) for one in components if one["pass"] is False]
+    reason = cell.reason or (failed[0] if failed else "All assertions passed")
     return {
-        "pass": cell.success, "score": _score(cell), "reason": failed[0] if failed else "All assertions passed",
-        "namedScores": _numbers(cell), "componentResults": [*components],
+        "pass": cell.success, "score": _score(cell), "reason": reason,
+        "namedScores": _numbers(cell), "namedScoreWeights": dict(cell.metric_weights), "componentResults": [*components],
     }  # fmt: skip
 
 
-def _component(one: Score) -> Json:
-    metric: Json = {} if one.metric is None else {"metric": one.metric}
-    parts: list[JsonValue] = [_component(part) for part in one.parts]
-    within: Json = {"componentResults": parts} if parts else {}
-    assertion: Json = {"type": one.type, "weight": one.weight, **metric}
-    return {"pass": one.passed, "score": one.score, "reason": one.reason, "assertion": assertion, **within}
+def _components(one: Score, assertion: JsonValue) -> list[Json]:
+    """The verdict on an assertion as it is written; a set's own, with its parts in it and behind it."""
+    verdict: Json = {"pass": one.passed, "score": one.score, "reason": one.reason}
+    if one.type != SET or not isinstance(assertion, dict):
+        return [{**verdict, "assertion": assertion}]
+    members = assertion.get("assert")
+    listed = members if isinstance(members, list) else []
+    parts = [told for part, member in zip(one.parts, listed, strict=False) for told in _components(part, member)]
+    about: Json = {"assertionCount": len(one.parts), **{key: assertion[key] for key in ABOUT_SET if key in assertion}}
+    whole: Json = {**verdict, "componentResults": [*parts], "metadata": {"assertionSet": about}}
+    return [whole, *parts]
 
 
-def _choices(row: Row, cell: Cell) -> list[Json]:
+def _choices(row: Row, cell: Cell, written: Written) -> list[Json]:
     return [
         {
             "pass": one.selected == cell.column, "score": float(one.selected == cell.column),
-            "reason": one.reasons[cell.column] if one.reasons else "", "assertion": {"type": one.type},
+            "reason": one.reasons[cell.column] if one.reasons else "", "assertion": assertion,
         }
-        for one in row.selections
-        if not one.problem
+        for one, assertion in zip(row.selections, written.choosers, strict=True)
+        if _chose(one, cell)
     ]  # fmt: skip
+
+
+def _chose(one: Selected, cell: Cell) -> bool:
+    """Whether that output was among those of which one was chosen."""
+    return not one.problem and cell.passed is not None

@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.outputs import output_value, value_text
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
 from minions_evals_mcp.scoring.assertions import check_all, needs, vet
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, Need, Subject, Unchecked
@@ -134,13 +134,13 @@ def row_id(found: dict[str, JsonValue]) -> str:
 
 def subject_of(output: JsonValue, measured: dict[str, JsonValue]) -> Subject:
     """The output as checks see it, with the `latencyMs` and `cost` (US dollars) that were measured."""
-    return Subject(_text(output), _number(measured, "latencyMs"), _number(measured, "cost"))
-
-
-def _text(output: JsonValue) -> str:
-    if isinstance(output, str):
-        return output
-    return output_text(output) if isinstance(output, dict) else json.dumps(output, ensure_ascii=False)
+    value = output_value(output) if isinstance(output, dict) else output
+    return Subject(
+        value_text(value) if isinstance(output, str | dict) else json.dumps(value, ensure_ascii=False),
+        _number(measured, "latencyMs"),
+        _number(measured, "cost"),
+        value=None if isinstance(value, str) else value,
+    )
 
 
 def _number(found: dict[str, JsonValue], key: str) -> float | None:

@@ -1,14 +1,15 @@
 """Model-graded assertions: does an output fulfil a rubric, do its facts agree with a text, which of several is best.
 
 A grade is kept and reused like any verdict: under the criterion `llm-rubric:…` or `factuality:…`, its rationale begun
-with whether the judge lets the output pass, which need not follow from the score.
+with whether the judge lets the output pass, which need not follow from the score. What a person's own template tells
+the judge stands in `templated`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Annotated, Literal, NamedTuple, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
@@ -19,6 +20,7 @@ from minions_evals_mcp.domain.values import Value, is_blank
 from minions_evals_mcp.judges.floor import no_answer
 from minions_evals_mcp.judges.llm import FORGED, MAX_TOKENS, UNCALIBRATED, Flaw, LlmJudge, Question
 from minions_evals_mcp.judges.task import Criterion, Work, shown
+from minions_evals_mcp.judges.templated import Choice, choice_question, grade_question
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 
 PASSES, FAILS = "passes: ", "fails: "
@@ -65,16 +67,18 @@ class _Best(_Reasoned):
     best: int
 
 
-class Choice(NamedTuple):
-    """The index of the output that a model chose, and why."""
-
-    chosen: int
-    reason: str
-
-
-def grader_digest(judge: LlmJudge) -> str:
-    """The digest of the model, of what it is told and of the form of its answers."""
+def grader_digest(judge: LlmJudge, template: str = "", given: str = "") -> str:
+    """The digest of the model, of what it is told and of the form of its answers; of a template and what fills it."""
+    if template:
+        return digest({"template": [text_digest(template), text_digest(given)], "judge": judge.digest()})
     return digest({"grader": [text_digest(text) for text in (DATA, RUBRIC, FACTS)], "judge": judge.digest()})
+
+
+def chooser_digest(judge: LlmJudge, template: str = "", given: str = "") -> str:
+    """The same for a choice between outputs."""
+    if template:
+        return grader_digest(judge, template, given)
+    return digest([text_digest(BEST), judge.digest()])
 
 
 def grade_criterion(need: GradeNeed) -> Criterion:
@@ -91,10 +95,8 @@ async def grade(judge: LlmJudge, need: GradeNeed, work: Work) -> Verdict | Judge
         return criterion.verdict(
             0.0, f"{FAILS}no answer: {excuse}", judged_by=judge.name, judged_by_type="llm", confidence=UNCALIBRATED
         )
-    mark = judge.mark()
-    if mark in need.text:
-        return JudgeErrored(FORGED)
-    found = await judge.put(_asked(need, work, mark))
+    question = _asked(need, work, judge.mark())
+    found = question if isinstance(question, JudgeErrored) else await judge.put(question)
     if isinstance(found, JudgeErrored):
         return found
     said, spent = found
@@ -108,23 +110,38 @@ async def grade(judge: LlmJudge, need: GradeNeed, work: Work) -> Verdict | Judge
 def grade_of(verdict: Verdict) -> Grade:
     """The grade that a verdict holds."""
     passed = verdict.rationale.startswith(PASSES)
-    return Grade(passed, verdict.score, verdict.rationale.removeprefix(PASSES if passed else FAILS))
+    reason = verdict.rationale.removeprefix(PASSES if passed else FAILS)
+    return Grade(passed, verdict.score, reason, verdict.input_tokens or 0, verdict.output_tokens or 0)
 
 
-async def best_of(judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json) -> Choice | JudgeErrored:
+async def best_of(
+    judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json, template: str = ""
+) -> Choice | JudgeErrored:
     """The output that fits the criterion best (`select-best`), by one call; at least two are needed."""
     assert len(outputs) > 1, "one output leaves nothing to choose"
-    mark = judge.mark()
+    question = (
+        choice_question(template, criterion, outputs, inputs=inputs)
+        if template
+        else _best(judge.mark(), criterion, outputs, inputs)
+    )
+    found = question if isinstance(question, JudgeErrored) else await judge.put(question)
+    return found if isinstance(found, JudgeErrored) else found[0]
+
+
+def _best(mark: str, criterion: str, outputs: Sequence[str], inputs: Json) -> Question[Choice] | JudgeErrored:
     if any(mark in output for output in outputs):
         return JudgeErrored(FORGED)
     parts = [f"Criterion: {criterion}", f"Input that the agent was given:\n{shown(inputs)}"]
     parts += [f"Output {number}:\n{mark}\n{output}\n{mark}" for number, output in enumerate(outputs, 1)]
     form: Json = {"best": {"type": "integer", "enum": list(range(1, len(outputs) + 1))}}
-    found = await judge.put(_question(BEST, mark, parts, form, partial(_choice, most=len(outputs))))
-    return found if isinstance(found, JudgeErrored) else found[0]
+    return _question(BEST, mark, parts, form, partial(_choice, most=len(outputs)))
 
 
-def _asked(need: GradeNeed, work: Work, mark: str) -> Question[Grade]:
+def _asked(need: GradeNeed, work: Work, mark: str) -> Question[Grade] | JudgeErrored:
+    if need.template:
+        return grade_question(need)
+    if mark in need.text:
+        return JudgeErrored(FORGED)
     output = f"Output under test:\n{mark}\n{need.text}\n{mark}"
     given = f"Input that the agent was given:\n{shown(work.inputs)}"
     if need.type == "llm-rubric":

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar, assert_never
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable
@@ -55,10 +56,10 @@ class Flaw:
 class Question(Generic[T]):
     """What a model is asked, the form of its reply, and how that is read."""
 
-    system: str
+    system: str | None
     user: str
     max_tokens: int
-    schema: Json
+    schema: Json | None
     read: Callable[[str], T | Flaw]
 
 
@@ -73,13 +74,17 @@ class Answer(Value):
 
 @dataclass(frozen=True, slots=True)
 class LlmJudge:
-    """A model as judge. `mark` makes a fresh delimiter for each call; `together` asks for all criteria of a run in one call."""
+    """A model as judge. `mark` makes a fresh delimiter for each call; `together` asks for all criteria of a run in one call.
+
+    `own` is how a config set it up beside its name; all of it bears on who judges.
+    """
 
     client: ModelClient
     model: str
     mark: Callable[[], str]
     deadline_s: float
     together: bool = False
+    own: Grader | None = None
 
     @property
     def name(self) -> str:
@@ -88,7 +93,8 @@ class LlmJudge:
 
     def digest(self) -> str:
         """The digest of model, prompt and parameters."""
-        return _digest(self.name, self.together)
+        found = _digest(self.name, self.together)
+        return found if self.own is None or self.own == Grader(model=self.own.model) else digest([found, self.own.name])
 
     async def judge(self, criteria: Sequence[Criterion], work: Work) -> list[Said]:
         """One answer for each criterion; an output that says nothing is scored by rule, without a call."""
@@ -128,9 +134,9 @@ class LlmJudge:
                 model=self.model,
                 system=question.system,
                 user=question.user + (again if flaw else ""),
-                max_tokens=question.max_tokens,
+                max_tokens=(self.own and self.own.max_tokens) or question.max_tokens,
                 schema=question.schema,
-                params={},
+                params=self.own.params if self.own else {},
             )
             reply = await self.client.complete(request, deadline_s=self.deadline_s)
             if not isinstance(reply, Completion):

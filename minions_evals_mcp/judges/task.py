@@ -9,7 +9,7 @@ from functools import cached_property
 from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
-from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.outputs import output_text, output_value
 from minions_evals_mcp.scoring.checks import Subject
 from minions_evals_mcp.scoring.history import Likeness, Sample
 from minions_evals_mcp.scoring.rubric import criterion_digest
@@ -29,6 +29,8 @@ class Work:
     """How the output compares with what was expected; None where no text was."""
     earlier: tuple[Sample, ...] = ()
     """The case's runs before this one, newest first; no judge is shown them."""
+    prompt: str = ""
+    """What the output was asked for with; empty where that is not known."""
 
     @property
     def text(self) -> str:
@@ -37,8 +39,11 @@ class Work:
 
     def subject(self) -> Subject:
         """The output as assertions see it."""
-        seen = self.observed
-        return Subject(self.text, seen.latency_ms, seen.cost_usd, self.inputs, seen.tool_calls, seen.finish_reason)
+        seen, value = self.observed, output_value(self.observed.output)
+        return Subject(
+            self.text, seen.latency_ms, seen.cost_usd, self.inputs, seen.tool_calls, seen.finish_reason, self.prompt,
+            None if isinstance(value, str) else value,
+        )  # fmt: skip
 
     @cached_property
     def digest(self) -> str:

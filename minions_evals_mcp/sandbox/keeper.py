@@ -22,13 +22,14 @@ from contextlib import suppress
 from types import FrameType
 
 _DEATH_SIGNAL, _SUBREAPER = 1, 36
-_AWAITED = (signal.SIGCHLD, signal.SIGTERM)
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_AWAITED = (signal.SIGCHLD, *_ENDING)
 _AGAIN_SECONDS = 0.001
 _NO_PROGRAM = 127
 
 
 def main() -> None:
-    """Starts the program, waits for it or for SIGTERM, kills what is left, and ends as the program did."""
+    """Starts the program, waits for it or for a signal to end, kills what is left, and ends as the program did."""
     ours, told, limits, *command = sys.argv[1:]
     signal.signal(signal.SIGCHLD, _note)
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _AWAITED)
@@ -42,7 +43,7 @@ def main() -> None:
         _become(command, limits, int(told))
     _let_go_of_pipes(int(told))
     ended = dict[int, int]()
-    while program not in ended and signal.sigwait(_AWAITED) != signal.SIGTERM:
+    while program not in ended and signal.sigwait(_AWAITED) not in _ENDING:
         _bury(ended)
     end_all(program, ended)
     _end_as(ended.get(program, signal.SIGKILL))

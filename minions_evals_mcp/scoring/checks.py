@@ -21,6 +21,9 @@ class Subject:
     variables: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     tool_calls: tuple[ToolCall, ...] = ()
     finish_reason: str | None = None
+    prompt: str = ""
+    value: JsonValue = None
+    """What the output says where that is no text: code is given it as it is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +36,14 @@ class RegexNeed:
 
 @dataclass(frozen=True, slots=True)
 class SimilarityNeed:
-    """Two texts whose likeness in meaning (cosine, 0–1) is measured by an embedder and handed in."""
+    """Two texts whose likeness in meaning (cosine, 0–1) is measured by an embedder and handed in.
+
+    `embedder` names one of the assertion's own (`Grader.name`); without, it is the run's.
+    """
 
     text: str
     other: str
+    embedder: str = ""
 
 
 Language = Literal["python", "javascript"]
@@ -83,19 +90,28 @@ GradeType = Literal["llm-rubric", "factuality"]
 
 @dataclass(frozen=True, slots=True)
 class GradeNeed:
-    """An output that a model is to grade: by the rubric `asked`, or against the facts in `asked`."""
+    """An output that a model is to grade: by the rubric `asked`, or against the facts in `asked`.
+
+    `judge` names a model of the assertion's own (`Grader.name`); without, it is the run's. `template` is what a person
+    wrote to tell it, and `given` the values that fill it, as JSON.
+    """
 
     type: GradeType
     asked: str
     text: str
+    judge: str = ""
+    template: str = ""
+    given: str = ""
 
 
 class Grade(NamedTuple):
-    """What a model found: `score` is 0–1."""
+    """What a model found: `score` is 0–1. The tokens are what it cost when it was given."""
 
     passed: bool
     score: float
     reason: str
+    input_tokens: int = 0
+    output_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,6 +144,7 @@ class Evidence:
     snippets: Mapping[SnippetNeed, Ran | Broke] = field(default_factory=dict[SnippetNeed, Ran | Broke])
     similarities: Mapping[SimilarityNeed, float | Unmet] = field(default_factory=dict[SimilarityNeed, float | Unmet])
     grades: Mapping[GradeNeed, Grade] = field(default_factory=dict[GradeNeed, Grade])
+    ungraded: Mapping[GradeNeed, Unmet] = field(default_factory=dict[GradeNeed, Unmet])
 
 
 NO_EVIDENCE = Evidence()
@@ -154,8 +171,9 @@ class Unchecked:
 
 
 class Aggregate(NamedTuple):
-    """All checks of one output together."""
+    """All checks of one output together; `reason` is that of a person's code which made the verdict of them."""
 
     passed: bool
     score: float
     results: tuple[Checked, ...]
+    reason: str = ""

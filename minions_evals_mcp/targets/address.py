@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
@@ -19,6 +20,32 @@ from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.http import Question, Web, fetched
 from minions_evals_mcp.targets.prompted import Prompt
 from minions_evals_mcp.targets.responders import in_time, returned
+
+
+def says_json(headers: Mapping[str, str]) -> bool:
+    """Whether the headers say that the body is JSON."""
+    return any("application/json" in value for name, value in headers.items() if name.lower() == "content-type")
+
+
+def _filled_text(template: str, names: Json, *, as_json: bool) -> str:
+    """The body with its places filled; one that must be JSON and is none, with the values written as in a JSON string."""
+    text = rendered(template, names)
+    if not as_json or _is_json(text):
+        return text if as_json else text.strip()
+    escaped: Json = {
+        name: json.dumps(value, ensure_ascii=False)[1:-1] if isinstance(value, str) else value
+        for name, value in names.items()
+    }
+    inside = rendered(template, escaped)
+    return inside if _is_json(inside) else text
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +77,8 @@ class Address:
         headers = {key: rendered(value, names) for key, value in asked.headers.items()}
         body = None if asked.json is None else rendered_within(asked.json, names)
         joined = f"{url}{'&' if '?' in url else '?'}{query}" if query else url
-        return Question(asked.method, joined, headers, body)
+        text = None if asked.text is None else _filled_text(asked.text, names, as_json=says_json(headers))
+        return Question(asked.method, joined, headers, body, text)
 
     async def _read(self, body: bytes, prompt: Prompt) -> Observed | TargetErrored:
         text = body.decode("utf-8", "replace")

@@ -134,12 +134,20 @@ class Web:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One HTTP request; `json` is its body, if it has one."""
+    """One HTTP request. `json` is its body, if it has one, or `text`, whose kind a header says."""
 
     method: str
     url: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     json: JsonValue = None
+    text: str | None = None
+
+    @property
+    def body(self) -> bytes | None:
+        """What is sent behind the headers."""
+        if self.text is not None:
+            return self.text.encode()
+        return None if self.json is None else canonical(self.json).encode()
 
 
 async def fetched(web: Web, question: Question) -> bytes | TargetErrored:
@@ -165,11 +173,10 @@ async def fetched(web: Web, question: Question) -> bytes | TargetErrored:
 
 async def _once(client: httpx2.AsyncClient, question: Question) -> bytes | Question | TargetErrored:
     """The body of a 2xx, the question that a redirect leads to, or the error that another status stands for."""
-    body = None if question.json is None else canonical(question.json).encode()
     headers = {"accept": "application/json, text/plain;q=0.9, */*;q=0.5", **question.headers}
-    if body is not None:
+    if question.json is not None:
         headers = {"content-type": "application/json", **headers}
-    async with client.stream(question.method, question.url, headers=headers, content=body) as answer:
+    async with client.stream(question.method, question.url, headers=headers, content=question.body) as answer:
         status = answer.status_code
         if status in REDIRECTS:
             return _redirected(question, status, answer.headers.get("location", ""))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import anyio
@@ -13,21 +13,53 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.transforms import called
 from minions_evals_mcp.scoring.checks import Broke
-from minions_evals_mcp.scoring.nunjucks import PREFIX, SUFFIX
+from minions_evals_mcp.scoring.nunjucks import PREFIX, SUFFIX, prompt_text
 from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.targets.exchange import Asking, asking
+
+GIVEN = "__providerOutput"
+"""The input of a test that brings its output: the output's digest."""
+WRITTEN = "prompt"
+"""Where the prompt stands beside an output if code wrote it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """What is asked: the rendered prompt with the variables and the template that made it."""
+    """What is asked: the rendered prompt with the variables and the template that made it.
+
+    `config` is what the prompt asks of its provider; `given` is the digest of the output that the test brings.
+    """
 
     text: str
     variables: Json
     template: str
+    config: Json = field(default_factory=dict[str, JsonValue])
+    given: str = ""
+
+    def context(self) -> Json:
+        """What a function or a program of the user's is told beside the prompt."""
+        config: Json = {"config": self.config} if self.config else {}
+        return {"vars": self.variables, "prompt": {"raw": self.template, **config}}
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenPrompt:
+    """A prompt that code wrote: a template still, and what it asks of its provider."""
+
+    template: str
+    config: Json
+
+
+class Writer(Protocol):
+    """Code that writes a prompt for the variables of a test."""
+
+    async def write(self, variables: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
+        """The prompt, or why there is none, within the limit of `asked`."""
+        ...
 
 
 class Responder(Protocol):
@@ -49,8 +81,34 @@ class Echo:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """Answers with what the test brings; nobody is asked."""
+
+    outputs: Json
+
+    async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
+        """The test's own output."""
+        del asked
+        return Observed(output={"output": self.outputs[prompt.given]}, latency_ms=0, cost_usd=0)
+
+
+def variables_of(inputs: Json) -> Json:
+    """The variables among a test's inputs."""
+    return {name: value for name, value in inputs.items() if name not in {PREFIX, SUFFIX, GIVEN}}
+
+
+def written_prompt(output: Json) -> str | None:
+    """The prompt that code wrote for that kept output."""
+    found = output.get(WRITTEN)
+    return found if isinstance(found, str) else None
+
+
+@dataclass(frozen=True, slots=True)
 class PromptedTarget:
-    """A responder that is asked the rendered prompt version. `transforms` are JavaScript, each over the `output` so far."""
+    """A responder that is asked the rendered prompt version. `transforms` are JavaScript, each over the `output` so far.
+
+    Where there is a `writer`, it writes the prompt in place of the version's template; what it wrote is kept.
+    """
 
     name: str
     identity: str
@@ -59,6 +117,7 @@ class PromptedTarget:
     deadline_s: float
     transforms: tuple[str, ...] = ()
     delay_s: float = 0.0
+    writer: Writer | None = None
 
     def digest(self) -> str:
         """The digest of the responder's set-up, as whoever set it up defines it."""
@@ -69,15 +128,35 @@ class PromptedTarget:
     ) -> Observed | TargetErrored:
         """The responder's answer to the rendered prompt, transformed."""
         assert version is not None, "a config's column has a prompt"
-        variables = {name: value for name, value in inputs.items() if name not in {PREFIX, SUFFIX}}
-        prompt = Prompt(version_text(version.fields, inputs), variables, version.fields.content)
         asked = asking(self.name, version, timeout_ms=timeout_ms, deadline_s=self.deadline_s)
-        await anyio.sleep(self.delay_s)
+        prompt = await self._prompt(inputs, version.fields, asked)
+        if isinstance(prompt, TargetErrored):
+            return prompt
+        if not prompt.given:
+            await anyio.sleep(self.delay_s)
         seen = await self.responder.answer(prompt, asked)
         if isinstance(seen, TargetErrored) or seen.timed_out:
             return seen
         seen = seen.model_copy(update={"prompt_version_ref": version.id, "produced_by": self.name})
-        return await self._transformed(seen, prompt) if self.transforms else seen
+        made = await self._transformed(seen, prompt) if self.transforms else seen
+        if self.writer is None or isinstance(made, TargetErrored):
+            return made
+        return made.model_copy(update={"output": {**made.output, WRITTEN: prompt.text}})
+
+    async def _prompt(self, inputs: Json, version: PromptVersion, asked: Asking) -> Prompt | TargetErrored:
+        """What is asked: the version's template rendered, else what the writer writes."""
+        variables = variables_of(inputs)
+        given = str(inputs.get(GIVEN, ""))
+        if self.writer is None:
+            return Prompt(version_text(version, inputs), variables, version.content, given=given)
+        written = await self.writer.write(variables, asked)
+        if isinstance(written, TargetErrored):
+            return written
+        try:
+            text = prompt_text(written.template, variables)
+        except EvalsError as error:
+            return TargetErrored(f"{self.name}: the prompt that was written: {error.message}")
+        return Prompt(text, variables, written.template, written.config, given)
 
     async def _transformed(self, seen: Observed, prompt: Prompt) -> Observed | TargetErrored:
         """The output after every transform; the answer as it came is kept beside it."""

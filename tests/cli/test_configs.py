@@ -20,16 +20,19 @@ tests:
 derivedMetrics: [{name: mean, value: says / __count}]
 """
 ANSWERS = """
-import os, signal, sys
+import os, signal
 from pathlib import Path
-calls = Path("calls.txt")
-seen = calls.read_text().split() if calls.exists() else []
-calls.write_text(" ".join([*seen, sys.argv[1]]))
-if len(seen) == 2 and not Path("stopped").exists():
-    Path("stopped").touch()
-    os.kill(os.getppid(), signal.SIGINT)
-    signal.pause()
-print(f"heard {sys.argv[1]}")
+import anyio
+
+async def call_api(prompt, options, context):
+    calls = Path("calls.txt")
+    seen = calls.read_text().split() if calls.exists() else []
+    calls.write_text(" ".join([*seen, prompt]))
+    if len(seen) == 2 and not Path("stopped").exists():
+        Path("stopped").touch()
+        os.kill(os.getpid(), signal.SIGINT)
+        await anyio.sleep_forever()
+    return {"output": f"heard {prompt}"}
 """
 
 
@@ -68,6 +71,14 @@ def _vet_results(file: Json) -> None:
     results = cast("Json", file["results"])
     assert results["version"] == 3
     cells = parts(results["results"])
+    assert cast("Json", cells[1]["prompt"])["raw"] == "Shout CAT!"
+    assert cast("Json", cells[1]["testCase"]) == {
+        "vars": {"word": "cat"}, "options": {}, "metadata": {},
+        "assert": [
+            {"type": "icontains", "value": "{{word}}", "metric": "says"}, {"type": "contains", "value": "CAT"},
+            {"type": "max-score", "value": {"weights": {"contains": 3}}},
+        ],
+    }  # fmt: skip
     assert [(one["promptIdx"], one["testIdx"]) for one in cells] == [(n, row) for row in (0, 1) for n in range(4)]
     assert [one["success"] for one in cells] == [False, True, False, False, False, False, False, False]
     assert [one["failureReason"] for one in cells] == [1, 0, *[1] * 6]
@@ -80,8 +91,39 @@ def _vet_results(file: Json) -> None:
     assert cast("Json", cells[1]["response"])["output"] == "Shout CAT!"
     first = parts(results["prompts"])[0]
     metrics = cast("Json", first["metrics"])
-    assert (metrics["testPassCount"], metrics["testFailCount"], metrics["assertPassCount"]) == (0, 2, 2)
+    assert (metrics["testPassCount"], metrics["testFailCount"], metrics["assertPassCount"]) == (0, 2, 3)
+    assert first["raw"] == "Say {{word}}"
     assert metrics["namedScores"] == {"says": 2.0, "mean": 1.0}
+
+
+WISHES = """
+prompts: ["{{ n }}", file://p.py:write]
+providers: [echo]
+tests:
+  - {vars: {n: one}, assert: [{type: contains, value: one, metric: says, weight: 3}]}
+  - {vars: {n: two}, prompts: ["{{ n }}"], providerOutput: brought, assert: [{type: contains, value: two, metric: says}]}
+derivedMetrics: [{name: per test, value: says / __count}]
+outputPath: [r.json, m.csv]
+"""
+
+
+def test_what_a_test_does_not_ask_for_is_told_as_that_and_figures_say_whether_they_are_sums(at: Terminal) -> None:
+    at.file("c.yaml", WISHES)
+    at.file("p.py", "def write(context):\n    print('aside')\n    return 'code: ' + context['vars']['n']\n")
+    shown, told = at.many(["eval", "c.yaml"], ["eval", "c.yaml", "--json", "--key", "again"])
+    assert (shown.code, told.code) == (0, 0), shown.err
+    assert (told.one()["title"], "aside" in shown.out, "aside" in told.err) == ("c.yaml", False, True)
+    lines = {line.split("  ")[0].strip(): line.split() for line in shown.out.splitlines()}
+    assert "· not asked" in shown.out
+    assert [lines[name][-2:] for name in ("mean score", "says: mean", "says: sum", "per test: of sums")] == [
+        ["0.500", "1.000"], ["0.5", "1"], ["3", "3"], ["1.5", "3"],
+    ]  # fmt: skip
+    first, second = (at.folder / "m.csv").read_text().splitlines()[1:]
+    assert first.endswith("one,True,1.0,code: one,True,1.0,")
+    assert second.endswith("brought,False,0.0,not asked for by this test,,,")
+    results = cast("Json", json.loads((at.folder / "r.json").read_text())["results"])
+    told = [(one["testIdx"], one["promptIdx"], cast("Json", one["prompt"])["raw"]) for one in parts(results["results"])]
+    assert told == [(0, 0, "one"), (0, 1, "code: one"), (1, 0, "two")]
 
 
 def test_in_a_results_file_an_error_has_its_reason_and_what_waits_for_a_person_is_none(at: Terminal) -> None:
@@ -102,7 +144,7 @@ def test_an_interrupted_evaluation_goes_on_with_the_same_command(at: Terminal) -
     at.file("app.py", ANSWERS)
     at.file(
         "c.yaml",
-        "prompts: ['{{n}}']\nproviders: ['exec:python3 app.py']\nevaluateOptions: {maxConcurrency: 1}\n"
+        "prompts: ['{{n}}']\nproviders: ['python:app.py']\nevaluateOptions: {maxConcurrency: 1}\n"
         "tests:\n" + "".join(f"  - {{vars: {{n: q{number}}}, assert: [{{type: contains, value: heard}}]}}\n" for number in range(5)),
     )  # fmt: skip
     stopped = at.run("eval", "c.yaml")

@@ -125,12 +125,23 @@ def test_s038_rows_are_checked_by_code_and_a_limit_is_an_error_of_the_row(at: Te
         {"id": "right", "output": FIBONACCI, "assert": [TEST, {"type": "javascript", "value": "output.length > 20"}]},
         {"id": "wrong", "output": WRONG, "assert": [TEST]},
         {"id": "none", "output": "I cannot do that.", "assert": [TEST]},
+        {
+            "id": "object",
+            "output": {"b": [1, 2], "n": 3},
+            "assert": [
+                {"type": "python", "value": "output['n'] == 3"},
+                {"type": "javascript", "value": "output.b.length === 2"},
+                {"type": "javascript", "value": "output.length === 1", "transform": "[output.n]"},
+                {"type": "contains-json", "value": {"required": ["b"]}},
+            ],
+        },
         {"id": "lacks", "output": "x", "assert": [{"type": "python", "value": "import enum"}]},
         {"id": "file", "output": "x", "assert": [{"type": "python", "value": "file://check.py"}]},
     ]
     found = at.run("score", "-", stdin="\n".join(map(json.dumps, rows)))
     told = {row["id"]: row.get("pass", row.get("error")) for row in found.rows()}
     assert (told["right"], told["wrong"], told["none"]) == (True, False, False)
+    assert told["object"] is True, "code is given the object, the others its text"
     assert told["lacks"] == "python: No module named 'enum'"
     assert "is a file, which only a config" in str(told["file"])
     assert found.code == 3

@@ -51,6 +51,7 @@ def test_s054_a_test_case_has_the_seeds_fields_and_the_contracts() -> None:
         "test-case",
         "name description agentId skillId promptVersionRef inputs expectedOutputs rubricId tags status createdAt createdBy",
         added="assertions threshold passRule maxScore timeoutMs promptId",
+        read_by_us="scoring",  # a config's assertScoringFunction: engine.judging runs it
     )
     assert options("test-case", "status") == ("active", "draft", "deprecated")
     assert refused("test-case", status="retired") == "fields.status"

@@ -47,7 +47,7 @@ async def evaluated(
     folder = engine.config.db.parent
     (folder / "c.yaml").write_text(text)
     evaluation = read_config(folder / "c.yaml", now=START, given=given or Given())
-    with anyio.fail_after(20):
+    with anyio.fail_after(60):
         return await evaluate(
             engine, evaluation, asked or Asked(), environment={**environment, **evaluation.given_variables}
         )

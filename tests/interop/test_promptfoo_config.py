@@ -16,7 +16,7 @@ from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.scoring.max_score import MaxScore
 from tests.workshop import START
 
-TURNS = '[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]'
+PICTURE = '[{"role":"user","content":[{"type":"image_url","image_url":"x"}]},{"role":"assistant","content":"b"}]'
 HEAD = "prompts: ['{{w}}']\nproviders: [echo]\n"
 
 
@@ -226,24 +226,31 @@ def test_ids_follow_from_what_is_said(tmp_path: Path) -> None:
     ("text", "named"),
     [
         (HEAD + "redteam: {}", "c.yaml:3: redteam"),
-        (HEAD + "tests:\n  - vars: {w: a}\n    provider: echo\n", "c.yaml:5: tests.0.provider"),
-        (HEAD + "tests: [{options: {rubricPrompt: x}}]", "tests.0.options.rubricPrompt"),
+        (HEAD + "tests:\n  - vars: {w: a}\n    provider: 'bedrock:x'\n", "c.yaml:5: tests.0.provider: the provider bedrock:x"),
+        (HEAD + "tests:\n  - vars: {w: a}\n    providers: [echo, x]\n", "c.yaml:5: tests.0.providers.1: 'x' names none of the providers"),
+        (HEAD + "tests: [{prompts: [p]}]", "tests.0.prompts.0: 'p' names none of the prompts"),
+        (HEAD + "tests: [{vars: {w: a}, repeat: 3}]", "tests.0.repeat"),
+        (HEAD + "tests: [{vars: {w: a}, options: {transform: file://t.js}}]", "tests.0.options.transform"),
+        (HEAD + "tests: [{vars: {w: file://gen.js}}]", "a variable made from a .js file"),
+        (HEAD + "tests: [{path: t.csv, config: {a: 1}}]", "only code is given a config"),
+        (HEAD.replace("'{{w}}'", "'file://gen.js:say'"), "gen.js: of code, only Python writes prompts"),
+        (HEAD.replace("'{{w}}'", "{raw: a, label: b, config: {temperature: 0}}"), "only code is given a config"),
         (HEAD + "tests: [{assert: [{type: contains, value: a, provider: x}]}]", "tests.0.assert.0.provider"),
         (HEAD + "tests: [{assert: [{type: g-eval, value: a}]}]", "'g-eval' is not known"),
-        (HEAD + "tests: file://gen.py", "gen.py"),
+        (HEAD + "tests: file://gen.js:make", "gen.js: of code, only Python makes tests"),
         (HEAD + "tests: https://docs.google.com/x", "docs.google.com"),
-        (HEAD + "tests: [{options: {transform: a}}, {}]", "options.transform that differs"),
         (HEAD + "evaluateOptions: {generateSuggestions: true}", "evaluateOptions.generateSuggestions"),
         (HEAD + "outputPath: x.html", "only files of .json and .csv"),
         ("prompts: [a]\nproviders: ['openai:responses:x', 'bedrock:y', {id: 'openai:z', config: {tools: []}}]", "openai:responses:x"),
         ("prompts: [a]\nproviders: ['file://x.js']", "file://x.js"),
         ("prompts: ['{{ w.trim() }}']\nproviders: [echo]", "the method trim()"),
-        (f"prompts: ['{TURNS}']\nproviders: ['openai:x']", "several turns"),
+        (f"prompts: ['{PICTURE}']\nproviders: ['openai:x']", "with parts that are no text"),
         (HEAD + "derivedMetrics: [{name: a, value: 'file://x.py'}]", "c.yaml:3: derivedMetrics.0"),
     ],
 )  # fmt: skip
 def test_what_is_not_carried_out_is_refused_by_name(tmp_path: Path, text: str, named: str) -> None:
-    (tmp_path / "gen.py").touch()
+    for name in ("t.csv", "gen.js"):
+        (tmp_path / name).write_text("w\na\n")
     assert named in refusal(tmp_path, text)
 
 
@@ -276,7 +283,9 @@ def test_what_is_refused_is_left_out_where_that_is_allowed(tmp_path: Path) -> No
         (HEAD + "tests: [{vars: {w: file://../none.txt}}]", "there is no file"),
         (HEAD + "evaluateOptions: {repeat: -1}", "must be a whole number from 0"),
         ("prompts: [a]\nproviders: [{id: http, config: {body: text}}]", "address must stand under config.url"),
-        ("prompts: [a]\nproviders: [{id: 'http://h', config: {body: text}}]", "must be JSON"),
+        (HEAD + "tests: [{options: {repeat: 0}}]", "tests.0.options.repeat: must be a whole number from 1"),
+        (HEAD + "tests: [{provider: [echo, echo]}]", "tests.0.provider: must be one provider"),
+        (HEAD + "tests: [{providers: echo}]", "tests.0.providers: must be a list"),
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_told_with_its_place(tmp_path: Path, text: str, said: str) -> None:
@@ -286,8 +295,8 @@ def test_what_does_not_fit_is_told_with_its_place(tmp_path: Path, text: str, sai
 def test_a_ragged_csv_row_is_named_by_file_and_line(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('w,x\n"a\nb",1\nc\n')
     assert "t.csv:4: has 1 cells, the first line 2" in refusal(tmp_path, HEAD + "tests: t.csv\n")
-    (tmp_path / "t.csv").write_text("w,__expected,__providerOutput\na,b,c\n")
-    assert "t.csv:2: __providerOutput" in refusal(tmp_path, HEAD + "tests: t.csv\n")
+    (tmp_path / "t.csv").write_text("w,__expected,__wish\na,b,c\n")
+    assert "t.csv:2: __wish" in refusal(tmp_path, HEAD + "tests: t.csv\n")
 
 
 def test_aliases_depth_and_combinations_without_end_are_refused_at_once(tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize(
     ("said", "wanted"),
     [
-        ({"reason": "kind", "pass": True, "score": 0.4}, Grade(passed=True, score=0.4, reason="kind")),
-        ({"reason": "rude", "pass": False, "score": 1}, Grade(passed=False, score=1, reason="rude")),
+        ({"reason": "kind", "pass": True, "score": 0.4}, Grade(True, 0.4, "kind", 100, 20)),
+        ({"reason": "rude", "pass": False, "score": 1}, Grade(False, 1, "rude", 100, 20)),
     ],
 )
 async def test_a_rubric_is_graded_with_a_pass_and_a_score_that_need_not_agree(said: JsonValue, wanted: Grade) -> None:

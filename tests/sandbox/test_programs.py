@@ -69,6 +69,15 @@ async def test_a_family_that_grows_while_it_is_killed_leaves_nobody() -> None:
 
 
 @linux
+@pytest.mark.parametrize("name", ["INT", "HUP", "TERM"])
+async def test_a_program_that_signals_its_keeper_to_end_is_ended_with_all_that_it_started(name: str) -> None:
+    with anyio.fail_after(20):
+        async with running(["sh", "-c", f"setsid sleep {MARK} & kill -{name} $PPID; sleep {MARK}"]) as program:
+            assert await program.wait() == -signal.SIGKILL
+            assert sleeping() == []
+
+
+@linux
 async def test_a_program_that_stops_its_keeper_is_ended_all_the_same() -> None:
     with anyio.fail_after(20):
         async with running(["sh", "-c", f"kill -STOP $PPID; setsid sleep {MARK}"]):

@@ -159,6 +159,9 @@ def test_the_code_of_an_output_stands_without_its_fence(output: str, code: str) 
 def test_the_code_finds_the_output_and_the_variables() -> None:
     assert need("len(output)", "é", n=[1]).variables == '{"output": "é", "context": {"vars": {"n": [1]}}}'
     assert need("len(output)", "a\ud800b").variables == '{"output": "a?b", "context": {"vars": {}}}'
+    (whole,) = needs([Assertion(type="python", value="1")], Subject('{"a":[1]}', value={"a": [1]}))
+    assert isinstance(whole, SnippetNeed)
+    assert whole.variables == '{"output": {"a": [1]}, "context": {"vars": {}}}'
 
 
 @pytest.mark.parametrize("value", [None, "", "  \n", 5, ["x"], "file://check.py", "x" * (CODE_LIMIT + 1)])

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
@@ -12,14 +11,20 @@ from pydantic_core import to_json
 from minions_evals_mcp.domain.assertions import NEGATION, Assertion
 from minions_evals_mcp.engine.evaluation import Chooser, SelectBest
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
+from minions_evals_mcp.interop.promptfoo_config.graders import Graders
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.snippets import javascript_code, python_code
 from minions_evals_mcp.scoring.assertions import vet
+from minions_evals_mcp.scoring.assertions.judges import vet_own
 from minions_evals_mcp.scoring.assertions.sets import SET
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, max_score_of
 from minions_evals_mcp.scoring.nunjucks import rendered
 
-KEYS = ("type", "value", "threshold", "weight", "metric", "transform", "assert")
+KEYS = ("type", "value", "threshold", "weight", "metric", "transform", "assert", "provider", "rubricPrompt")
+CHECKED = "output, context"
+"""What a file's function is called with by a check."""
+OWN = ("provider", "rubricPrompt")
 REF = "#/assertionTemplates/"
 _ASSERTION: TypeAdapter[Assertion] = TypeAdapter(Assertion)
 
@@ -34,10 +39,12 @@ class Checks:
 
 @dataclass(frozen=True, slots=True)
 class Assertions:
-    """Reads assertions of one config. `templates` are those that a `$ref` may name."""
+    """Reads assertions of one config. `templates` are those that a `$ref` may name; `options` are those of the test."""
 
     templates: Mapping[str, Node]
     refusals: Refusals
+    graders: Graders
+    options: Mapping[str, Node] = field(default_factory=dict[str, Node])
 
     def checks(self, nodes: list[Node], variables: Mapping[str, JsonValue]) -> Checks:
         """The checks of a test with those variables; what is not carried out is refused, and left out."""
@@ -73,7 +80,10 @@ class Assertions:
             return None
         wire = dict(node.mapping())
         kind = wire["type"].text() if "type" in wire else ""
-        made: dict[str, JsonValue] = {key: one.value for key, one in wire.items() if one.value is not None}
+        made: dict[str, JsonValue] = {
+            key: one.value for key, one in wire.items() if one.value is not None and key not in OWN
+        }
+        made |= self.graders.own(kind.removeprefix(NEGATION), wire, self.options)
         if "value" in wire:
             made["value"] = self._value(wire["value"], kind, variables)
         if kind == SET and "assert" in wire:
@@ -84,8 +94,10 @@ class Assertions:
     def _vetted(self, node: Node, made: dict[str, JsonValue], *, top: bool) -> Assertion | None:
         try:
             found = _ASSERTION.validate_json(to_json(made))
-            if not (top and found.type in {MAX_SCORE, SELECT_BEST}):
-                vet(found)
+            if top and found.type in {MAX_SCORE, SELECT_BEST}:
+                vet_own(found)
+            else:
+                vet(found, of_config=True)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise node.wrong(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
@@ -130,7 +142,7 @@ class Assertions:
                 raise InvalidRecordError(error.reason, field=f"{node.name}.{error.field}", where=node.at) from None
         if not isinstance(found.value, str) or not found.value.strip():
             raise node.wrong("select-best needs the criterion as its value")
-        return SelectBest(criterion=found.value)
+        return SelectBest(criterion=found.value, grader=found.provider, rubric_prompt=found.rubric_prompt)
 
 
 def _from_file(node: Node, name: str, kind: str) -> JsonValue:
@@ -138,20 +150,9 @@ def _from_file(node: Node, name: str, kind: str) -> JsonValue:
     plain, _, function = name.partition(":")
     path = named_file(node, plain)
     if kind == "python":
-        return f"{read_text(path)}\nreturn {function or 'get_assert'}(output, context)"
+        return python_code(read_text(path), function or "get_assert", CHECKED)
     if kind == "javascript":
-        return _module(node, read_text(path), function)
+        return javascript_code(node, read_text(path), function, CHECKED)
     if path.suffix.lower() in YAML | {".json"}:
         return read_node(path, node.source.base).value
     return read_text(path).strip()
-
-
-def _module(node: Node, text: str, function: str) -> str:
-    """The file's exported function, called."""
-    if re.search(r"^\s*(export|import)\s", text, re.MULTILINE):
-        raise node.wrong("an ES module cannot be run in the sandbox: write module.exports = (output, context) => …")
-    chosen = f"found.{function}" if function.isidentifier() else "found"
-    return (
-        f"const module = {{exports: {{}}}};\n{text}\nconst found = module.exports.default ?? module.exports;\n"
-        f"return {chosen}(output, context);"
-    )

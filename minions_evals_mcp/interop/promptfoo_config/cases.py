@@ -14,61 +14,108 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.engine.evaluation import Chooser
+from minions_evals_mcp.engine.evaluation import Chooser, Written
 from minions_evals_mcp.engine.save_records import Arrival
+from minions_evals_mcp.interop.promptfoo_config.asked import Asking, Asks
 from minions_evals_mcp.interop.promptfoo_config.assertions import Assertions, Checks
+from minions_evals_mcp.interop.promptfoo_config.graders import Graders, without_keys
 from minions_evals_mcp.interop.promptfoo_config.options import Options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
 from minions_evals_mcp.interop.promptfoo_config.reading import Node
-from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
-from minions_evals_mcp.interop.promptfoo_config.tests import Test
+from minions_evals_mcp.interop.promptfoo_config.snippets import scoring_code
+from minions_evals_mcp.interop.promptfoo_config.tests import SCORING, Test
 from minions_evals_mcp.interop.promptfoo_config.variables import combinations
 from minions_evals_mcp.scoring.nunjucks import PREFIX, SUFFIX
 from minions_evals_mcp.scoring.version_text import NUNJUCKS
+from minions_evals_mcp.targets.prompted import GIVEN
 
 SHOWN = 60
+BY_CODE = "python"
+"""The tag of a version whose content is the code that writes the prompt."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One test with its variables spread and its checks read."""
+    """One test with its variables spread and its checks read; `test` is its number before they were spread."""
 
     id: str
     node: Node
     fields: TestCase
     choosers: tuple[Chooser, ...]
+    asks: Asks
+    written: Written
+    test: int
 
 
 def version_id(prompt: PromptText) -> str:
-    """The id of the version that a prompt becomes: the same for the same text."""
-    return f"eval/prompt/{digest(prompt.raw)[:16]}"
+    """The id of the version that a prompt becomes: the same for the same text, or for the same code."""
+    said = prompt.raw if prompt.writer is None else prompt.writer.model_dump(mode="json")
+    return f"eval/prompt/{digest(said)[:16]}"
 
 
-def read_cases(tests: Sequence[Test], root: Mapping[str, Node], options: Options, refusals: Refusals) -> Iterator[Case]:
+def read_cases(tests: Sequence[Test], root: Mapping[str, Node], asking: Asking, graders: Graders) -> Iterator[Case]:
     """Every test with every combination of its variables; equal ones are numbered."""
     templates = root["assertionTemplates"].mapping() if "assertionTemplates" in root else {}
-    reader = Assertions(templates, refusals)
+    refusals = graders.refusals
+    prompts = [one.raw for one in asking.prompts]
     seen: dict[str, int] = {}
-    for test in tests:
+    for number, test in enumerate(tests):
+        asks = asking.of(test)
+        graders.vet(test.options)
+        reader = Assertions(templates, refusals, graders, test.options)
+        scoring = scoring_code(test.asks[SCORING]) if SCORING in test.asks else None
         whole = test.options.get("disableVarExpansion")
-        for variables in combinations(test.variables, refusals, spread=whole is None or not whole.yes()):
-            checks = reader.checks(list(test.assertions), variables)
-            inputs = variables | _around(test)
-            said = digest([inputs, [one.model_dump(mode="json") for one in checks.assertions], test.threshold, options.timeout_ms,
-                           [one.model_dump(mode="json") for one in checks.choosers]])[:16]  # fmt: skip
+        spread = whole is None or not whole.yes()
+        for variables in combinations(test.variables, prompts, refusals, spread=spread):
+            checks, written = _checks(reader, test, variables)
+            inputs = variables | _around(test, asks)
+            said = digest([inputs, [one.model_dump(mode="json") for one in checks.assertions], test.threshold, asking.options.timeout_ms,
+                           [one.model_dump(mode="json") for one in checks.choosers],
+                           *([] if scoring is None else [scoring.model_dump(mode="json")])])[:16]  # fmt: skip
             seen[said] = seen.get(said, 0) + 1
             ident = f"eval/test/{said}" + (f"-{seen[said]}" if seen[said] > 1 else "")
-            yield Case(ident, test.node, _fields(test, inputs, checks, options), checks.choosers)
+            fields = _fields(test, inputs, checks, asking.options).model_copy(update={"scoring": scoring})
+            yield Case(ident, test.node, fields, checks.choosers, asks, written, number)
 
 
-def _around(test: Test) -> Json:
-    """What stands around the prompt in this test, as inputs under names of their own."""
+def _checks(reader: Assertions, test: Test, variables: Json) -> tuple[Checks, Written]:
+    """The checks of a test with those variables, and how the test and they stand in the config."""
+    read = [(without_keys(node.value), reader.checks([node], variables)) for node in test.assertions]
+    checks = Checks(
+        tuple(one for _, found in read for one in found.assertions),
+        tuple(one for _, found in read for one in found.choosers),
+    )
+    assertions = tuple(value for value, found in read if found.assertions)
+    return checks, Written(
+        _as_written(test, variables), assertions, tuple(value for value, found in read if found.choosers)
+    )
+
+
+def _as_written(test: Test, variables: Json) -> Json:
+    """The test as promptfoo tells it: what it says itself and what it took over, with its variables spread."""
+    described: Json = {"description": test.description} if test.description else {}
+    threshold: Json = {} if test.threshold is None else {"threshold": test.threshold}
+    return {
+        **described, "vars": variables, **_values(test.asks),
+        "assert": [without_keys(node.value) for node in test.assertions], "options": _values(test.options), **threshold,
+        "metadata": _values(test.metadata),
+    }  # fmt: skip
+
+
+def _values(nodes: Mapping[str, Node]) -> Json:
+    return {name: without_keys(node.value) for name, node in nodes.items()}
+
+
+def _around(test: Test, asks: Asks) -> Json:
+    """What stands around the prompt in this test, and which output it brings, as inputs under names of their own."""
     names = (("prefix", PREFIX), ("suffix", SUFFIX))
-    return {name: test.options[option].text() for option, name in names if option in test.options}
+    around: Json = {name: test.options[option].text() for option, name in names if option in test.options}
+    return around if asks.given is None else {**around, GIVEN: asks.given}
 
 
 def _fields(test: Test, inputs: Json, checks: Checks, options: Options) -> TestCase:
-    shown = ", ".join(f"{name}={value_text(value)}" for name, value in inputs.items())
+    told = ((name, value) for name, value in inputs.items() if name != GIVEN)
+    shown = ", ".join(f"{name}={value_text(value)}" for name, value in told)
     name = " ".join((test.description or shown or "the test").split())
     return TestCase(
         name=name if len(name) <= SHOWN else name[: SHOWN - 1] + "…",
@@ -86,23 +133,33 @@ def _tags(metadata: Mapping[str, Node]) -> Iterator[str]:
         yield from (f"{name}:{value_text(value)}" for value in values)
 
 
-def benchmark_of(root: Mapping[str, Node], path: Path, cases: Sequence[Case], now: datetime) -> Record[Benchmark]:
-    """All tests of the config as a benchmark: the same for the same tests."""
-    ids: tuple[str, ...] = tuple(case.id for case in cases)
-    listed: list[JsonValue] = list(ids)
-    title = root["description"].text() if "description" in root else path.name
+def benchmark_id(case_ids: Sequence[str]) -> str:
+    """The id of the benchmark that those tests make: the same for the same tests."""
+    listed: list[JsonValue] = list(case_ids)
+    return f"eval/{digest(listed)[:16]}"
+
+
+def benchmark_of(
+    root: Mapping[str, Node], path: Path, case_ids: tuple[str, ...], now: datetime, *, part: bool = False
+) -> Record[Benchmark]:
+    """Those tests of the config as a benchmark."""
+    title = (root["description"].text() if "description" in root else path.name) or path.name
     tags = tuple(_tags(root["tags"].mapping())) if "tags" in root else ()
-    fields = Benchmark(name=title or path.name, description="the tests of a config", test_case_ids=ids)
-    return Record(f"eval/{digest(listed)[:16]}", fields, fields.name, now, now, tags)
+    said = "tests of a config that are asked alike" if part else "the tests of a config"
+    name = f"{title} ({len(case_ids)} of its tests)" if part else title
+    fields = Benchmark(name=name, description=said, test_case_ids=case_ids)
+    return Record(benchmark_id(case_ids), fields, fields.name, now, now, tags)
 
 
 def version_of(ident: str, prompt: PromptText, now: datetime) -> Arrival:
     """A prompt of a config as a version that says how it is rendered."""
-    fields = PromptVersion(content=prompt.raw, version_number=1, tags=(NUNJUCKS,))
+    tags = (NUNJUCKS,) if prompt.writer is None else (BY_CODE,)
+    fields = PromptVersion(content=prompt.raw, version_number=1, tags=tags)
     label = " ".join(prompt.label.split())
     return Arrival(Record(ident, fields, label[:SHOWN] or ident, now, now))
 
 
 def arrival_of(case: Case, now: datetime) -> Arrival:
     """The test as a record that says where it came from."""
-    return Arrival(Record(case.id, case.fields, case.fields.name, now, now), lambda: case.node.at)
+    record = Record(case.id, case.fields, case.fields.name, now, now)
+    return Arrival(record, lambda: case.node.at, of_config=True)

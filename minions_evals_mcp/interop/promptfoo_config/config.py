@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import product
 from pathlib import Path
 
 from minions_evals_mcp.domain.digests import canonical
@@ -14,24 +13,23 @@ from minions_evals_mcp.engine.evaluation import Column, Evaluation, ModelSpec
 from minions_evals_mcp.engine.providers import VARIABLE
 from minions_evals_mcp.engine.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.interop.promptfoo_config.asked import Asking, rows_of
 from minions_evals_mcp.interop.promptfoo_config.cases import (
-    SHOWN,
-    Case,
     arrival_of,
     benchmark_of,
     read_cases,
     version_id,
     version_of,
 )
-from minions_evals_mcp.interop.promptfoo_config.options import read_options, shared_option
-from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText, read_prompts
-from minions_evals_mcp.interop.promptfoo_config.providers import Listed, read_providers
+from minions_evals_mcp.interop.promptfoo_config.columns import read_columns, vet_prompts
+from minions_evals_mcp.interop.promptfoo_config.graders import read_graders
+from minions_evals_mcp.interop.promptfoo_config.options import read_options
+from minions_evals_mcp.interop.promptfoo_config.prompts import read_prompts
+from minions_evals_mcp.interop.promptfoo_config.providers import read_providers
 from minions_evals_mcp.interop.promptfoo_config.reading import Node, read_node
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.tests import read_tests
 from minions_evals_mcp.scoring.metrics import Derived, derived
-from minions_evals_mcp.scoring.nunjucks import PREFIX, SUFFIX, prompt_text, vet_template
-from minions_evals_mcp.targets.responders import turns
 
 KEYS = ("$schema", "description", "tags", "prompts", "providers", "targets", "defaultTest", "tests", "scenarios",
         "derivedMetrics", "assertionTemplates", "evaluateOptions", "outputPath", "env")  # fmt: skip
@@ -39,11 +37,13 @@ KEYS = ("$schema", "description", "tags", "prompts", "providers", "targets", "de
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What is said beside the config: prompts and providers in place of its own, and whether parts may be left out."""
+    """What is said beside the config: prompts, providers, judge and embedder in place of its own, and whether parts may be left out."""
 
     prompts: tuple[str, ...] = ()
     providers: tuple[str, ...] = ()
     allow_unsupported: bool = False
+    judge_model: str | None = None
+    embedder: str | None = None
 
 
 AS_IT_STANDS = Given()
@@ -62,18 +62,21 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
     prompts = read_prompts(_required(root, node, "prompts"), refusals)
     providers = read_providers(_one_of(root, node, "providers", "targets"), refusals)
     tests = read_tests(root, refusals)
-    cases = list(read_cases(tests, root, options, refusals))
-    transform = shared_option("transform", tests, refusals)
-    versions = {version_id(prompt): prompt for prompt in reversed(prompts)}
-    columns = tuple(_columns(prompts, providers, transform))
+    graders = read_graders(
+        tests, refusals, judge_given=given.judge_model is not None, embedder_given=given.embedder is not None
+    )
+    cases = list(read_cases(tests, root, Asking(prompts, providers, options, refusals), graders))
+    columns = tuple(read_columns(prompts, providers, cases))
     metrics = tuple(_derived(root, refusals))
-    _vet_turns(prompts, cases, columns, refusals)
+    vet_prompts(prompts, cases, columns, refusals)
     left_out = refusals.settled(allowed=given.allow_unsupported)
-    if not columns or not cases:
+    if not any(one.parts for one in columns):
         raise BadInputError(
             f"{path}: nothing is left to run.", remedy="Name a prompt and a provider that are carried out."
         )
-    benchmark = benchmark_of(root, path, cases, now)
+    benchmark = benchmark_of(root, path, tuple(case.id for case in cases), now)
+    parts = {part.case_ids for column in columns for part in column.parts} - {benchmark.fields.test_case_ids}
+    versions = {version_id(prompt): prompt for prompt in reversed(prompts)}
     environment = {key: value_text(one.value) for key, one in root["env"].mapping().items()} if "env" in root else {}
     return Evaluation(
         title=benchmark.title,
@@ -81,18 +84,21 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
             *(version_of(ident, one, now) for ident, one in versions.items()),
             *(arrival_of(one, now) for one in cases),
             Arrival(benchmark),
+            *(Arrival(benchmark_of(root, path, ids, now, part=True)) for ids in sorted(parts)),
         ),
         benchmark_id=benchmark.id,
         case_ids=tuple(case.id for case in cases),
         columns=columns,
+        rows=tuple(rows_of([(case.id, case.test, case.asks.trials) for case in cases])),
+        written={case.id: case.written for case in cases},
         choosers={case.id: case.choosers for case in cases if case.choosers},
         derived=metrics,
-        trials=options.trials,
         delay_s=options.delay_s,
         concurrency=options.concurrency,
         max_seconds=options.max_seconds,
-        judge_model=shared_option("provider", tests, refusals),
-        variables=frozenset(_variables(columns)) - environment.keys(),
+        judge_model=given.judge_model or graders.shared,
+        graders=graders.specs,
+        variables=frozenset(_variables(columns, graders.specs.values())) - environment.keys(),
         given_variables=environment,
         output_paths=options.output_paths,
         left_out=left_out,
@@ -123,37 +129,6 @@ def _one_of(root: Mapping[str, Node], node: Node, key: str, other: str) -> Node:
     return root[other] if other in root else _required(root, node, key)
 
 
-def _columns(prompts: Sequence[PromptText], providers: Sequence[Listed], transform: str | None) -> Iterator[Column]:
-    """Every prompt at every provider that is asked it."""
-    for listed, prompt in product(providers, prompts):
-        if listed.prompts is not None and not {prompt.label, prompt.id} & set(listed.prompts):
-            continue
-        provider = listed.provider
-        if transform is not None:
-            provider = provider.model_copy(update={"transforms": (*provider.transforms, transform)})
-        yield Column(version_id(prompt), prompt.label, provider)
-
-
-def _vet_turns(
-    prompts: Sequence[PromptText], cases: Sequence[Case], columns: Sequence[Column], refusals: Refusals
-) -> None:
-    """Refuses the tests in which a prompt cannot be rendered, or is a conversation that no model is sent."""
-    to_model = {one.version_id for one in columns if isinstance(one.provider.spec, ModelSpec)}
-    for prompt in prompts:
-        for case in cases:
-            around = "".join(str(case.fields.inputs.get(name, "")) for name in (PREFIX, SUFFIX))
-            try:
-                vet_template(around)
-                said = prompt_text(prompt.raw, case.fields.inputs)
-            except BadInputError as error:
-                refusals.add(case.node, f"the prompt {prompt.label[:SHOWN]!r}: {error.message}")
-                continue
-            if version_id(prompt) in to_model and turns(said) is None:
-                refusals.add(
-                    case.node, f"the prompt {prompt.label[:SHOWN]!r} of several turns, or with parts that are no text"
-                )
-
-
 def _derived(root: Mapping[str, Node], refusals: Refusals) -> Iterator[Derived]:
     for node in root["derivedMetrics"].elements() if "derivedMetrics" in root else ():
         found = node.mapping()
@@ -165,10 +140,9 @@ def _derived(root: Mapping[str, Node], refusals: Refusals) -> Iterator[Derived]:
             refusals.add(node, error.reason)
 
 
-def _variables(columns: Sequence[Column]) -> Iterator[str]:
-    """The environment variables that providers name."""
-    for column in columns:
-        spec = column.provider.spec
+def _variables(columns: Sequence[Column], graders: Iterable[ModelSpec]) -> Iterator[str]:
+    """The environment variables that providers and graders name."""
+    for spec in (*(part.provider.spec for column in columns for part in column.parts), *graders):
         yield from VARIABLE.findall(canonical(spec.model_dump(mode="json")))
         if isinstance(spec, ModelSpec):
             yield from VARIABLE.findall(spec.api_key or "")

@@ -65,6 +65,8 @@ def _said(name: str, cell: str, place: str) -> Json:
     """What a column of promptfoo's own adds to the test."""
     if name == "__description":
         return {"description": cell}
+    if name == "__providerOutput":
+        return {"providerOutput": cell}
     if name == "__threshold":
         return {"threshold": _number(cell, name, place)}
     if name == "__metric" or name.startswith("__expected") or _CONFIG.fullmatch(name):

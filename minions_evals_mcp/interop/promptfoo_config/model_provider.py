@@ -7,23 +7,8 @@ from minions_evals_mcp.engine.evaluation import ModelSpec
 from minions_evals_mcp.interop.promptfoo_config.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.targets.live import MAX_TOKENS
+from minions_evals_mcp.targets.model_options import LIMITS, MODEL
 
-SAMPLING = (
-    "temperature",
-    "top_p",
-    "stop",
-    "seed",
-    "frequency_penalty",
-    "presence_penalty",
-    "response_format",
-    "reasoning_effort",
-)
-MODEL = {
-    "anthropic": ("max_tokens", "temperature", "top_p", "top_k", "stop_sequences", "thinking"),
-    "openai": ("max_tokens", "max_completion_tokens", *SAMPLING),
-    "gemini": ("max_tokens", "max_completion_tokens", *SAMPLING),
-}
-"""What joins the request to a model, by its provider."""
 ACCESS = ("apiKey", "apiKeyEnvar", "apiBaseUrl", "apiHost")
 PREFIXES = {
     "anthropic:messages:": "anthropic:", "anthropic:": "anthropic:", "openai:chat:": "openai:", "openai:": "openai:",
@@ -45,11 +30,7 @@ def model_spec(node: Node, ident: str, config: Node, refusals: Refusals) -> Mode
     kind = ours.partition(":")[0]
     found = refusals.known(config, (*ACCESS, *MODEL[kind]))
     params: Json = {name: found[name].value for name in MODEL[kind] if name in found}
-    limit = [
-        found[name].whole(least=1)
-        for name in ("max_tokens", "max_completion_tokens")
-        if params.pop(name, None) is not None
-    ]
+    limit = [found[name].whole(least=1) for name in LIMITS if params.pop(name, None) is not None]
     key = found["apiKey"].text() if "apiKey" in found else None
     if "apiKeyEnvar" in found:
         key = f"{{{{env.{found['apiKeyEnvar'].text()}}}}}"

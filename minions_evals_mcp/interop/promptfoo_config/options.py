@@ -1,15 +1,12 @@
-"""How a config wants to be run, and what all its tests must agree on."""
+"""How a config wants to be run, and where its results are written."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
-from minions_evals_mcp.interop.promptfoo_config.tests import Test
-from minions_evals_mcp.models.registry import parse_model
 
 KEYS = ("repeat", "maxConcurrency", "delay", "timeoutMs", "maxEvalTimeMs", "cache", "showProgressBar")
 """Of these, `cache` and `showProgressBar` change no result: what was answered is kept under the evaluation's key."""
@@ -52,29 +49,3 @@ def _paths(root: Mapping[str, Node], refusals: Refusals) -> list[str]:
         if not one.text().lower().endswith(WRITTEN):
             refusals.add(one, f"only files of {' and '.join(WRITTEN)} are written")
     return [one.text() for one in named if one.text().lower().endswith(WRITTEN)]
-
-
-def shared_option(name: str, tests: Sequence[Test], refusals: Refusals) -> str | None:
-    """What all tests have under that option (in effect `defaultTest`); a test that differs from the first is refused by name."""
-    found = [test.options.get(name) for test in tests]
-    first = found[0]
-    for test, one in zip(tests, found, strict=True):
-        if (one and one.value) != (first and first.value):
-            refusals.add(one or test.node, f"options.{name} that differs from other tests' (put it into defaultTest)")
-            return None
-    if first is None:
-        return None
-    if not isinstance(first.value, str) or first.file is not None:
-        refusals.add(first, "anything but a text")
-        return None
-    return first.value if name != "provider" else _grader(first, refusals)
-
-
-def _grader(node: Node, refusals: Refusals) -> str | None:
-    """The model that judges, in our words."""
-    text = node.text().replace(":messages:", ":").replace(":chat:", ":").replace("google:", "gemini:", 1)
-    try:
-        return str(parse_model(text))
-    except EvalsError as error:
-        refusals.add(node, error.message)
-        return None

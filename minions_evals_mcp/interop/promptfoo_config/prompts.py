@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.engine.evaluation import PromptCode
 from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.interop.promptfoo_config.code import code_file
 from minions_evals_mcp.interop.promptfoo_config.reading import (
     Node,
     named_file,
@@ -26,11 +29,15 @@ READ = PLAIN | {".json", ".jsonl", ".yaml", ".yml"}
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """A template with the label under which it is shown; `id` is another name for it."""
+    """A template with the label under which it is shown; `id` is another name for it.
+
+    Where code writes the prompts, `raw` is the code and `writer` says how it is called.
+    """
 
     label: str
     raw: str
     id: str | None = None
+    writer: PromptCode | None = None
 
 
 def read_prompts(node: Node, refusals: Refusals) -> list[PromptText]:
@@ -38,7 +45,7 @@ def read_prompts(node: Node, refusals: Refusals) -> list[PromptText]:
     found: list[PromptText] = []
     for one, prompt in _prompts(node, refusals):
         try:
-            for template in templates_in(prompt.raw):
+            for template in templates_in(prompt.raw) if prompt.writer is None else ():
                 vet_template(template)
         except EvalsError as error:
             refusals.add(one, f"{prompt.label[:60]!r}: {error.message}")
@@ -65,14 +72,25 @@ def _one(node: Node, refusals: Refusals) -> Iterator[tuple[Node, PromptText]]:
     if isinstance(node.value, str):
         yield from ((node, one) for one in _named(node, node.value, None, refusals))
         return
-    found = refusals.known(node, ("id", "label", "raw"))
+    found = refusals.known(node, ("id", "label", "raw", "config"))
     raw = found.get("raw") or found.get("id")
     if raw is None:
         raise node.wrong("must have the prompt under raw, or a file under id")
     label = found["label"].text() if "label" in found else None
     ident = found["id"].text() if "id" in found else None
     for one in _named(raw, raw.text(), label, refusals):
-        yield node, PromptText(one.label, one.raw, ident)
+        yield node, _configured(replace(one, id=ident), found.get("config"), refusals)
+
+
+def _configured(prompt: PromptText, config: Node | None, refusals: Refusals) -> PromptText:
+    """The prompt with what its code is told beside the variables."""
+    if config is None:
+        return prompt
+    if prompt.writer is None:
+        refusals.add(config, "only code is given a config")
+        return prompt
+    told = {key: one.value for key, one in config.mapping().items()}
+    return replace(prompt, writer=prompt.writer.model_copy(update={"config": told}))
 
 
 def _named(node: Node, text: str, label: str | None, refusals: Refusals) -> Iterator[PromptText]:
@@ -82,6 +100,10 @@ def _named(node: Node, text: str, label: str | None, refusals: Refusals) -> Iter
         if not text.strip():
             raise node.wrong("a prompt must say something")
         yield PromptText(label or text, text)
+        return
+    code = code_file(name)
+    if code is not None:
+        yield from _by_code(node, *code, label or name, refusals)
         return
     for found in named_files(node, name):
         path = named_file(node, found) if Path(found).suffix.lower() in READ else None
@@ -94,13 +116,26 @@ def _named(node: Node, text: str, label: str | None, refusals: Refusals) -> Iter
             yield PromptText(shown if len(raws) == 1 else f"{shown} #{number}", raw)
 
 
+def _by_code(node: Node, pattern: str, function: str | None, label: str, refusals: Refusals) -> Iterator[PromptText]:
+    if not pattern.endswith(".py"):
+        refusals.add(node, f"{pattern}: of code, only Python writes prompts")
+        return
+    files = named_files(node, pattern)
+    for found in files:
+        path = named_file(node, found)
+        raw = read_text(path)
+        if not raw.strip():
+            raise node.wrong(f"there is nothing in {found}")
+        writer = PromptCode(path=str(path), function=function, code=text_digest(raw))
+        yield PromptText(label if len(files) == 1 else f"{label} {found}", raw, writer=writer)
+
+
 def _is_file(node: Node, text: str) -> bool:
-    return (
-        "\n" not in text
-        and len(text) < 500
-        and Path(text).suffix.lower() in READ
-        and (node.source.base / text).is_file()
-    )
+    """Whether a text that does not say so names a file of prompts."""
+    if "\n" in text or len(text) >= 500:
+        return False
+    name, _ = code_file(text) or (text, None)
+    return Path(name).suffix.lower() in READ | {".py"} and (node.source.base / name).is_file()
 
 
 def _in_file(path: Path, base: Path) -> Iterator[str]:

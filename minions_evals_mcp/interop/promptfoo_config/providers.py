@@ -26,6 +26,7 @@ from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file,
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.scoring.nunjucks import vet_template
 
+FORM = "application/x-www-form-urlencoded"
 HTTP = ("url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser")
 
 
@@ -119,30 +120,50 @@ def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> Addres
     url = found["url"].text() if "url" in found else ident
     if not url.startswith(("http://", "https://")):
         raise node.wrong("the address must stand under config.url, with http:// or https://")
-    body = _body(found["body"]) if "body" in found else None
     transform = found.get("transformResponse") or found.get("responseParser")
     if transform is not None and transform.text().startswith("file://"):
         refusals.add(transform, "a transform in a file")
         return None
+    headers = _texts(found["headers"]) if "headers" in found else {}
+    body = _body(found.get("body"), headers)
     spec = AddressSpec(
         url=url,
-        method=found["method"].text().upper() if "method" in found else "GET" if body is None else "POST",
-        headers=_texts(found["headers"]) if "headers" in found else {},
+        method=found["method"].text().upper()
+        if "method" in found
+        else "GET"
+        if body.value is None and body.text is None
+        else "POST",
+        headers=body.headers,
         query=_texts(found["queryParams"]) if "queryParams" in found else {},
-        body=body,
+        body=body.value,
+        text=body.text,
         transform=None if transform is None else transform.text(),
     )
-    _vet_templates(config, [spec.url, *spec.headers.values(), *spec.query.values(), json.dumps(body)], refusals)
+    texts = [spec.url, *spec.headers.values(), *spec.query.values(), json.dumps(spec.body), spec.text or ""]
+    _vet_templates(config, texts, refusals)
     return spec
 
 
-def _body(node: Node) -> JsonValue:
-    if not isinstance(node.value, str):
-        return node.value
-    try:
-        return json.loads(node.value)
-    except ValueError:
-        raise node.wrong("must be JSON; a body of another kind is not carried out") from None
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """What is sent: a JSON value, a text, or nothing, and the headers with the one that says of what kind a text is."""
+
+    headers: dict[str, str]
+    value: JsonValue = None
+    text: str | None = None
+
+
+def _body(node: Node | None, headers: dict[str, str]) -> _Body:
+    """The body. A text that is JSON is sent as such unless a header says otherwise; any other as a form, as promptfoo does."""
+    kind = next((value for name, value in headers.items() if name.lower() == "content-type"), None)
+    if node is None or not isinstance(node.value, str):
+        return _Body(headers, None if node is None else node.value)
+    if kind is None or "json" in kind:
+        try:
+            return _Body(headers, json.loads(node.value))
+        except ValueError:
+            pass  # no JSON before it is filled
+    return _Body({**headers, "content-type": FORM} if kind is None else headers, text=node.value)
 
 
 def _texts(node: Node) -> dict[str, str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from minions_evals_mcp.interop.promptfoo_config.code import called, code_file
 from minions_evals_mcp.interop.promptfoo_config.csv_tests import read_csv
 from minions_evals_mcp.interop.promptfoo_config.reading import (
     Node,
+    Source,
     named_file,
     named_files,
     read_lines,
@@ -15,8 +17,20 @@ from minions_evals_mcp.interop.promptfoo_config.reading import (
 )
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 
-KEYS = ("description", "vars", "assert", "options", "threshold", "metadata")
-OPTIONS = ("prefix", "suffix", "transform", "provider", "disableVarExpansion", "disableDefaultAsserts")
+SCORING = "assertScoringFunction"
+ASKS = ("providers", "prompts", "provider", "providerOutput", SCORING)
+"""What a test says of who is asked it, and of what makes its verdict."""
+KEYS = ("description", "vars", "assert", "options", "threshold", "metadata", *ASKS)
+OPTIONS = (
+    "repeat",
+    "prefix",
+    "suffix",
+    "transform",
+    "provider",
+    "rubricPrompt",
+    "disableVarExpansion",
+    "disableDefaultAsserts",
+)
 DATA = frozenset({".csv", ".json", ".jsonl", ".yaml", ".yml"})
 
 
@@ -32,6 +46,7 @@ class Test:
     options: Mapping[str, Node] = field(default_factory=dict[str, Node])
     threshold: float | None = None
     metadata: Mapping[str, Node] = field(default_factory=dict[str, Node])
+    asks: Mapping[str, Node] = field(default_factory=dict[str, Node])
 
     def over(self, base: Test) -> Test:
         """This test with what it does not say itself taken from the other, whose assertions come first."""
@@ -43,6 +58,7 @@ class Test:
             options={**base.options, **self.options},
             threshold=base.threshold if self.threshold is None else self.threshold,
             metadata={**base.metadata, **self.metadata},
+            asks={**base.asks, **self.asks},
         )
 
     def with_default(self, default: Test) -> Test:
@@ -93,21 +109,30 @@ def _from_files(node: Node, refusals: Refusals) -> Iterator[Node]:
     """The elements of a list; a text among them, or in its place, names files of more."""
     match node.value:
         case str():
-            yield from _in_files(node, node.value.removeprefix("file://"), refusals)
+            yield from _in_files(node, node.value.removeprefix("file://"), None, refusals)
+        case {"path": str(path)}:
+            found = refusals.known(node, ("path", "config"))
+            yield from _in_files(found["path"], path.removeprefix("file://"), found.get("config"), refusals)
         case list():
             for one in node.elements():
-                if isinstance(one.value, str):
-                    yield from _in_files(one, one.value.removeprefix("file://"), refusals)
+                if isinstance(one.value, str) or (isinstance(one.value, dict) and "path" in one.value):
+                    yield from _from_files(one, refusals)
                 else:
                     yield one
         case _:
             refusals.add(node, "only a list, or the name of a file, is carried out here")
 
 
-def _in_files(node: Node, pattern: str, refusals: Refusals) -> Iterator[Node]:
+def _in_files(node: Node, pattern: str, config: Node | None, refusals: Refusals) -> Iterator[Node]:
     if "://" in pattern:
         refusals.add(node, pattern)
         return
+    code = code_file(pattern)
+    if code is not None:
+        yield from _made(node, *code, config, refusals)
+        return
+    if config is not None:
+        refusals.add(config, "only code is given a config")
     for name in named_files(node, pattern):
         path = named_file(node, name)
         match path.suffix.lower():
@@ -122,6 +147,20 @@ def _in_files(node: Node, pattern: str, refusals: Refusals) -> Iterator[Node]:
                 refusals.add(node, f"{name}: known are files of {', '.join(sorted(DATA))}")
 
 
+def _made(node: Node, file: str, function: str | None, config: Node | None, refusals: Refusals) -> Iterator[Node]:
+    """The tests that a function of the user's gives; it is called with the config, if one stands beside it."""
+    if not file.endswith(".py"):
+        refusals.add(node, f"{file}: of code, only Python makes tests")
+        return
+    path = named_file(node, file)
+    given = () if config is None else (config.value,)
+    name = function or "generate_tests"
+    found = called(node, path, name, *given, called_with="config" if given else "")
+    if not isinstance(found, list):
+        raise node.wrong(f"{name} in {path.name} must give a list of tests")
+    yield from Node(found, Source(path, "", node.source.base)).elements()
+
+
 def _test(node: Node, refusals: Refusals) -> Test:
     found = refusals.known(node, KEYS)
     options = refusals.known(found["options"], OPTIONS) if "options" in found else {}
@@ -133,6 +172,7 @@ def _test(node: Node, refusals: Refusals) -> Test:
         options=options,
         threshold=found["threshold"].number() if "threshold" in found else None,
         metadata=found["metadata"].mapping() if "metadata" in found else {},
+        asks={key: found[key] for key in ASKS if key in found and found[key].value is not None},
     )
 
 

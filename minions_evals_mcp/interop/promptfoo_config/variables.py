@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import UnsupportedError
-from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, named_files, read_node, read_text
+from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, called
+from minions_evals_mcp.interop.promptfoo_config.reading import (
+    FILE,
+    YAML,
+    Node,
+    named_file,
+    named_files,
+    read_node,
+    read_text,
+)
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.scoring.nunjucks import rendered
 from minions_evals_mcp.scoring.nunjucks_values import js_string
@@ -39,12 +50,41 @@ BINARY = frozenset(
         ".avi",
     ]
 )
-CODE = frozenset([".py", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts"])
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _NAMED = re.compile(r"\{[{%][^{}%]*?([A-Za-z_]\w*)")
 
 
-def combinations(variables: Mapping[str, Node], refusals: Refusals, *, spread: bool) -> Iterator[Json]:
+@dataclass(frozen=True, slots=True)
+class _ByCode:
+    """A variable whose value a Python file's `get_var(name, prompt, variables)` gives."""
+
+    node: Node
+    path: Path
+
+    def value(self, name: str, prompts: Sequence[str], variables: Json, refusals: Refusals) -> JsonValue:
+        """The value, which must be the same for every prompt: a test has one set of variables."""
+        found = [self._called(name, prompt, variables) for prompt in prompts]
+        if len(set(found)) > 1:
+            refusals.add(self.node, f"get_var in {self.path.name} gives another value for each prompt")
+        return found[0] if found else ""
+
+    def _called(self, name: str, prompt: str, variables: Json) -> str:
+        said = called(self.node, self.path, "get_var", name, prompt, variables, called_with="name, prompt, variables")
+        match said:
+            case {"error": error} if error:
+                raise self.node.wrong(f"get_var in {self.path.name}: {value_text(error)}")
+            case {"output": str(output)} if output:
+                return output.strip()
+            case _:
+                raise self.node.wrong(f"get_var in {self.path.name} must give {{'output': TEXT}}")
+
+
+_Choice = JsonValue | _ByCode
+
+
+def combinations(
+    variables: Mapping[str, Node], prompts: Sequence[str], refusals: Refusals, *, spread: bool
+) -> Iterator[Json]:
     """The variables of each test that these make: with `spread`, every combination of the lists of texts in them."""
     choices = [_choices(node, refusals, spread=spread) for node in variables.values()]
     tests = 1
@@ -54,10 +94,22 @@ def combinations(variables: Mapping[str, Node], refusals: Refusals, *, spread: b
         some = next(iter(variables.values()))
         raise some.wrong(f"its lists of variables make {tests:,} tests; at most {MOST_TESTS:,} are made of one")
     for values in product(*choices):
-        yield _resolved(dict(zip(variables, values, strict=True)), next(iter(variables.values()), None), refusals)
+        whole = _coded(dict(zip(variables, values, strict=True)), prompts, refusals)
+        yield _resolved(whole, next(iter(variables.values()), None), refusals)
 
 
-def _choices(node: Node, refusals: Refusals, *, spread: bool) -> list[JsonValue]:
+def _coded(variables: Mapping[str, _Choice], prompts: Sequence[str], refusals: Refusals) -> Json:
+    """The variables with the values that code gives; it is shown the others, the later ones of code by their file."""
+    found: Json = {
+        name: f"{FILE}{value.path}" if isinstance(value, _ByCode) else value for name, value in variables.items()
+    }
+    for name, value in variables.items():
+        if isinstance(value, _ByCode):
+            found[name] = value.value(name, prompts, found, refusals)
+    return found
+
+
+def _choices(node: Node, refusals: Refusals, *, spread: bool) -> list[_Choice]:
     if node.file is not None:
         return [_read(node, name, refusals) for name in (named_files(node, node.file) if spread else [node.file])]
     if spread and isinstance(node.value, list) and node.value and isinstance(node.value[0], str):
@@ -69,12 +121,14 @@ def _choices(node: Node, refusals: Refusals, *, spread: bool) -> list[JsonValue]
     return [node.value]
 
 
-def _read(node: Node, name: str, refusals: Refusals) -> JsonValue:
+def _read(node: Node, name: str, refusals: Refusals) -> _Choice:
     suffix = Path(name).suffix.lower()
-    if suffix in BINARY | CODE:
+    if suffix in BINARY | SCRIPTS:
         refusals.add(node, f"a variable made from a {suffix} file")
         return ""
     path = named_file(node, name)
+    if suffix == ".py":
+        return _ByCode(node, path)
     if suffix in YAML:
         return json.dumps(read_node(path, node.source.base).value, ensure_ascii=False, separators=(",", ":"))
     return read_text(path).strip()

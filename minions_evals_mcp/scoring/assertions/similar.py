@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.assertions import Assertion, Grader
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.values import Found, shown
 from minions_evals_mcp.scoring.checks import Evidence, SimilarityNeed, Subject, Unmet
@@ -26,7 +26,7 @@ def similar(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found
 
     best, nearest = -1.0, ""
     for wanted in _wanted(assertion.value):
-        found = _measured(wanted, subject, evidence)
+        found = _measured(_need(wanted, assertion, subject), evidence)
         if isinstance(found, Unmet):
             return found
         if found > best:
@@ -41,12 +41,20 @@ def similar(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found
 def similar_needs(assertion: Assertion, subject: Subject) -> tuple[SimilarityNeed, ...]:
     """The likenesses that `similar` will look up; equal texts need none."""
     text = subject.text.strip()
-    return tuple(SimilarityNeed(subject.text, wanted) for wanted in _wanted(assertion.value) if wanted.strip() != text)
+    return tuple(_need(wanted, assertion, subject) for wanted in _wanted(assertion.value) if wanted.strip() != text)
+
+
+def embedders_asked(assertions: Iterable[Assertion]) -> Iterator[Grader | None]:
+    """The embedder of each assertion that needs one, those inside sets too; None: the run's."""
+    for one in assertions:
+        if one.base_type == SIMILAR:
+            yield one.provider
+        yield from embedders_asked(one.assertions)
 
 
 def asks_similarity(assertions: Iterable[Assertion]) -> bool:
     """Whether any of the assertions, also inside a set, needs an embedder."""
-    return any(one.base_type == SIMILAR or asks_similarity(one.assertions) for one in assertions)
+    return any(True for _ in embedders_asked(assertions))
 
 
 def vet_similar(assertion: Assertion) -> None:
@@ -63,8 +71,12 @@ def _wanted(value: JsonValue) -> list[str]:
     return [str(one) for one in value] if isinstance(value, list) else [str(value)]
 
 
-def _measured(wanted: str, subject: Subject, evidence: Evidence) -> float | Unmet:
-    if wanted.strip() == subject.text.strip():
+def _need(wanted: str, assertion: Assertion, subject: Subject) -> SimilarityNeed:
+    return SimilarityNeed(subject.text, wanted, assertion.provider.name if assertion.provider else "")
+
+
+def _measured(need: SimilarityNeed, evidence: Evidence) -> float | Unmet:
+    if need.other.strip() == need.text.strip():
         return 1.0
-    found = evidence.similarities.get(SimilarityNeed(subject.text, wanted))
+    found = evidence.similarities.get(need)
     return Unmet("the likeness of the two texts was not measured") if found is None else found

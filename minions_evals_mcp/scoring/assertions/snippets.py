@@ -1,6 +1,7 @@
 """`python` and `javascript`: checks that a user wrote as code, which ran in a sandbox beforehand.
 
-The code is an expression, or lines that return; in it are `output` (a text) and `context` ({vars}). It gives a verdict
+The code is an expression, or lines that return; in it are `output` (a text, or the JSON value that the output is) and
+`context` ({vars}). It gives a verdict
 as a Boolean, as a number (the score: passes from `threshold`, without one above 0) or as {pass, score, reason}. Under
 `not-` the verdict turns round and a score stays.
 """
@@ -16,6 +17,7 @@ from functools import lru_cache
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.values import Found, shown
 from minions_evals_mcp.scoring.checks import Broke, Evidence, Language, Ran, SnippetNeed, Subject, Unmet
@@ -78,8 +80,14 @@ def _need(assertion: Assertion, subject: Subject, language: Language) -> Snippet
 
 
 def whole_output(subject: Subject) -> str:
-    """What code is given, as a JSON object: the output's text, and `context` with the case's variables."""
-    given = json.dumps({"output": subject.text, "context": {"vars": dict(subject.variables)}}, ensure_ascii=False)
+    """What code is given, as a JSON object: the output, and `context` with the case's variables."""
+    output = subject.text if subject.value is None else subject.value
+    return as_given({"output": output, "context": {"vars": dict(subject.variables)}})
+
+
+def as_given(variables: Json) -> str:
+    """The variables of a snippet as JSON."""
+    given = json.dumps(variables, ensure_ascii=False)
     if not given.isascii():  # half a character would reach neither language
         given = given.encode("utf-8", "replace").decode()
     return given

@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.assertions import NEGATION, Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.scoring.assertions import (
     graded,
+    judges,
     markup,
     measures,
     overlap,
@@ -38,7 +39,7 @@ from minions_evals_mcp.scoring.checks import (
 )
 from minions_evals_mcp.scoring.max_score import SELECTING
 
-SCORER_VERSION = "assertions/2"
+SCORER_VERSION = "assertions/3"
 """Part of every digest of a scorer; raised when a check can give another verdict for the same output."""
 
 SLACK = 1e-9
@@ -73,7 +74,7 @@ def _vet_set(assertion: Assertion) -> None:
     sets.vet_set(assertion)
     for number, inner in enumerate(assertion.assertions):
         try:
-            vet(inner)
+            _vet(inner, "")
         except InvalidRecordError as error:
             raise InvalidRecordError(f"{inner.type}: {error.reason}", field=f"assert.{number}.{error.field}") from None
 
@@ -134,17 +135,24 @@ _NAMES: dict[str, tuple[Kind, bool]] = {
 }
 
 
-def vet(assertion: Assertion, *, at: str = "") -> None:
+def vet(assertion: Assertion, *, at: str = "", of_config: bool = False) -> None:
     """Refuses an assertion that could not be checked; `at` says where it stands (file and line).
 
     Raises `UnsupportedError` for a type that we do not have, `InvalidRecordError` for a value or threshold that
-    does not fit.
+    does not fit. What names a judge of its own is refused, too, unless it stands in a config that a person runs.
     """
+    if not of_config:
+        judges.refuse_own(assertion, at=at)
+    _vet(assertion, at)
+
+
+def _vet(assertion: Assertion, at: str) -> None:
     kind, _ = _NAMES.get(assertion.type) or _unknown(assertion, at)
     if assertion.assertions and assertion.base_type != sets.SET:
         raise InvalidRecordError(f"only {sets.SET} holds assertions", field="assert", record=assertion.type, where=at)
     try:
         kind.vet(assertion)
+        judges.vet_own(assertion)
         vet_transform(assertion)
     except InvalidRecordError as error:
         raise InvalidRecordError(error.reason, field=error.field, record=assertion.type, where=at) from None

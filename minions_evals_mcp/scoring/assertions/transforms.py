@@ -50,7 +50,8 @@ def _changed(subject: Subject, ran: Ran) -> Subject | Unmet:
     value = ran.value
     if value is None:
         return Unmet("transform: it returned nothing")
-    return replace(subject, text=value_text(value) if isinstance(value, dict | list) else js_text(value))
+    text = value_text(value) if isinstance(value, dict | list) else js_text(value)
+    return replace(subject, text=text, value=None if isinstance(value, str) else value)
 
 
 def vet_transform(assertion: Assertion) -> None:

@@ -1,0 +1,116 @@
+"""Who is asked a test: the columns that it wants, a provider or an output of its own, and how often."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.digests import canonical, digest
+from minions_evals_mcp.engine.evaluation import Provider
+from minions_evals_mcp.interop.promptfoo_config.options import Options
+from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
+from minions_evals_mcp.interop.promptfoo_config.providers import Listed, read_providers
+from minions_evals_mcp.interop.promptfoo_config.reading import Node
+from minions_evals_mcp.interop.promptfoo_config.references import allowed, fits
+from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.tests import Test
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """What a test says of who is asked it; `providers` and `prompts` name columns, None: all of them."""
+
+    trials: int = 1
+    providers: tuple[str, ...] | None = None
+    prompts: tuple[str, ...] | None = None
+    provider: Provider | None = None
+    output: JsonValue = None
+    transform: str | None = None
+
+    @property
+    def given(self) -> str | None:
+        """The digest of the output that the test brings; None where an answer is asked for."""
+        return None if self.output is None else digest(self.output)[:16]
+
+    def wants(self, listed: Listed, prompt: PromptText) -> bool:
+        """Whether that prompt is asked at that provider, both by the provider and by the test."""
+        names = (prompt.label, prompt.id)
+        provider = listed.provider
+        return (
+            allowed(listed.prompts, names)
+            and allowed(self.providers, (provider.label, provider.id))
+            and allowed(self.prompts, names)
+        )
+
+
+@dataclass(slots=True)
+class Asking:
+    """Reads who is asked the tests of one config, whose prompts and providers those are."""
+
+    prompts: Sequence[PromptText]
+    providers: Sequence[Listed]
+    options: Options
+    refusals: Refusals
+    own: dict[str, Provider | None] = field(default_factory=dict[str, Provider | None])
+
+    def of(self, test: Test) -> Asks:
+        """Who is asked that test; a name that stands for nothing is refused."""
+        prompts = [(one.label, one.id) for one in self.prompts]
+        providers = [(one.provider.label, one.provider.id) for one in self.providers]
+        repeat, output = test.options.get("repeat"), test.asks.get("providerOutput")
+        return Asks(
+            trials=self.options.trials if repeat is None else repeat.whole(least=1),
+            providers=self._named(test.asks, "providers", providers),
+            prompts=self._named(test.asks, "prompts", prompts),
+            provider=self._provider(test.asks.get("provider")),
+            output=None if output is None else _brought(output.value),
+            transform=self._transform(test.options.get("transform")),
+        )
+
+    def _named(
+        self, asks: Mapping[str, Node], key: str, known: Sequence[tuple[str | None, ...]]
+    ) -> tuple[str, ...] | None:
+        if key not in asks:
+            return None
+        for node in asks[key].elements():
+            if not any(fits(node.text(), names) for names in known):
+                self.refusals.add(node, f"{node.text()!r} names none of the {key}")
+        return tuple(node.text() for node in asks[key].elements())
+
+    def _provider(self, node: Node | None) -> Provider | None:
+        """The test's own provider; tests that take it over from `defaultTest` share it."""
+        if node is None:
+            return None
+        said = canonical(node.value)
+        if said not in self.own:
+            found = read_providers(node, self.refusals)
+            if len(found) > 1:
+                raise node.wrong("must be one provider")
+            self.own[said] = found[0].provider if found else None
+        return self.own[said]
+
+    def _transform(self, node: Node | None) -> str | None:
+        if node is None or node.value is None:
+            return None
+        if not isinstance(node.value, str) or node.file is not None:
+            self.refusals.add(node, "anything but a text")
+            return None
+        return node.value
+
+
+def _brought(value: JsonValue) -> JsonValue:
+    """The output that a test brings: an empty text, 0 and false are none, as in promptfoo."""
+    return value if value or isinstance(value, dict | list) else None
+
+
+def rows_of(trials: Sequence[tuple[str, int, int]]) -> Iterator[tuple[str, int]]:
+    """The cases with their trials as promptfoo orders them, of (case id, number of its test, trials): each repeat of a
+    test goes through all its variables.
+    """
+    tests: dict[int, list[tuple[str, int]]] = {}
+    for case_id, test, times in trials:
+        tests.setdefault(test, []).append((case_id, times))
+    for cases in tests.values():
+        yield from ((case_id, trial) for trial in range(1, cases[0][1] + 1) for case_id, _ in cases)

@@ -1,0 +1,56 @@
+"""Python of the user's that makes parts of a config: called once, when the config is read."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Awaitable
+from contextlib import redirect_stdout
+from pathlib import Path
+
+from anyio.from_thread import start_blocking_portal
+from pydantic import JsonValue, TypeAdapter
+from pydantic_core import PydanticSerializationError, from_json, to_json
+
+from minions_evals_mcp.interop.promptfoo_config.reading import Node
+from minions_evals_mcp.targets.python_file import function_in
+
+SCRIPTS = frozenset({".js", ".cjs", ".mjs", ".ts", ".cts", ".mts"})
+"""Code that is not carried out here."""
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
+
+def code_file(name: str) -> tuple[str, str | None] | None:
+    """The file of code and the function in it that `file.py:function` names; None for what names no code."""
+    head, _, function = name.rpartition(":")
+    if Path(head).suffix.lower() in SCRIPTS | {".py"}:
+        return head, function
+    return (name, None) if Path(name).suffix.lower() in SCRIPTS | {".py"} else None
+
+
+def called(node: Node, path: Path, function: str, *arguments: JsonValue, called_with: str) -> JsonValue:
+    """What the function gives, as JSON; raises `InvalidRecordError` with the place that names it.
+
+    What it prints goes to stderr: stdout is the answer's.
+    """
+    with redirect_stdout(sys.stderr):
+        found = function_in(path, function, called_with=called_with)
+        try:
+            said = found(*arguments)
+            value = _awaited(said) if inspect.isawaitable(said) else said
+        except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything
+            raise node.wrong(f"{function} in {path.name} raised {type(error).__name__}: {error}") from None
+    try:
+        return _JSON.validate_python(from_json(to_json(value, inf_nan_mode="constants"), allow_inf_nan=False))
+    except (ValueError, PydanticSerializationError):
+        raise node.wrong(f"{function} in {path.name} gave {type(value).__name__} that is no JSON") from None
+
+
+def _awaited(coroutine: Awaitable[object]) -> object:
+    """The coroutine's result, from a loop in another thread: the config may be read inside a running one."""
+
+    async def result() -> object:
+        return await coroutine
+
+    with start_blocking_portal() as portal:
+        return portal.call(result)

@@ -1,0 +1,89 @@
+"""The columns of a config: every prompt at every provider that is asked it, in parts for tests that ask otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from minions_evals_mcp.engine.evaluation import Column, GivenSpec, ModelSpec, Part, Provider
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.interop.promptfoo_config.cases import SHOWN, Case, benchmark_id, version_id
+from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
+from minions_evals_mcp.interop.promptfoo_config.providers import Listed
+from minions_evals_mcp.interop.promptfoo_config.references import allowed
+from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.scoring.nunjucks import PREFIX, SUFFIX, prompt_text, vet_template
+from minions_evals_mcp.targets.conversation import turns
+
+GIVEN = "providerOutput"
+
+
+def read_columns(prompts: Sequence[PromptText], providers: Sequence[Listed], cases: Sequence[Case]) -> Iterator[Column]:
+    """Every prompt at every provider that is asked it."""
+    for listed, prompt in product(providers, prompts):
+        if not allowed(listed.prompts, (prompt.label, prompt.id)):
+            continue
+        wanting = [case for case in cases if case.asks.wants(listed, prompt)]
+        parts = tuple(_parts(listed.provider, wanting))
+        yield Column(version_id(prompt), prompt.label, listed.provider, parts, prompt.writer)
+
+
+def _parts(provider: Provider, cases: Sequence[Case]) -> Iterator[Part]:
+    """The tests in groups that are answered alike and equally often."""
+    groups: dict[tuple[str, str, int], list[Case]] = {}
+    answering: dict[tuple[str, str, int], Provider] = {}
+    for case in cases:
+        who = _answering(provider, case)
+        key = (who.id, who.identity(), case.asks.trials)
+        answering[key] = who
+        groups.setdefault(key, []).append(case)
+    for key, several in groups.items():
+        ids = tuple(case.id for case in several)
+        yield Part(_bringing(answering[key], several), benchmark_id(ids), ids, key[2])
+
+
+def _answering(provider: Provider, case: Case) -> Provider:
+    """Who answers the test in that column; what its provider and the test transform is the same whoever answers."""
+    own, transform = case.asks.provider, case.asks.transform
+    if case.asks.given is not None:
+        provider = provider.model_copy(update={"id": GIVEN, "spec": GivenSpec()})
+    elif own is not None:
+        provider = provider.model_copy(update={"id": own.id, "spec": own.spec})
+    if transform is None:
+        return provider
+    return provider.model_copy(update={"transforms": (*provider.transforms, transform)})
+
+
+def _bringing(provider: Provider, cases: Sequence[Case]) -> Provider:
+    """The provider with the outputs that those tests bring."""
+    if not isinstance(provider.spec, GivenSpec):
+        return provider
+    outputs = {case.asks.given: case.asks.output for case in cases if case.asks.given is not None}
+    return provider.model_copy(update={"spec": GivenSpec(outputs=outputs)})
+
+
+def vet_prompts(
+    prompts: Sequence[PromptText], cases: Sequence[Case], columns: Sequence[Column], refusals: Refusals
+) -> None:
+    """Refuses the tests in which a prompt that they ask for cannot be rendered, or holds what no model is sent."""
+    for prompt in prompts:
+        parts = [part for one in columns if one.version_id == version_id(prompt) for part in one.parts]
+        if prompt.writer is not None:
+            continue
+        asked = {ident for part in parts for ident in part.case_ids}
+        to_model = {ident for part in parts if isinstance(part.provider.spec, ModelSpec) for ident in part.case_ids}
+        for case in (one for one in cases if one.id in asked):
+            said = _rendered(prompt, case, refusals)
+            if said is not None and case.id in to_model and turns(said) is None:
+                refusals.add(case.node, f"the prompt {prompt.label[:SHOWN]!r} with parts that are no text")
+
+
+def _rendered(prompt: PromptText, case: Case, refusals: Refusals) -> str | None:
+    """The prompt in that test; None, and a refusal, where it cannot be rendered."""
+    inputs = case.fields.inputs
+    try:
+        vet_template("".join(str(inputs.get(name, "")) for name in (PREFIX, SUFFIX)))
+        return prompt_text(prompt.raw, inputs)
+    except BadInputError as error:
+        refusals.add(case.node, f"the prompt {prompt.label[:SHOWN]!r}: {error.message}")
+        return None

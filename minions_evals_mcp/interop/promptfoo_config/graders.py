@@ -1,0 +1,196 @@
+"""Who grades an assertion in a config, and in which words: an assertion's own `provider` and `rubricPrompt`, else the test's.
+
+Where promptfoo 0.121.20 and we differ: `--judge-model` (its `--grader`) comes before all that the config says, and
+`--embedder` likewise; there `--grader` stands in for the `provider` of `defaultTest` only. A provider of texts under a
+test's `options` does not concern `similar`; there it fails it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import Grader
+from minions_evals_mcp.engine.evaluation import ModelSpec
+from minions_evals_mcp.interop.promptfoo_config.model_provider import ACCESS, model_spec
+from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
+from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.tests import Test
+from minions_evals_mcp.scoring.assertions.graded import GRADED
+from minions_evals_mcp.scoring.assertions.similar import SIMILAR
+from minions_evals_mcp.scoring.max_score import SELECT_BEST
+from minions_evals_mcp.targets.model_options import LIMITS
+
+Kind = Literal["text", "embedding"]
+CODE = frozenset({".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py"})
+KEY = "apiKey"
+EMBEDDINGS = {
+    "openai:embedding:": "openai:", "openai:embeddings:": "openai:",
+    "google:embedding:": "gemini:", "google:embeddings:": "gemini:",
+}  # fmt: skip
+"""Embedders among promptfoo's providers, and their providers in our words."""
+
+
+@dataclass(slots=True, eq=False)
+class Graders:
+    """Reads the graders of one config. `specs` are those that only it can open, by `Grader.name`.
+
+    `shared` is the model that all tests name alike, which is the run's judge; with `judge_given` or `embedder_given` the
+    config is not asked who judges, or who measures likeness.
+    """
+
+    refusals: Refusals
+    shared: str | None = None
+    judge_given: bool = False
+    embedder_given: bool = False
+    specs: dict[str, ModelSpec] = field(default_factory=dict[str, ModelSpec])
+
+    def own(self, kind: str, said: Mapping[str, Node], options: Mapping[str, Node]) -> dict[str, JsonValue]:
+        """What the assertion of that type says of its judge, or takes over from its test's options, as it is kept."""
+        found: dict[str, JsonValue] = {}
+        grader = self._grader(kind, said, options)
+        if grader is not None:
+            found["provider"] = grader.model_dump(mode="json")
+        words = said.get("rubricPrompt") or (options.get("rubricPrompt") if kind in GRADED | {SELECT_BEST} else None)
+        if words is not None and words.value and (template := self._words(words)):
+            found["rubricPrompt"] = template
+        return found
+
+    def _grader(self, kind: str, said: Mapping[str, Node], options: Mapping[str, Node]) -> Grader | None:
+        asks: Kind = "embedding" if kind == SIMILAR else "text"
+        if self.embedder_given if asks == "embedding" else self.judge_given:
+            return None
+        if "provider" in said and (own := _of_kind(said["provider"], asks)) is not None:
+            return self._read(own, asks)
+        shared = options.get("provider")
+        if shared is None or self.shared is not None or kind not in GRADED | {SELECT_BEST, SIMILAR}:
+            return None
+        chosen = _of_kind(shared, asks)
+        return None if chosen is None or _is_embedder(chosen) != (asks == "embedding") else self._read(chosen, asks)
+
+    def vet(self, options: Mapping[str, Node]) -> None:
+        """Refuses what a test's options name that is carried out as neither judge nor embedder, whether it is asked or not."""
+        node = options.get("provider")
+        if node is None or self.shared is not None:
+            return
+        for asks in ("text", "embedding"):
+            chosen = _of_kind(node, asks)
+            if chosen is not None and _is_embedder(chosen) == (asks == "embedding"):
+                self._read(chosen, asks)
+
+    def _read(self, node: Node, asks: Kind) -> Grader | None:
+        ident, config = _parts(node)
+        if ident is None:
+            self.refusals.add(node, "only a model's id, or {id, config}, is carried out as a judge")
+            return None
+        embedder = next(
+            (own + ident.removeprefix(text) for text, own in EMBEDDINGS.items() if ident.startswith(text)), ""
+        )
+        if (asks == "embedding") != bool(embedder):
+            wanted = "an embedder: openai:embedding:MODEL" if asks == "embedding" else "a model that is told what to do"
+            self.refusals.add(node, f"the provider {ident}; wanted is {wanted}")
+            return None
+        if embedder:
+            self.refusals.known(config, ACCESS)
+        spec = model_spec(node, embedder or ident, config, self.refusals)
+        return None if spec is None else self._kept(node, config, spec)
+
+    def _kept(self, node: Node, config: Node, spec: ModelSpec) -> Grader:
+        limited = any(name in config.mapping() for name in LIMITS)
+        grader = Grader(
+            model=spec.model,
+            max_tokens=spec.max_tokens if limited else None,
+            params=spec.params,
+            base_url=spec.base_url,
+            own_key=spec.api_key is not None,
+        )
+        if grader.needs_config:
+            known = self.specs.setdefault(grader.name, spec)
+            if known.api_key != spec.api_key:
+                raise node.wrong("the same model is named with another key before")
+        return grader
+
+    def _words(self, node: Node) -> str:
+        """The template, its file read; messages written as YAML become JSON."""
+        if node.file is None:
+            return node.value if isinstance(node.value, str) else self._messages(node, node.value)
+        if Path(node.file).suffix.lower() in CODE:
+            self.refusals.add(node, "a rubricPrompt that code writes")
+            return ""
+        path = named_file(node, node.file)
+        if path.suffix.lower() in YAML:
+            found = read_node(path, node.source.base).value
+            return found if isinstance(found, str) else self._messages(node, found)
+        return read_text(path)
+
+    def _messages(self, node: Node, value: JsonValue) -> str:
+        if not isinstance(value, list) or not all(
+            isinstance(one, dict) and {*one} == {"role", "content"} for one in value
+        ):
+            self.refusals.add(node, "only a text, or messages of {role, content}, are carried out")
+            return ""
+        return json.dumps(value, ensure_ascii=False)
+
+
+def read_graders(
+    tests: Sequence[Test], refusals: Refusals, *, judge_given: bool = False, embedder_given: bool = False
+) -> Graders:
+    """The reader of a config's graders, with the model that all its tests share."""
+    return Graders(refusals, shared_judge(tests, refusals), judge_given, embedder_given)
+
+
+def shared_judge(tests: Sequence[Test], refusals: Refusals) -> str | None:
+    """The model that all tests name alike under `options.provider`, in our words; None where they do not, or say more."""
+    found = [test.options.get("provider") for test in tests]
+    first = found[0]
+    if first is None or any((one and one.value) != first.value for one in found):
+        return None
+    ident, config = _parts(first)
+    if ident is None or not isinstance(first.value, str) or _is_embedder(first):
+        return None
+    spec = model_spec(first, ident, config, refusals)
+    return None if spec is None else spec.model
+
+
+def without_keys(value: JsonValue) -> JsonValue:
+    """The value without what stands under any `config.apiKey` in it: files of results tell no keys."""
+    match value:
+        case list():
+            return [without_keys(one) for one in value]
+        case dict():
+            return {name: without_keys(_keyless(one) if name == "config" else one) for name, one in value.items()}
+        case _:
+            return value
+
+
+def _keyless(config: JsonValue) -> JsonValue:
+    return {name: one for name, one in config.items() if name != KEY} if isinstance(config, dict) else config
+
+
+def _of_kind(node: Node, asks: Kind) -> Node | None:
+    """What stands for that kind in {text: …, embedding: …}; any other provider is for both."""
+    if isinstance(node.value, dict) and "id" not in node.value and {"text", "embedding"} & {*node.value}:
+        return node.mapping().get(asks)
+    return node
+
+
+def _is_embedder(node: Node) -> bool:
+    ident, _ = _parts(node)
+    return ident is not None and ident.startswith(tuple(EMBEDDINGS))
+
+
+def _parts(node: Node) -> tuple[str | None, Node]:
+    """A provider's id and how it is set up; no id for what is neither a text nor {id, config}."""
+    nothing = node.child("config", {})
+    match node.value:
+        case str(ident):
+            return ident, nothing
+        case {"id": str(ident), **rest} if {*rest} <= {"config"}:
+            return ident, node.mapping().get("config", nothing)
+        case _:
+            return None, nothing

@@ -1,0 +1,126 @@
+"""Grading in a person's own words: a template (`rubricPrompt`) in place of ours, and replies read in promptfoo's form.
+
+What such a template gives up: there is no mark around the output that it could not forge, no schema that the reply is
+held to, and the reason need not come before the score. The output is filled in as it is and never rendered, so it stays
+data as far as the words around it say so.
+
+Where promptfoo 0.121.20 and we differ:
+- A reply in which no verdict can be read is sent back, and then no verdict; there it fails the output.
+- So is one with neither `pass` nor `score`, or with a score that is no number from 0 to 1; there the first passes, and
+  so does a score that is no number, while any number counts as it is.
+- A score of null is none; there it is 0. The last letter of a word is no category; there "(fda)" is A.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outcomes import JudgeErrored
+from minions_evals_mcp.domain.values import is_blank
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.judges.llm import MAX_TOKENS, Flaw, Question
+from minions_evals_mcp.scoring.assertions.lenient import json_objects
+from minions_evals_mcp.scoring.checks import Grade, GradeNeed
+
+T = TypeVar("T")
+_YES = re.compile(r"true|yes|pass|y", re.IGNORECASE)
+_LETTER = re.compile(r"(?<![^\W_])\(?([a-eA-E])\)\s*(.*)", re.DOTALL)
+_NUMBER = re.compile(r"\d+", re.ASCII)
+SILENT = "the judge gave no reason"
+
+
+class Choice(NamedTuple):
+    """The index of the output that a model chose, and why."""
+
+    chosen: int
+    reason: str
+
+
+def grade_question(need: GradeNeed) -> Question[Grade] | JudgeErrored:
+    """The filled template, with the reading of its reply."""
+    given: Json = json.loads(need.given)
+    return _question(need.template, given, rubric_reply if need.type == "llm-rubric" else facts_reply)
+
+
+def choice_question(
+    template: str, criterion: str, outputs: Sequence[str], *, inputs: Json
+) -> Question[Choice] | JudgeErrored:
+    """The template filled with `criteria` and `outputs`; its reply is the number of the best, counted from 0."""
+    from minions_evals_mcp.scoring.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
+
+    given: Json = {**inputs, "criteria": criterion, "outputs": [perhaps_json(one) for one in outputs]}
+    return _question(template, given, partial(choice_reply, outputs=len(outputs)))
+
+
+def _question(template: str, given: Json, read: Callable[[str], T | Flaw]) -> Question[T] | JudgeErrored:
+    from minions_evals_mcp.scoring.grading_prompt import told  # noqa: PLC0415  as above
+
+    try:
+        said = told(template, given)
+    except BadInputError as error:
+        return JudgeErrored(f"rubricPrompt: {error.message}")
+    return Question(said.system, said.user, MAX_TOKENS, None, read)
+
+
+def rubric_reply(text: str) -> Grade | Flaw:
+    """The first JSON object's {pass, score, reason}: without `pass` it passes, without `score` that is 1 or 0."""
+    said = _object(text)
+    if isinstance(said, Flaw):
+        return said
+    verdict, score = said.get("pass"), said.get("score")
+    if verdict is None and score is None:
+        return Flaw("it has neither pass nor score")
+    passed = verdict if isinstance(verdict, bool) else verdict is None or bool(_YES.fullmatch(str(verdict)))
+    share = float(passed) if score is None else _share(score)
+    return share if isinstance(share, Flaw) else Grade(passed, share, _reason(said))
+
+
+def facts_reply(text: str) -> Grade | Flaw:
+    """The category in {category, reason}, else the first letter before a bracket: `(B) …`."""
+    said = _object(text)
+    found = said.get("category") if isinstance(said, dict) else None
+    if isinstance(found, str):
+        category, reason = found.strip().upper(), _reason(said)
+    elif letter := _LETTER.search(text):
+        category, reason = letter[1].upper(), letter[2].strip() or SILENT
+    else:
+        return Flaw("it has no category")
+    if category not in {"A", "B", "C", "D", "E"}:
+        return Flaw(f"the category {category[:20]} is none of A to E")
+    agrees = category != "D"
+    return Grade(agrees, float(agrees), f"category {category}: {reason}")
+
+
+def choice_reply(text: str, *, outputs: int) -> Choice | Flaw:
+    """The first whole number in the reply."""
+    found = _NUMBER.search(text)
+    if found is None:
+        return Flaw("it has no number")
+    chosen = int(found[0][:9])
+    return Choice(chosen, text.strip()) if chosen < outputs else Flaw(f"there is no output {chosen}, counted from 0")
+
+
+def _object(text: str) -> Json | Flaw:
+    found = next(json_objects(text), None)
+    return found if isinstance(found, dict) else Flaw("it holds no JSON object")
+
+
+def _share(score: JsonValue) -> float | Flaw:
+    try:
+        share = float(score) if isinstance(score, int | float | str) else math.nan
+    except ValueError:
+        share = math.nan
+    return share if 0 <= share <= 1 else Flaw(f"the score {str(score)[:20]} is no number from 0 to 1")
+
+
+def _reason(said: Json | Flaw) -> str:
+    reason = said.get("reason") if isinstance(said, dict) else None
+    return reason.strip() if isinstance(reason, str) and not is_blank(reason) else SILENT

@@ -1,0 +1,51 @@
+"""Judges of an assertion's own: which types may name one, and who may write it down."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.graded import GRADED
+from minions_evals_mcp.scoring.assertions.similar import SIMILAR
+from minions_evals_mcp.scoring.max_score import SELECT_BEST
+
+TOLD = GRADED | {SELECT_BEST}
+"""Types whose model is told what to do, and may be told it in a person's own words."""
+ASKING = TOLD | {SIMILAR}
+"""Types that a model decides."""
+
+
+def refuse_own(assertion: Assertion, *, at: str = "") -> None:
+    """Refuses a judge, or words to one, that the assertion or one inside it brings along.
+
+    An address in it would be sent the operator's key: only a config that a person runs may name one.
+    """
+    for one in _within(assertion):
+        field = "provider" if one.provider is not None else "rubricPrompt" if one.rubric_prompt is not None else ""
+        if field:
+            raise InvalidRecordError(
+                "only a config that a person runs with eval may say who judges an assertion, and in which words",
+                field=field,
+                record=one.type,
+                where=at,
+            )
+
+
+def vet_own(assertion: Assertion) -> None:
+    """Refuses a judge where no model decides, and words to one where none is told anything."""
+    if assertion.provider is not None and assertion.base_type not in ASKING:
+        raise InvalidRecordError("no model decides this type", field="provider")
+    if assertion.rubric_prompt is None:
+        return
+    if assertion.base_type not in TOLD:
+        raise InvalidRecordError("no model is told anything by this type", field="rubricPrompt")
+    from minions_evals_mcp.scoring.grading_prompt import vet_words  # noqa: PLC0415  jinja2 costs what few runs need
+
+    vet_words(assertion.rubric_prompt)
+
+
+def _within(assertion: Assertion) -> Iterator[Assertion]:
+    yield assertion
+    for inner in assertion.assertions:
+        yield from _within(inner)

@@ -1,0 +1,99 @@
+"""Prompts that Python writes: a function of the variables, or a file that is run as a program."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pydantic import JsonValue, TypeAdapter
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.outcomes import TargetErrored
+from minions_evals_mcp.targets.command import Finished, finished
+from minions_evals_mcp.targets.exchange import Asking
+from minions_evals_mcp.targets.prompted import WrittenPrompt
+from minions_evals_mcp.targets.python_file import function_in, result_of
+from minions_evals_mcp.targets.responders import in_time
+
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFunction:
+    """`function({vars, provider, config})` gives a text, a list of chat messages, or {prompt, config}."""
+
+    name: str
+    function: Callable[..., object]
+    provider: Json
+    config: Json
+
+    async def write(self, variables: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
+        """What the function returned."""
+        context: Json = {"vars": variables, "provider": self.provider, "config": self.config}
+        try:
+            found, took_ms = await in_time(asked, partial(result_of, self.function, context))
+        except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
+            return TargetErrored(f"{self.name} raised {type(error).__name__}: {error}")
+        late = found is None and took_ms >= asked.limit_s * 1000
+        return _late(self.name, asked) if late else self._read(found)
+
+    def _read(self, found: object) -> WrittenPrompt | TargetErrored:
+        try:
+            value = _JSON.validate_python(found)
+            canonical(value).encode()  # NaN and lone surrogates stand in no record
+        except ValueError:
+            value = None
+        config = self.config
+        if isinstance(value, dict) and "prompt" in value:
+            own = value.get("config")
+            config = config | own if isinstance(own, dict) else config
+            value = value["prompt"]
+        if isinstance(value, str):
+            return WrittenPrompt(value, config)
+        if isinstance(value, dict | list):
+            return WrittenPrompt(json.dumps(value, ensure_ascii=False), config)
+        return TargetErrored(
+            f"{self.name} gave {type(found).__name__}; return a text, chat messages, or {{'prompt': …}}"
+        )
+
+
+def prompt_function(path: Path, function: str, *, provider: Json, config: Json) -> PromptFunction:
+    """The function in that file; raises `BadInputError` where there is none."""
+    return PromptFunction(
+        f"{path.name}:{function}", function_in(path, function, called_with="context"), provider, config
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PromptProgram:
+    """A Python file that is run with the context as its argument, and writes the prompt to stdout."""
+
+    path: Path
+    provider: Json
+    config: Json
+
+    async def write(self, variables: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
+        """What the file wrote; at the limit it is killed with its children."""
+        said = bytearray()
+        context: Json = {"vars": variables, "provider": self.provider, "config": self.config}
+        command = [sys.executable, str(self.path), canonical(context)]
+        found, _ = await in_time(asked, lambda: finished(command, b"", said=said))
+        match found:
+            case Finished(code=0):
+                return WrittenPrompt(found.out.decode("utf-8", "replace").removesuffix("\n"), self.config)
+            case Finished():
+                told = said.decode("utf-8", "replace").strip()
+                return TargetErrored(f"{self.path.name} ended with code {found.code}: {told[-600:]}")
+            case TargetErrored():
+                return TargetErrored(f"{self.path.name}: {found.reason}")
+            case None:
+                return _late(self.path.name, asked)
+
+
+def _late(name: str, asked: Asking) -> TargetErrored:
+    return TargetErrored(f"{name} wrote no prompt within {asked.limit_s:g} s", unanswered=True)

@@ -1,0 +1,46 @@
+"""Functions in Python files of the user's, as a config names them (`file.py:function`)."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import operator
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import cast
+
+import anyio.to_thread
+
+from minions_evals_mcp.errors import BadInputError
+
+
+def function_in(path: Path, name: str, *, called_with: str) -> Callable[..., object]:
+    """The function of that (dotted) name, with the file's folder among the places to import from.
+
+    Raises `BadInputError` where there is none.
+    """
+    folder = str(path.parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(f"_provider_{path.stem}", path)
+    try:
+        if spec is None or spec.loader is None:
+            raise ImportError("it is no Python file")  # noqa: TRY301  told like whatever the file raises
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        found = operator.attrgetter(name)(module)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  a user's module may raise anything while it is loaded
+        raise BadInputError(
+            f"{path} cannot be loaded: {type(error).__name__}: {error}.",
+            remedy=f"It must define {name}({called_with}).",
+        ) from None
+    if not callable(found):
+        raise BadInputError(f"{name} in {path} is no function.")
+    return found
+
+
+async def result_of(function: Callable[..., object], *arguments: object) -> object:
+    """What the function returns, called in a thread; a coroutine is awaited."""
+    found = await anyio.to_thread.run_sync(function, *arguments, abandon_on_cancel=True)
+    return await cast("Awaitable[object]", found) if inspect.isawaitable(found) else found
