@@ -35,6 +35,7 @@ if TYPE_CHECKING:
         update_test_case,
     )
     from minions_evals_mcp.engine.trend_summary import summarize_trend
+    from minions_evals_mcp.interop.row_answers import pick_output, score_output
 
 __all__ = [
     "AbTestRequest",
@@ -60,6 +61,7 @@ __all__ = [
     "execute_test_case",
     "llm_judge",
     "open_engine",
+    "pick_output",
     "rejudge_request",
     "rule_based",
     "run_ab_test",
@@ -67,6 +69,7 @@ __all__ = [
     "run_test",
     "run_test_case",
     "run_test_suite",
+    "score_output",
     "summarize",
     "summarize_comparison",
     "summarize_trend",
@@ -103,6 +106,7 @@ _HOMES = {
     "execute_test_case": "engine.testing",
     "llm_judge": "engine.evaluators",
     "open_engine": "engine.context",
+    "pick_output": "interop.row_answers",
     "rejudge_request": "engine.rejudge",
     "rule_based": "engine.evaluators",
     "run_ab_test": "engine.run_ab_test",
@@ -110,6 +114,7 @@ _HOMES = {
     "run_test": "engine.prompt_scoring",
     "run_test_case": "engine.run_test_case",
     "run_test_suite": "engine.prompt_scoring",
+    "score_output": "interop.row_answers",
     "summarize": "engine.answers",
     "summarize_comparison": "engine.comparison_summary",
     "summarize_trend": "engine.trend_summary",

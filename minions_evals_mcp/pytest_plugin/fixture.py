@@ -10,17 +10,16 @@ from typing import TypeVar
 
 import anyio
 from pydantic import JsonValue
-from pydantic_core import to_json
 
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.engine.answers import RunSummary, summarize
 from minions_evals_mcp.engine.context import open_engine
-from minions_evals_mcp.engine.evidence import fetched
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run_benchmark import run_benchmark
 from minions_evals_mcp.engine.save_records import save_records
 from minions_evals_mcp.errors import BadInputError, InstrumentError
-from minions_evals_mcp.interop.score_rows import Answer, read_row
+from minions_evals_mcp.interop.row_answers import answered, row_of
+from minions_evals_mcp.interop.score_rows import Answer, Row
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.settings import read_settings
 
@@ -50,26 +49,17 @@ class Evals:
         Example: `evals.check(reply, assertions=[{"type": "icontains", "value": "refund"}])`
         """
         __tracebackhide__ = True  # a failure shows the caller's line
-        asked: dict[str, JsonValue] = {"output": output, "assert": [*assertions]}
-        if threshold is not None:
-            asked["threshold"] = threshold
-        found = waited(partial(self._checked, to_json(asked)))
-        if "error" in found:
-            raise InstrumentError(f"the output could not be checked: {found['error']}")
+        found = waited(partial(self._checked, row_of(output, assertions, threshold)))
         if not found["pass"]:
             raise AssertionError(_reasons(found))
         return found
 
-    async def _checked(self, line: bytes) -> Answer:
-        row = read_row(line)
-        wanted = row.needs()
-        if not wanted:
+    async def _checked(self, row: Row) -> Answer:
+        if not row.needs():
             return row.answer()
         config = engine_config(read_settings(), Chosen(db=self._folder / "evals.db"))
         async with open_engine(config) as engine:
-            return row.answer(
-                await fetched(wanted, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder)
-            )
+            return await answered(engine, row)
 
     def run_benchmark(  # a test names what it asks for
         self,
