@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 from minions_evals_mcp.engine.context import Engine
-from tests.cli.standby import STANDBYS
+from tests.cli.standby import STANDBYS, UNMEASURED
 from tests.store.small_store import make as small_store_made
 from tests.workshop import config_in, opened
 
@@ -49,3 +49,4 @@ def small_store(_small_store_once: Path, tmp_path: Path) -> Path:
 def _standbys_ended() -> Generator[None]:
     yield
     STANDBYS.ended()
+    UNMEASURED.ended()

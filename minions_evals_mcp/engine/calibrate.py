@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Id, Text, Value
+from minions_evals_mcp.engine.calibration import CALIBRATED, Calibration, StableCase
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, resumed_under
 from minions_evals_mcp.engine.pipeline import Progress
@@ -18,10 +19,8 @@ from minions_evals_mcp.engine.run_benchmark import run_benchmark, silent
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.stats.noise import Label, noise, stability
 from minions_evals_mcp.store import events, pairs
-from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event
 
-CALIBRATED = "benchmark-calibrated"
 _JSON: TypeAdapter[Json] = TypeAdapter(Json)
 
 
@@ -36,34 +35,6 @@ class CalibrationRequest(Value):
     triggered_by: Text = "command-line"
     key: Text | None = None
     max_cost_usd: Annotated[float, Field(gt=0)] | None = None
-
-
-class StableCase(Value):
-    """What the repeated runs of one case say of it."""
-
-    test_case_id: str
-    label: Label
-    passed: int
-    runs: int
-
-
-class Calibration(Value):
-    """The variance of a case's score fraction by source, and the floor below which a difference of two runs is noise.
-
-    `judge`: the same output judged again; `agent`: the same version run again, the judge's part taken off; `cases`: how
-    far the cases differ. `noiseFloor`: two runs of the same version differ by less than this in 95 % (overall score).
-    """
-
-    benchmark_id: str
-    run_id: str
-    series: str
-    repeats: int
-    judge: float
-    agent: float
-    cases: float
-    noise_floor: float
-    labels: dict[Label, int]
-    flaky: list[StableCase] = []
 
 
 async def calibrate(engine: Engine, request: CalibrationRequest, *, progress: Progress = silent) -> Calibration:
@@ -151,13 +122,3 @@ async def _kept(engine: Engine, request: CalibrationRequest, run_id: str, again:
     event = Event(CALIBRATED, "benchmark", request.benchmark_id, detail)
     await engine.store.write(lambda db: events.append(db, event, at=at))
     return found
-
-
-def calibration_of(db: Db, benchmark_id: str, *, measured_as: str) -> Calibration | None:
-    """The newest calibration of the benchmark, if it was measured as that series of runs is."""
-    kept = events.newest(db, CALIBRATED, benchmark_id)
-    try:
-        found = None if kept is None else Calibration.model_validate(kept, strict=False)
-    except ValidationError:  # written by another version
-        return None
-    return found if found is not None and found.series == measured_as else None

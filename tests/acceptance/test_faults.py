@@ -5,13 +5,12 @@ from __future__ import annotations
 import socket
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import anyio
 import pytest
 
 from tests.acceptance.workplace import TOP, Told, Workplace, case_id, expected_score, until
-from tests.fakes.llm_server import FakeSettings, Server, serving
+from tests.fakes.llm_server import FakeSettings, Server
 
 CASES = 300
 KINDS = {
@@ -151,32 +150,6 @@ async def test_outputs_that_the_judge_keeps_declining_are_counted_and_named_and_
     assert_no_score_is_invented(place)
 
 
-async def stopped_and_resumed(folder: Path, settings: FakeSettings, *, fault: str) -> str:
-    """Runs against a server that does nothing but fail, then against one that works; the message of the stop."""
-    async with serving(settings) as server:
-        place = Workplace(folder, server.url)
-        failing = impatient(place, "0.5")
-        if fault == "a wrong key":
-            failing = replace(place, more={"ANTHROPIC_API_KEY": "wrong-key"})
-        if fault == "no server":
-            failing = replace(place, url=closed_address())
-        await place.take_in(14)
-        began = anyio.current_time()
-        told = await failing.tell(*place.judging("--concurrency", "28"))
-        took = anyio.current_time() - began
-        assert told.code == 3, (fault, told)
-        assert place.scores() == {}, fault
-        print(f"{fault}: stopped after {took:.1f} s and {server.requests} calls")  # noqa: T201 - the figures, shown with -s
-        (kept_run,) = (await place.tell("runs", "--json")).list("runs")
-        assert kept_run["state"] == "stopped", fault
-        server.configure(FakeSettings())
-        resumed = await place.tell(*place.judging())
-        assert resumed.code == 0, (fault, resumed)
-        assert server.requests == 28, fault
-        place.assert_scored_once(14)
-        return told.error()
-
-
 def closed_address() -> str:
     """An address on loopback where nobody listens."""
     with socket.socket() as sock:
@@ -184,37 +157,43 @@ def closed_address() -> str:
         return f"http://127.0.0.1:{sock.getsockname()[1]}"
 
 
+@pytest.mark.parametrize(
+    ("fault", "settings", "word"),
+    [
+        ("only 429s", FakeSettings(p429=1, retry_after_s=0.2), "HTTP 429"),
+        ("only 500s", FakeSettings(p500=1), "HTTP 500"),
+        ("only hangs", FakeSettings(phang=1), "no whole reply within"),
+        ("a wrong key", FakeSettings(), "invalid x-api-key"),
+        ("no server", FakeSettings(), "no connection"),
+    ],
+)
 async def test_where_every_call_fails_the_run_stops_says_what_to_do_and_completes_once_the_fault_is_gone(
-    tmp_path: Path,
+    place: Workplace, server: Server, fault: str, settings: FakeSettings, word: str
 ) -> None:
-    words = {
-        "only 429s": "HTTP 429",
-        "only 500s": "HTTP 500",
-        "only hangs": "no whole reply within",
-        "a wrong key": "invalid x-api-key",
-        "no server": "no connection",
-    }
-    settings = {
-        "only 429s": FakeSettings(p429=1, retry_after_s=0.2),
-        "only 500s": FakeSettings(p500=1),
-        "only hangs": FakeSettings(phang=1),
-    }
-    said: dict[str, str] = {}
+    server.settings = settings
+    failing = impatient(place, "0.5")
+    if fault == "a wrong key":
+        failing = replace(place, more={"ANTHROPIC_API_KEY": "wrong-key"})
+    if fault == "no server":
+        failing = replace(place, url=closed_address())
+    await place.take_in(14)
 
-    async def meet(fault: str) -> None:
-        folder = tmp_path / fault.replace(" ", "-")
-        folder.mkdir()
-        said[fault] = await stopped_and_resumed(folder, settings.get(fault, FakeSettings()), fault=fault)
+    told = await failing.tell(*place.judging("--concurrency", "28"))
 
-    async with anyio.create_task_group() as faults:
-        for fault in words:
-            faults.start_soon(meet, fault)
-
-    for fault, word in words.items():
-        assert said[fault].startswith("instrument-failed: "), fault
-        assert word in said[fault], fault
-        assert "minions-evals doctor" in said[fault], fault
-        assert "--key k" in said[fault], fault
+    assert told.code == 3, told
+    assert place.scores() == {}
+    said = told.error()
+    assert said.startswith("instrument-failed: ")
+    assert word in said
+    assert "minions-evals doctor" in said
+    assert "--key k" in said
+    (kept_run,) = (await place.tell("runs", "--json")).list("runs")
+    assert kept_run["state"] == "stopped"
+    server.configure(FakeSettings())
+    resumed = await place.tell(*place.judging())
+    assert resumed.code == 0, resumed
+    assert server.requests == 28
+    place.assert_scored_once(14)
 
 
 async def test_an_outage_in_the_middle_stops_the_run_and_it_completes_once_the_outage_is_over(

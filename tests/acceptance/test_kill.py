@@ -199,11 +199,13 @@ async def test_processes_started_together_with_one_key_double_nothing(place: Wor
     told: list[Told] = []
 
     async def start() -> None:
-        told.append(await place.tell(*place.judging()))
+        async with place.started(*place.judging()) as process:
+            told.append(await place.ended(process))
 
-    async with anyio.create_task_group() as together:
-        for _ in range(3):
-            together.start_soon(start)
+    with anyio.fail_after(120):
+        async with anyio.create_task_group() as together:
+            for _ in range(3):
+                together.start_soon(start)
 
     assert {one.code for one in told} <= {0, 3}
     assert all(one.error().startswith("busy: ") for one in told if one.code == 3)

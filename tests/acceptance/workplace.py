@@ -13,11 +13,13 @@ from subprocess import DEVNULL, PIPE
 from typing import Any, cast
 
 import anyio
+import anyio.to_thread
 from anyio.abc import ByteReceiveStream, Process
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.store.connection import open_raw
+from tests.cli.standby import UNMEASURED, Asked
 
 ROOT = Path(__file__).resolve().parents[2]
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
@@ -148,16 +150,14 @@ class Workplace:
         }
 
     async def tell(self, *arguments: str, limit_s: float = 120) -> Told:
-        """Runs a command to its end."""
-        with anyio.fail_after(limit_s):
-            done = await anyio.run_process(
-                [*CLI, *arguments], check=False, env=self.environment(), cwd=self.folder, stdin=DEVNULL
-            )
-        return Told(done.returncode, done.stdout.decode(), done.stderr.decode())
+        """Runs a command to its end, in a process of its own that one on standby forks."""
+        asked = Asked([*arguments], str(self.folder), self.environment())
+        code, out, err = await anyio.to_thread.run_sync(UNMEASURED.carried_out, asked, b"", limit_s)
+        return Told(code, out.decode(), err.decode())
 
     @asynccontextmanager
     async def started(self, *arguments: str) -> AsyncGenerator[Process]:
-        """A command under way, as the leader of its own process group."""
+        """A command under way, started anew as the leader of its own process group."""
         async with await anyio.open_process(
             [*CLI, *arguments], env=self.environment(), cwd=self.folder, stdin=DEVNULL, stdout=PIPE, stderr=PIPE,
             start_new_session=True,

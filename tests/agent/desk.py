@@ -15,10 +15,12 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from minions_evals_mcp.store.connection import open_raw
+from tests.cli.standby import STANDBYS, Asked
 from tests.store.command_line import ROOT, Told, clean_environment, measured
 
-AGENT = (sys.executable, "-m", "agent")
-EVALS = (sys.executable, "-m", "minions_evals_mcp.cli")
+DAEMON = (sys.executable, "-m", "agent")
+AGENT = "minions-eval-agent"
+EVALS = "minions-evals"
 Json = dict[str, JsonValue]
 
 
@@ -38,18 +40,11 @@ class Desk:
         """All that a process sees."""
         return {**clean_environment(self.folder), **measured(), "MINIONS_EVALS_DB": str(self.db), **self.more}
 
-    def ran(self, program: Sequence[str], *arguments: str, stdin: str = "", limit_s: float = 60) -> Told:
-        """How the command ended."""
-        with subprocess.Popen(
-            [*program, *arguments], env=self.environment(), cwd=self.folder, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        ) as process:  # fmt: skip
-            try:
-                out, err = process.communicate(stdin.encode(), timeout=limit_s)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                raise AssertionError(process.communicate()[1].decode()[-3000:]) from None
-        return Told(process.returncode, out.decode(), err.decode())
+    def ran(self, program: str, *arguments: str, stdin: str = "", limit_s: float = 60) -> Told:
+        """How the command ended, in a process of its own that one on standby forks."""
+        asked = Asked([*arguments], str(self.folder), self.environment(), program)
+        code, out, err = STANDBYS.carried_out(asked, stdin.encode(), limit_s)
+        return Told(code, out.decode(), err.decode())
 
     def drained(self, *messages: Json, options: Sequence[str] = (), limit_s: float = 60) -> Told:
         """The daemon has done what those messages ask for, and all that follows from it."""
@@ -107,9 +102,9 @@ class Desk:
 
     @contextmanager
     def running(self, *arguments: str) -> Generator[subprocess.Popen[bytes]]:
-        """The daemon at work; ended by SIGTERM where the test did not end it."""
+        """The daemon at work, started anew; ended by SIGTERM where the test did not end it."""
         with subprocess.Popen(
-            [*AGENT, "run", *arguments], env=self.environment(), cwd=self.folder, stdin=subprocess.PIPE,
+            [*DAEMON, "run", *arguments], env=self.environment(), cwd=self.folder, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE,
         ) as process:  # fmt: skip
             try:
@@ -130,4 +125,4 @@ def record(ident: str, kind: str, **fields: JsonValue) -> Json:
     return {"id": ident, "type": kind, "fields": fields}
 
 
-__all__ = ["AGENT", "EVALS", "ROOT", "Desk", "Json", "message", "record"]
+__all__ = ["AGENT", "DAEMON", "EVALS", "ROOT", "Desk", "Json", "message", "record"]

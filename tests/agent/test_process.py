@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agent.desk import AGENT, EVALS, Desk, Json
+from tests.agent.desk import AGENT, DAEMON, EVALS, Desk, Json
 from tests.agent.story import answer, case, rubrics
 from tests.bench.agent import resident_mb
 from tests.bench.process import serving
@@ -75,7 +75,7 @@ def test_standard_input_may_be_a_file(desk: Desk) -> None:
     lines.write_text(json.dumps({**RUN, "id": "m"}), "utf-8")
     with lines.open("rb") as file:
         done = subprocess.run(
-            [*AGENT, "drain", "--stdin"], stdin=file, env=desk.environment(), capture_output=True, check=False
+            [*DAEMON, "drain", "--stdin"], stdin=file, env=desk.environment(), capture_output=True, check=False
         )
     assert done.returncode == 0, done.stderr
     assert desk.result("m")["state"] == "completed"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
+import anyio.to_thread
+
+from tests.cli.standby import UNMEASURED, Asked
 
 ROOT = Path(__file__).resolve().parents[2]
+LIMIT_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +38,9 @@ def measured() -> dict[str, str]:
 
 async def told(home: Path, *arguments: str) -> Told:
     """What the command answers."""
-    return await ran(home, sys.executable, "-m", "minions_evals_mcp.cli", *arguments)
+    asked = Asked([*arguments], str(ROOT), clean_environment(home))
+    code, out, err = await anyio.to_thread.run_sync(UNMEASURED.carried_out, asked, b"", LIMIT_S)
+    return Told(code, out.decode(), err.decode())
 
 
 async def ran(home: Path, *command: str) -> Told:
