@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store import events, records
-from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.events import Told
-from minions_evals_mcp.store.rows import TABLES
+from minions_evals_mcp.store.rows import TABLES, Table
 
 
 def ids_beginning(db: Db, kind: str, typed: str, *, limit: int) -> list[str]:
@@ -29,7 +29,7 @@ def _found(db: Db, table: str, newest: str, typed: str, limit: int, kind: str | 
     hidden = " AND deleted_at IS NULL" if table == "minion" else ""
     named = "" if kind is None else " AND type = ?"
     rows = db.execute(
-        f"SELECT id FROM {table} WHERE substr(id, 1, length(?)) = ?{named}{hidden} ORDER BY {newest} DESC LIMIT ?",
+        f"SELECT id FROM {table} WHERE substr(id, 1, length(?)) = ?{named}{hidden} ORDER BY {newest} DESC {AT_MOST}",
         (typed, typed, *(() if kind is None else (kind,)), limit),
     )
     return [row[0] for row in rows]
@@ -50,8 +50,7 @@ def count_of(db: Db, kind: str) -> int:
     return db.execute(query, about).fetchone()[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A record as a list shows it; `seq` is the cursor to go on from."""
 
     seq: int
@@ -63,18 +62,28 @@ class Line:
 
 def lines(db: Db, kind: str, *, after: int, limit: int) -> list[Line]:
     """A page of one type's records in the order in which they were written, without the fields of definitions and copies."""
-    if kind in TABLES or kind in events.OUTBOX_TYPES:
+    if kind in events.OUTBOX_TYPES:
         page = records.page(db, kind, after=after, limit=limit)
         return [Line(seq, one.id, one.title, one.status, one.updated_at) for seq, one in page]
+    if kind in TABLES:
+        return _result_lines(db, TABLES[kind], after, limit)
     rows = db.execute(
         "SELECT seq, id, title, status, updated_at FROM minion"
-        " WHERE type = ? AND seq > ? AND deleted_at IS NULL ORDER BY seq LIMIT ?",
+        f" WHERE type = ? AND seq > ? AND deleted_at IS NULL ORDER BY seq {AT_MOST}",
         (kind, after, limit),
     )
     return [Line(seq, ident, title, status, from_millis(at)) for seq, ident, title, status, at in rows]
 
 
+def _result_lines(db: Db, table: Table, after: int, limit: int) -> list[Line]:
+    """Results have no name and no status of their own: their type and id say which they are."""
+    rows = db.execute(
+        f"SELECT seq, id, {table.at} FROM {table.name} WHERE seq > ? ORDER BY seq {AT_MOST}", (after, limit)
+    )
+    return [Line(seq, ident, f"{table.kind.slug} {ident}", "active", from_millis(at)) for seq, ident, at in rows]
+
+
 def newest_told(db: Db, *, limit: int) -> list[Told]:
     """The newest rows of the outbox first."""
-    seqs = [row[0] for row in db.execute("SELECT seq FROM outbox ORDER BY seq DESC LIMIT ?", (limit,))]
+    seqs = [row[0] for row in db.execute(f"SELECT seq FROM outbox ORDER BY seq DESC {AT_MOST}", (limit,))]
     return events.outbox(db, after=seqs[-1] - 1, limit=limit)[::-1] if seqs else []

@@ -22,6 +22,9 @@ APPLICATION_ID = 0x4D494E45  # "MINE"
 Db = sqlite.Connection
 T = TypeVar("T")
 
+AT_MOST = "LIMIT ? + 0"
+"""How a query that is asked often ends: at a bare `LIMIT ?` SQLite prepares it anew each time, to plan by the value."""
+
 FIXED_IN = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
 """The releases that mend the WAL-reset bug, each in its own branch (facts.md)."""
 
@@ -41,13 +44,21 @@ class Connection(aiosqlite.Connection):
 
     async def run(self, work: Callable[[Db], T]) -> T:
         """What `work` returns, run from start to end in the connection's thread."""
-        return await self._execute(work, self._conn)
+        return await self._execute(_told, work, self._conn)
 
     async def close(self) -> None:
         """Ends the thread too where opening failed: aiosqlite leaves it to speak to a loop that may have gone by then."""
         if self._connection is None and self._thread.is_alive():
             await anyio.to_thread.run_sync(self._thread.join)
         await super().close()
+
+
+def _told(work: Callable[[Db], T], db: Db) -> T:
+    """What `work` returns or raises; a `StopIteration` would be taken for the end of the awaiting coroutine."""
+    try:
+        return work(db)
+    except StopIteration as error:
+        raise RuntimeError("the work on the store raised StopIteration") from error
 
 
 def connect(path: Path, *, read_only: bool = False) -> Connection:

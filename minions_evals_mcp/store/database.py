@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -86,7 +87,7 @@ class Store:
     """An open store. `write` and `read` take a function of `store/` that runs on a connection of its own thread."""
 
     path: Path
-    reads: MemoryObjectSendStream[Ticket[Any]]
+    reader: Connection
     writes: MemoryObjectSendStream[Ticket[Any]] | None
 
     async def submit(self, work: Callable[[Db], T]) -> Ticket[T]:
@@ -103,36 +104,19 @@ class Store:
 
     async def read(self, work: Callable[[Db], T]) -> T:
         """What the read returned, from one snapshot of committed data."""
-        ticket = Ticket(work)
-        await self.reads.send(ticket)
-        return await ticket.result()
+        return await self.reader.run(partial(_in_snapshot, self.path, work))
 
 
-def _read_group(db: Db, path: Path, group: list[Ticket[Any]]) -> None:
-    """Runs the reads that wait in one snapshot: many callers, one hop to the connection's thread."""
+def _in_snapshot(path: Path, work: Callable[[Db], T], db: Db) -> T:
     with translated(path):
         db.execute("BEGIN")
         try:
-            for ticket in group:
-                _read_one(db, path, ticket)
+            return work(db)
         finally:
             db.execute("COMMIT")
 
 
-def _read_one(db: Db, path: Path, ticket: Ticket[Any]) -> None:
-    try:
-        with translated(path):
-            ticket.value = ticket.work(db)
-    except Exception as error:  # noqa: BLE001  handed to the caller whose read it is
-        ticket.error = error
-
-
-GroupWork = Callable[[Db, Path, list[Ticket[Any]]], None]
-
-
-async def _serve(
-    db: Connection, path: Path, queue: MemoryObjectReceiveStream[Ticket[Any]], run_group: GroupWork
-) -> None:
+async def _serve(db: Connection, path: Path, queue: MemoryObjectReceiveStream[Ticket[Any]]) -> None:
     """Serves the queue in groups until it is closed and empty, whatever is cancelled around it."""
     with anyio.CancelScope(shield=True), queue:
         async for first in queue:
@@ -142,18 +126,18 @@ async def _serve(
                     group.append(queue.receive_nowait())
                 except (anyio.WouldBlock, anyio.EndOfStream):
                     break
-            await _settle(db, path, group, run_group)
+            await _settle(db, path, group)
 
 
-async def _settle(db: Connection, path: Path, group: list[Ticket[Any]], run_group: GroupWork) -> None:
+async def _settle(db: Connection, path: Path, group: list[Ticket[Any]]) -> None:
     try:
-        await db.run(lambda raw: run_group(raw, path, group))
+        await db.run(lambda raw: _commit_group(raw, path, group))
     except ConflictError as error:  # a deferred reference, checked at COMMIT: each caller answers for its own
         if len(group) == 1:
             group[0].error = group[0].error or error
         else:
             for ticket in group:
-                await _settle(db, path, [ticket], run_group)
+                await _settle(db, path, [ticket])
     except Exception as error:  # noqa: BLE001  every caller of the group is told
         for ticket in group:
             ticket.error = ticket.error or error
@@ -175,20 +159,18 @@ async def open_store(path: Path, *, read_only: bool = False) -> AsyncGenerator[S
         reader = await stack.enter_async_context(_opened(path, read_only=True))
         await reader.run(lambda db: _required(db, path))
         tasks = await stack.enter_async_context(anyio.create_task_group())
-        reads = _queue(tasks, reader, path, _read_group)
-        writes = None if writer is None else _queue(tasks, writer, path, _commit_group)
+        writes = None if writer is None else _queue(tasks, writer, path)
         try:
-            yield Store(path, reads, writes)
+            yield Store(path, reader, writes)
         finally:
-            for queue in (writes, reads):
-                if queue is not None:
-                    queue.close()
+            if writes is not None:
+                writes.close()
 
 
-def _queue(tasks: TaskGroup, db: Connection, path: Path, run_group: GroupWork) -> MemoryObjectSendStream[Ticket[Any]]:
+def _queue(tasks: TaskGroup, db: Connection, path: Path) -> MemoryObjectSendStream[Ticket[Any]]:
     """The way in to a connection that is served by a task of its own."""
     send, receive = anyio.create_memory_object_stream[Ticket[Any]](GROUP)
-    tasks.start_soon(_serve, db, path, receive, run_group)
+    tasks.start_soon(_serve, db, path, receive)
     return send
 
 

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import ASKED, Record, fields_from_json, title_of
 from minions_evals_mcp.domain.values import from_millis, to_millis
-from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.connection import AT_MOST, Db
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def outbox(
     """A page of what is queued, oldest first."""
     rows = db.execute(
         "SELECT seq, id, key, type, addressee, fields, created_at FROM outbox"
-        " WHERE seq > ? AND (? IS NULL OR type = ?) AND (? IS NULL OR id = ?) ORDER BY seq LIMIT ?",
+        f" WHERE seq > ? AND (? IS NULL OR type = ?) AND (? IS NULL OR id = ?) ORDER BY seq {AT_MOST}",
         (after, type_, type_, ident, ident, limit),
     )
     return [_told(*row) for row in rows]

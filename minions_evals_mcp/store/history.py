@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Digests, TestRun
 from minions_evals_mcp.scoring.history import Sample, sample, score_fraction
 from minions_evals_mcp.store import records
-from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.rows import TABLES, record_of, select
 
 # A test-run's id is that of its job with `:POSITION.TRIAL`.
@@ -68,7 +68,7 @@ def figures_by_day(db: Db, case_id: str, *, limit: int) -> list[tuple[str, Figur
     """The figures of the newest days (UTC) on which the case ran, oldest first."""
     rows = db.execute(
         f"SELECT date(ran_at / 1000, 'unixepoch') AS day, count(*), total(passed), avg({_SCORE}) FROM test_run"
-        f" WHERE {_COUNTS} GROUP BY day ORDER BY day DESC LIMIT ?",
+        f" WHERE {_COUNTS} GROUP BY day ORDER BY day DESC {AT_MOST}",
         (case_id, limit),
     ).fetchall()
     return [(row[0], Figures(row[1], int(row[2]), row[3])) for row in reversed(rows)]
@@ -77,14 +77,14 @@ def figures_by_day(db: Db, case_id: str, *, limit: int) -> list[tuple[str, Figur
 def recent(db: Db, case_id: str, *, regressions: bool = False, limit: int) -> list[Record[TestRun]]:
     """The newest runs of the case that are history, newest first; with `regressions` those only."""
     only = " AND json_extract(rest, '$.isRegression') = 1" if regressions else ""
-    return [run for _, run in _page(db, f"{_COUNTS}{only} ORDER BY seq DESC LIMIT ?", (case_id, limit))]
+    return [run for _, run in _page(db, f"{_COUNTS}{only} ORDER BY seq DESC {AT_MOST}", (case_id, limit))]
 
 
 def executions(
     db: Db, case_id: str, *, before: int | None = None, offset: int = 0, limit: int
 ) -> list[tuple[int, Record[TestRun]]]:
     """A page of all runs of the case, newest first, each with the cursor to go on from."""
-    where = "test_case_id = ? AND (? IS NULL OR seq < ?) ORDER BY seq DESC LIMIT ? OFFSET ?"
+    where = f"test_case_id = ? AND (? IS NULL OR seq < ?) ORDER BY seq DESC {AT_MOST} OFFSET ?"
     return _page(db, where, (case_id, before, before, limit, offset))
 
 
@@ -110,11 +110,12 @@ def cases_of_prompt(db: Db, prompt_id: str) -> list[Record[TestCase]]:
     return [found[row[0]] for row in rows]  # pyright: ignore[reportReturnType]  of that type only
 
 
-def waiting_units(db: Db, case_id: str) -> list[UnitKey]:
-    """The units of the case whose outputs wait to be judged, the newest run's first."""
+def waiting_units(db: Db, *case_ids: str) -> list[UnitKey]:
+    """The units of the cases whose outputs wait to be judged, the newest run's first."""
     rows = db.execute(
         "SELECT u.job_id, u.position, u.trial FROM unit u JOIN job j ON j.id = u.job_id"
-        " WHERE u.case_id = ? AND u.outcome = 'awaiting-judgments' ORDER BY j.created_at DESC, u.job_id, u.trial",
-        (case_id,),
+        " WHERE u.packet IS NOT NULL AND u.outcome = 'awaiting-judgments'"
+        " AND u.case_id IN (SELECT value FROM json_each(?)) ORDER BY j.created_at DESC, u.job_id, u.trial",
+        (json.dumps(case_ids),),
     )
     return [UnitKey(*row) for row in rows]

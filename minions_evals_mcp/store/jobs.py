@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import NotJudgeable, Observed, UnitKey, Verdict
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import from_millis, to_millis
-from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.connection import AT_MOST, Db
 
 JobKind = Literal["test-case", "benchmark", "comparison", "ab-test"]
 JobState = Literal["running", "awaiting-judgments", "stopped", "completed", "failed", "cancelled"]
@@ -75,7 +75,7 @@ def job_by_key(db: Db, key: str) -> Job | None:
 def jobs(db: Db, *, limit: int = 20, state: str | None = None) -> list[Job]:
     """The newest jobs first."""
     rows = db.execute(
-        f"SELECT {_JOB} FROM job WHERE (? IS NULL OR state = ?) ORDER BY created_at DESC, id LIMIT ?",
+        f"SELECT {_JOB} FROM job WHERE (? IS NULL OR state = ?) ORDER BY created_at DESC, id {AT_MOST}",
         (state, state, limit),
     )
     return [found for row in rows if (found := _job(row)) is not None]
@@ -207,7 +207,7 @@ def units_with(
     """The units that ended so, in order, after that position and trial."""
     rows = db.execute(
         f"SELECT {_UNIT} FROM unit WHERE job_id = ? AND outcome IN (SELECT value FROM json_each(?))"
-        " AND (position, trial) > (?, ?) ORDER BY position, trial LIMIT ?",
+        f" AND (position, trial) > (?, ?) ORDER BY position, trial {AT_MOST}",
         (job_id, json.dumps(outcomes), *after, limit),
     )
     return [_unit(row) for row in rows]

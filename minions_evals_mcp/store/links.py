@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
+
+from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.relations import RELATIONS, Relation, RelationType
-from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.records import follows
 from minions_evals_mcp.store.rows import TABLES
 
@@ -18,48 +22,61 @@ _COLUMN = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """One relation seen from one end: the query for the other end's ids, of an id and a limit."""
+
+    relation: str
+    is_source: bool
+    query: str
+
+
 def links(db: Db, ident: str, kind: str, *, limit: int = 100) -> list[Relation]:
     """What the record is linked to, and what links to it; at most `limit` of each relation."""
     found: list[Relation] = []
+    for asked in _questions(kind):
+        others = [row[0] for row in db.execute(asked.query, (ident, limit))]
+        if asked.is_source:
+            found.extend(Relation(ident, other, asked.relation) for other in others)
+        else:
+            found.extend(Relation(other, ident, asked.relation) for other in others)
+    return [*found, *follows(db, ident)] if kind == PromptVersion.slug else found
+
+
+@cache
+def _questions(kind: str) -> tuple[_Question, ...]:
+    """What is asked about every record of that type: the same text each time is prepared by SQLite once."""
+    found: list[_Question] = []
     for relation in RELATIONS:
-        if relation.source == kind:
-            targets = (
-                _held(db, relation, ident, limit) if relation.holder_is_source else _holders(db, relation, ident, limit)
-            )
-            found.extend(Relation(ident, other, relation.name) for other in targets)
-        if relation.target == kind:
-            sources = (
-                _holders(db, relation, ident, limit) if relation.holder_is_source else _held(db, relation, ident, limit)
-            )
-            found.extend(Relation(other, ident, relation.name) for other in sources)
-    return [*found, *follows(db, ident)]
+        for is_source, end in ((True, relation.source), (False, relation.target)):
+            if end == kind:
+                query = _held(relation) if is_source == relation.holder_is_source else _holders(relation)
+                found.append(_Question(relation.name, is_source, query))
+    return tuple(found)
 
 
-def _held(db: Db, relation: RelationType, ident: str, limit: int) -> list[str]:
-    """The ids that the record under `ident` holds in the relation's field."""
-    if relation.holder in TABLES:
-        table = TABLES[relation.holder].name
-        columns = _COLUMN[relation.holder, relation.field]
-        union = " UNION ALL ".join(f"SELECT {column} FROM {table} WHERE id = ?" for column in columns)
-        return [row[0] for row in db.execute(union, (ident,) * len(columns)) if row[0] is not None]
-    rows = db.execute(
-        "SELECT j.value FROM minion m, json_each(m.fields, '$.' || ?) j WHERE m.id = ? AND j.value IS NOT NULL LIMIT ?",
-        (relation.field, ident, limit),
+def _held(relation: RelationType) -> str:
+    """The ids that the record holds in the relation's field."""
+    if relation.holder not in TABLES:
+        return (
+            f"SELECT j.value FROM minion m, json_each(m.fields, '$.{relation.field}') j"
+            f" WHERE m.id = ? AND j.value IS NOT NULL {AT_MOST}"
+        )
+    table = TABLES[relation.holder].name
+    columns = _COLUMN[relation.holder, relation.field]
+    union = " UNION ALL ".join(
+        f"SELECT {column} FROM {table} WHERE id = ?1 AND {column} IS NOT NULL" for column in columns
     )
-    return [row[0] for row in rows]
+    return f"{union} {AT_MOST}"
 
 
-def _holders(db: Db, relation: RelationType, ident: str, limit: int) -> list[str]:
-    """The records whose field of the relation holds `ident`."""
-    if relation.holder in TABLES:
-        table = TABLES[relation.holder].name
-        where = " OR ".join(f"{column} = ?" for column in _COLUMN[relation.holder, relation.field])
-        values = (ident,) * len(_COLUMN[relation.holder, relation.field])
-        return [
-            row[0] for row in db.execute(f"SELECT id FROM {table} WHERE {where} ORDER BY seq LIMIT ?", (*values, limit))
-        ]
-    rows = db.execute(
-        "SELECT DISTINCT m.id FROM minion m, json_each(m.fields, '$.' || ?) j WHERE m.type = ? AND j.value = ? LIMIT ?",
-        (relation.field, relation.holder, ident, limit),
-    )
-    return [row[0] for row in rows]
+def _holders(relation: RelationType) -> str:
+    """The records whose field of the relation holds the id."""
+    if relation.holder not in TABLES:
+        return (
+            f"SELECT DISTINCT m.id FROM minion m, json_each(m.fields, '$.{relation.field}') j"
+            f" WHERE m.type = '{relation.holder}' AND j.value = ? {AT_MOST}"
+        )
+    columns = _COLUMN[relation.holder, relation.field]
+    where = " OR ".join(f"{column} = ?1" for column in columns)
+    return f"SELECT id FROM {TABLES[relation.holder].name} WHERE {where} ORDER BY seq {AT_MOST}"

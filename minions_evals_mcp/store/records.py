@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic_core import from_json
+
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import AgentRun, SkillDefinition
@@ -15,7 +17,7 @@ from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.store import events
-from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.rows import TABLES, UNSELECTED, record_of, select
 
 _COLUMNS = "seq, id, type, title, fields, tags, status, created_at, updated_at, created_by, deleted_at"
@@ -30,7 +32,7 @@ def _record(row: tuple[Any, ...]) -> Record[Fields]:
         title=title,
         created_at=from_millis(created_at),
         updated_at=from_millis(updated_at),
-        tags=tuple(json.loads(tags)),
+        tags=tuple(from_json(tags)),
         status=status,
         created_by=created_by,
         deleted_at=None if deleted_at is None else from_millis(deleted_at),
@@ -79,12 +81,12 @@ def page(
     """A page of one type's records in the order in which they were written, each with the cursor to go on from."""
     if kind in TABLES:
         table = TABLES[kind]
-        rows = db.execute(select(table, "seq > ? ORDER BY seq LIMIT ?"), (after, limit)).fetchall()
+        rows = db.execute(select(table, f"seq > ? ORDER BY seq {AT_MOST}"), (after, limit)).fetchall()
         return [(row[0], complete(db, record_of(table, row))) for row in rows]
     if kind in events.OUTBOX_TYPES:
         return [(told.seq, told.record) for told in events.outbox(db, after=after, limit=limit, type_=kind)]
     rows = db.execute(
-        f"SELECT {_COLUMNS} FROM minion WHERE type = ? AND seq > ? AND (? OR deleted_at IS NULL) ORDER BY seq LIMIT ?",
+        f"SELECT {_COLUMNS} FROM minion WHERE type = ? AND seq > ? AND (? OR deleted_at IS NULL) ORDER BY seq {AT_MOST}",
         (kind, after, hidden, limit),
     )
     return [(row[0], _record(row)) for row in rows]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from pydantic.alias_generators import to_camel
+from pydantic_core import to_json
 
 from minions_evals_mcp.domain import results
 from minions_evals_mcp.domain.definitions import Fields
@@ -16,7 +17,7 @@ from minions_evals_mcp.domain.values import from_millis, iso, to_millis
 from minions_evals_mcp.store.connection import Db, sqlite
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """Where a result type is kept. `at` is the column of its time; `extra` are columns that are no fields."""
 
@@ -27,7 +28,7 @@ class Table:
     extra: tuple[str, ...] = ()
     has_rest: bool = True
 
-    @property
+    @cached_property
     def all_columns(self) -> tuple[str, ...]:
         """Every column but `seq`, in the order in which rows are written."""
         stamped = () if self.at in self.columns else (self.at,)
@@ -98,6 +99,8 @@ UNSELECTED = "json_extract(rest, '$.selection') IS NULL"
 """The benchmark-runs of all active cases of their benchmark."""
 WHOLE = f"purpose <> 'comparison' AND {UNSELECTED}"
 """The benchmark-runs that measure their benchmark over time: no side of a comparison, no selection of its cases."""
+WIRE_NAMES = {column: to_camel(column) for table in TABLES.values() for column in table.columns}
+"""What each column is called in the record."""
 TIMES = frozenset({"ran_at", "judged_at", "compared_at", "decided_at", "resolved_at", "created_at"})
 FLAGS = frozenset({"passed", "is_regression"})
 
@@ -149,14 +152,16 @@ def select(table: Table, where: str = "1") -> str:
 def record_of(table: Table, row: sqlite.Row | tuple[Any, ...]) -> Record[Fields]:
     """The record that a row of `select` holds."""
     named = dict(zip(("seq", *table.all_columns), row, strict=True))
-    wire: dict[str, Any] = json.loads(named.pop("rest")) if table.has_rest else {}
-    for column in table.columns:
-        value = named[column]
-        if value is not None:
-            wire[to_camel(column)] = _wire(column, value)
-    fields = fields_from_json(table.kind.slug, json.dumps(wire), record=named["id"])
+    wire = {WIRE_NAMES[one]: _wire(one, named[one]) for one in table.columns if named[one] is not None}
+    fields = fields_from_json(table.kind.slug, _joined(wire, named.get("rest", "{}")), record=named["id"])
     at = from_millis(named[table.at])
     return Record(id=named["id"], fields=fields, title=title_of(fields, named["id"]), created_at=at, updated_at=at)
+
+
+def _joined(wire: dict[str, Any], rest: str) -> str:
+    """One JSON object of the columns and of the text of the others, which is parsed once, with its type; columns win."""
+    others, columns = rest.strip()[1:-1].strip(), to_json(wire).decode()
+    return f"{{{others},{columns[1:]}" if others else columns
 
 
 def _wire(column: str, value: Any) -> Any:

@@ -22,7 +22,7 @@ from minions_evals_mcp.domain.outcomes import (
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalJudgment, FailureType, TestRun
 from minions_evals_mcp.domain.values import from_millis
-from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.jobs import save_unit
 from minions_evals_mcp.store.rows import TABLES, WHOLE, insert, record_of, select
@@ -264,7 +264,7 @@ def runs_of(
     """A page of a benchmark-run's test-runs in the order in which they were recorded."""
     table = TABLES["test-run"]
     rows = db.execute(
-        select(table, "benchmark_run_id = ? AND (? IS NULL OR passed = ?) AND seq > ? ORDER BY seq LIMIT ?"),
+        select(table, f"benchmark_run_id = ? AND (? IS NULL OR passed = ?) AND seq > ? ORDER BY seq {AT_MOST}"),
         (run_id, passed, passed, after, limit),
     )
     return [(row[0], record_of(table, row)) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
@@ -277,7 +277,7 @@ def failing_of(db: Db, job_id: str, *, limit: int) -> list[Record[TestRun]]:
         select(
             table,
             "passed = 0 AND id IN (SELECT test_run_id FROM unit WHERE job_id = ?)"
-            " ORDER BY total_score / max_possible_score, seq LIMIT ?",
+            f" ORDER BY total_score / max_possible_score, seq {AT_MOST}",
         ),
         (job_id, limit),
     )
@@ -316,7 +316,8 @@ def job_runs(db: Db, job_id: str, *, limit: int) -> list[Record[TestRun]]:
     table = TABLES["test-run"]
     rows = db.execute(
         select(
-            table, "id IN (SELECT test_run_id FROM unit WHERE job_id = ? ORDER BY position, trial LIMIT ?) ORDER BY seq"
+            table,
+            f"id IN (SELECT test_run_id FROM unit WHERE job_id = ? ORDER BY position, trial {AT_MOST}) ORDER BY seq",
         ),
         (job_id, limit),
     )

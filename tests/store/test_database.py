@@ -196,6 +196,11 @@ async def test_a_read_that_fails_leaves_the_reader_usable(store: Store) -> None:
     assert await store.read(names) == []
 
 
+async def test_a_read_that_lets_an_iterator_run_out_is_told_and_does_not_hang(store: Store) -> None:
+    with anyio.fail_after(20), pytest.raises(RuntimeError, match="StopIteration"):
+        await store.read(lambda _: next(iter(())))
+
+
 async def test_a_reader_cannot_write(store: Store) -> None:
     with pytest.raises(StoreError, match="readonly") as caught:
         await store.read(noted("smuggled"))
