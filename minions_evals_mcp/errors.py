@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 
@@ -51,10 +51,15 @@ class NotFoundError(BadInputError):
 
     code = "not-found"
 
-    def __init__(self, kind: str, ident: str, *, remedy: str = "") -> None:
-        super().__init__(f"no {kind} with the id {ident!r}.", remedy=remedy)
+    def __init__(self, kind: str, ident: str, *, remedy: str = "", near: Sequence[str] = ()) -> None:
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else "."
+        super().__init__(f"no {kind} with the id {ident!r}{hint}", remedy=remedy)
         self.kind = kind
         self.ident = ident
+
+    def meaning(self, near: Sequence[str]) -> NotFoundError:
+        """The same refusal, naming what may have been meant."""
+        return NotFoundError(self.kind, self.ident, remedy=self.remedy, near=near)
 
 
 class UnsupportedError(BadInputError):

@@ -188,8 +188,7 @@ def rejudge(
 
 async def _rejudge(ident: str, judge: Judge, judge_model: str | None, key: str | None, common: Common) -> int:
     async with session(common, judge_model=judge_model) as engine:
-        run_id = await find_benchmark_run(engine, ident)
-        request = await rejudge_request(engine, run_id, judge=judge, key=key, triggered_by="command-line")
+        request = await rejudge_request(engine, ident, judge=judge, key=key, triggered_by="command-line")
         with progress_line(common) as progress:
             job = await run_benchmark(engine, request, progress=progress)
         summary = await summarize(engine, job.id)

@@ -42,7 +42,7 @@ async def _demo(common: Common) -> int:
     db = common.db or user_data_path("minions-evals") / f"demo-{version}.db"
     summaries: list[RunSummary] = []
     async with open_engine(EngineConfig(db=db, skills=shipped_folder("skills"))) as engine:
-        saved = await import_file(engine, suite)
+        saved, _ = await import_file(engine, suite)
         before = [await engine.store.read(partial(jobs.job_by_key, key=key)) for key, _ in RUNS]
         for key, version in RUNS:
             request = RunRequest(

@@ -12,13 +12,16 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from minions_evals_mcp.domain.definitions import Benchmark, Fields
 from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.domain.values import ID_PATTERN, Id
+from minions_evals_mcp.engine.baselines import WentOn, save_batches
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.save_records import Arrival, Saved, save_batches, save_records
+from minions_evals_mcp.engine.save_records import Arrival, Saved, save_records
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.row_records import RowMapping, RowRecords
 from minions_evals_mcp.store import records
 
 BATCH = 200
+BY = "command-line"
+"""Who changed what a case expects, where no person is named."""
 _ID: TypeAdapter[str | None] = TypeAdapter(Id | None)
 
 
@@ -50,11 +53,11 @@ class RowImport:
         except ValidationError:
             raise BadInputError(f"--into {self.into}: this is no id.", remedy=f"Ids match {ID_PATTERN}.") from None
 
-    async def take(self, engine: Engine, file: Path) -> Saved:
+    async def take(self, engine: Engine, file: Path) -> tuple[Saved, WentOn]:
         """Takes the rows of one file in, or, naming the row that does not fit, none of them."""
         rows = RowRecords(file, self.mapping, now=engine.clock())
         if self.into is None:
-            return await save_batches(engine, lambda: rows.batches(BATCH))
+            return await save_batches(engine, lambda: rows.batches(BATCH), by=BY)
         benchmark = await _benchmark(engine, self.into)
         taken: dict[str, None] = {}
 
@@ -63,10 +66,10 @@ class RowImport:
                 taken.update(dict.fromkeys(one.record.id for one in batch))
                 yield batch
 
-        saved = await save_batches(engine, batches)
+        found = await save_batches(engine, batches, by=BY)
         if taken:
             await save_records(engine, [Arrival(_with(benchmark, list(taken), at=engine.clock()))])
-        return saved
+        return found
 
 
 async def _benchmark(engine: Engine, ident: str) -> Record[Benchmark] | str:

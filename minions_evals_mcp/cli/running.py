@@ -19,11 +19,9 @@ from pydantic import JsonValue, ValidationError
 from minions_evals_mcp.cli.choosing import WHOLE, Choice
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.cli.targeting import read_target
-from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import UNSCORED, EvalFailure, Outcome
+from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers import RunSummary, summarize
-from minions_evals_mcp.engine.classify_failure import classify_failures
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run_benchmark import run_benchmark as carry_out_benchmark
@@ -31,7 +29,6 @@ from minions_evals_mcp.engine.run_test_case import run_test_case as carry_out_ca
 from minions_evals_mcp.engine.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.packets import Submission
-from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job
 
@@ -293,10 +290,12 @@ async def _runs(ident: str | None, limit: int, common: Common) -> int:
     if common.json:
         say({"runs": [_job_line(job) for job in found]})
         return 0
-    for job in found:
-        sys.stdout.write(f"{job.id}  {job.state:<18} {job.kind} {job.subject_id}  {printable(job.reason, 60)}\n")
     if not found:
         sys.stdout.write("no runs yet; `minions-evals run-benchmark ID` makes one\n")
+        return 0
+    from minions_evals_mcp.report.tables import show_jobs  # noqa: PLC0415  rich is imported where a person looks
+
+    show_jobs(found)
     return 0
 
 
@@ -338,43 +337,3 @@ async def _submit(file: str, common: Common) -> int:
         summary = await summarize(engine, job.id)
     show_summary(summary, common)
     return 0
-
-
-def classify(run_id: str, /, *, model: bool | None = None, common: Common = DEFAULTS) -> int:
-    """Say why a run failed: by rule, and by the model where the rules cannot tell and there is one.
-
-    Example: minions-evals classify RUN
-
-    Parameters
-    ----------
-    run_id
-        A failed test-run's id, or a run's (or its key): then each of its failures.
-    model
-        Ask the model in any case (--model) or in none (--no-model).
-    """
-    return run(partial(_classify, run_id, model, common))
-
-
-async def _classify(run_id: str, model: bool | None, common: Common) -> int:
-    async with session(common) as engine:
-        failures = await classify_failures(engine, run_id, ask_model=model)
-    for failure in failures:
-        if common.json:
-            say(failure.wire())
-        else:
-            sys.stdout.write(_told(failure))
-    if not failures and not common.json:
-        sys.stdout.write("no run of it failed\n")
-    return 0
-
-
-def _told(failure: Record[EvalFailure]) -> str:
-    fields = failure.fields
-    lines = [
-        f"{fields.test_run_id}",
-        f"  {fields.failure_type} ({fields.severity}), by {fields.classified_by}, confidence {fields.confidence:.2f}",
-        f"  {printable(fields.description, 400)}",
-        f"  root cause: {printable(fields.root_cause, 400)}",
-        *(f"  - {printable(signal, 160)}" for signal in fields.signals),
-    ]
-    return "\n".join(lines) + "\n"

@@ -17,7 +17,8 @@ from pydantic import JsonValue
 from minions_evals_mcp import configured
 from minions_evals_mcp.configured import Chosen
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
-from minions_evals_mcp.errors import ungrouped
+from minions_evals_mcp.engine.near_ids import with_near_ids
+from minions_evals_mcp.errors import NotFoundError, ungrouped
 from minions_evals_mcp.settings import Settings, read_settings
 from minions_evals_mcp.targets.own import OwnTarget
 
@@ -89,7 +90,11 @@ async def session(
         own_target=own_target,
     )
     async with open_engine(config) as engine:
-        yield engine
+        try:
+            with ungrouped():
+                yield engine
+        except NotFoundError as error:
+            raise await with_near_ids(engine, error) from None
 
 
 def run(work: Callable[[], Awaitable[T]]) -> T:

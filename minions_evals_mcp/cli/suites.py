@@ -10,11 +10,13 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.row_imports import RowImport, filled
+from minions_evals_mcp.cli.row_imports import BY, RowImport, filled
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, run, say, session
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
+from minions_evals_mcp.engine.baselines import WentOn, save_with_baselines
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.save_records import Saved, delete_record, get_record, save_records
+from minions_evals_mcp.engine.save_records import Saved, delete_record, get_record
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.row_records import RowMapping, RowType
 from minions_evals_mcp.interop.suite import read_suite
@@ -37,6 +39,7 @@ def import_(
     """Take records in from suite files, or rows of your own data; importing twice changes nothing.
 
     Each file is taken whole or, with file, line, field and reason, not at all.
+    What a case expected before is kept; outputs that waited for something to be judged by are judged.
     Example: minions-evals import fixtures/support-agent.yaml
     Example: minions-evals import tickets.csv --as test-case --map inputs.question=Question --map expectedOutputs.output=Answer
 
@@ -63,22 +66,39 @@ def import_(
     return run(partial(_import, files, rows.take, common))
 
 
-async def _import(files: list[Path], take: Callable[[Engine, Path], Awaitable[Saved]], common: Common) -> int:
+async def _import(
+    files: list[Path], take: Callable[[Engine, Path], Awaitable[tuple[Saved, WentOn]]], common: Common
+) -> int:
     async with session(common) as engine:
         for file in files:
-            saved = await take(engine, file)
+            saved, went_on = await take(engine, file)
             if common.json:
-                say({"file": str(file), "new": saved.new, "changed": saved.changed, "unchanged": saved.unchanged})
+                say(_wire(file, saved, went_on))
             else:
-                sys.stdout.write(f"{file}: {saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged\n")
+                sys.stdout.write(_told(file, saved, went_on))
     return 0
 
 
-async def import_file(engine: Engine, file: Path) -> Saved:
-    """Takes one suite file in."""
+def _wire(file: Path, saved: Saved, went_on: WentOn) -> Json:
+    found: Json = {"file": str(file), "new": saved.new, "changed": saved.changed, "unchanged": saved.unchanged}
+    judged: Json = {"judgedRunIds": [*went_on.run_ids], "waiting": [*went_on.left]}
+    return found | {name: value for name, value in judged.items() if value}
+
+
+def _told(file: Path, saved: Saved, went_on: WentOn) -> str:
+    lines = [
+        f"{file}: {saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged",
+        *(f"  what waited for it is judged: minions-evals runs {one}" for one in went_on.run_ids),
+        *(f"  an output waits on: {printable(why, 400)}" for why in went_on.left),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+async def import_file(engine: Engine, file: Path) -> tuple[Saved, WentOn]:
+    """Takes one suite file in; what a case expected before is kept, and what waited for it is judged."""
     arrivals, relations = read_suite(file, new_id=engine.new_id, now=engine.clock())
     try:
-        return await save_records(engine, arrivals, relations)
+        return await save_with_baselines(engine, arrivals, relations, by=BY)
     except InvalidRecordError as error:
         raise (error if error.where else error.at(str(file))) from None
 

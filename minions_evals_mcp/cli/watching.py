@@ -95,7 +95,7 @@ async def _changes(files: Sequence[Path]) -> AsyncIterator[Sequence[Path]]:
 
 async def _news(engine: Engine, files: Sequence[Path]) -> bool:
     """Imports the files; whether they said anything new."""
-    saved = [await import_file(engine, file) for file in files]
+    saved = [(await import_file(engine, file))[0] for file in files]
     return any(one.new or one.changed for one in saved)
 
 

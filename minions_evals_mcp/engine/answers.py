@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 from pydantic import JsonValue
@@ -10,10 +11,10 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
 from minions_evals_mcp.domain.values import Value, iso
-from minions_evals_mcp.engine.calibrate import calibration_of
+from minions_evals_mcp.engine.calibration import calibration_of
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.detect_trend import trend_id
-from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.jobs import kept_job
 from minions_evals_mcp.engine.judging import implicit, outside_criteria
 from minions_evals_mcp.engine.measures import Measure, measures
 from minions_evals_mcp.engine.planning import series
@@ -87,8 +88,7 @@ class RunSummary(Value):
 
 async def summarize(engine: Engine, run_id: str, *, limit: int = 20) -> RunSummary:
     """The summary of the run under that id or key; at most `limit` failures, unscored units and packets."""
-    job = await get_job(engine, run_id)
-    return await engine.store.read(lambda db: _summary(db, job, limit))
+    return await engine.store.read(lambda db: _summary(db, kept_job(db, run_id), limit))
 
 
 def _summary(db: Db, job: Job, limit: int) -> RunSummary:
@@ -231,6 +231,7 @@ def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     return {
         "direction": fields.direction, "provisional": fields.provisional, "volatile": fields.volatile, "slope": fields.slope,
         "pValue": fields.p_value, "consecutiveDegrading": fields.consecutive_degrading,
+        "points": len(json.loads(fields.data_points)),
     }  # fmt: skip
 
 

@@ -3,23 +3,29 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import cast
 
+import anyio
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.definitions import Json, TestCase
+from minions_evals_mcp.domain.definitions import Fields, Json, TestCase
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record, record_from_wire, wire_fields
+from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.save_records import Arrival, save_records
+from minions_evals_mcp.engine.save_records import Arrival, Saved, save_records, vet_records
 from minions_evals_mcp.engine.submit import judge_waiting
 from minions_evals_mcp.engine.test_history import TestCaseSummary, case_record, test_case
-from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.errors import BadInputError, EvalsError, NotFoundError
 from minions_evals_mcp.store import history, jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event
 
+PAUSE_S = 0.001
+"""So long a great import leaves the store to others after each batch."""
 _RUN_ID = re.compile(r"(?P<job>.+):(?P<number>[1-9]\d{0,8})\.(?P<trial>[1-9]\d{0,3})")
 
 
@@ -49,6 +55,64 @@ async def update_expected_output(
     return await test_case(engine, test_case_id)
 
 
+@dataclass(frozen=True, slots=True)
+class WentOn:
+    """The runs whose outputs had waited for something to judge by and are judged now, and why others wait on."""
+
+    run_ids: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+    def __add__(self, other: WentOn) -> WentOn:
+        return WentOn(_distinct((*self.run_ids, *other.run_ids)), _distinct((*self.left, *other.left)))
+
+
+async def save_with_baselines(
+    engine: Engine, arrivals: Sequence[Arrival], relations: Sequence[Relation] = (), *, by: str
+) -> tuple[Saved, WentOn]:
+    """Writes the batch as `save_records` does; what a case expected before is kept, and what waited for it is judged.
+
+    What cannot be judged now waits on, and is tried again when its case is saved again.
+    """
+    cases = [one.record for one in arrivals if isinstance(one.record.fields, TestCase)]
+    kept = await engine.store.read(lambda db: records.minions(db, [case.id for case in cases]))
+    changes = [_new_baseline(kept.get(case.id), case, by=by) for case in cases]
+    saved = await save_records(engine, arrivals, relations, events=[one for one in changes if one is not None])
+    return saved, await _judge_what_waited(engine, [case.id for case in cases])
+
+
+async def save_batches(
+    engine: Engine, batches: Callable[[], Iterable[Sequence[Arrival]]], *, by: str
+) -> tuple[Saved, WentOn]:
+    """As `save_with_baselines`, of more than fits into memory: all is vetted in a first reading, written in a second.
+
+    Raises as `save_records` does, and then nothing is written. Others may write between two batches.
+    """
+    for batch in batches():
+        await vet_records(engine, batch)
+    saved, went_on = Saved(0, 0, 0), WentOn()
+    for batch in batches():
+        more = await save_with_baselines(engine, batch, by=by)
+        saved, went_on = saved + more[0], went_on + more[1]
+        await anyio.sleep(PAUSE_S)
+    return saved, went_on
+
+
+async def _judge_what_waited(engine: Engine, case_ids: Sequence[str]) -> WentOn:
+    judged: list[str] = []
+    left: list[str] = []
+    for key in await engine.store.read(lambda db: history.waiting_units(db, *case_ids)):
+        try:
+            if await judge_waiting(engine, key):
+                judged.append(key.job_id)
+        except EvalsError as error:  # the cases are saved: what cannot be judged now waits on, and the others go on
+            left.append(error.message)
+    return WentOn(_distinct(judged), _distinct(left))
+
+
+def _distinct(said: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(said))
+
+
 async def case_of_run(engine: Engine, run_id: str) -> str:
     """The test case of a test-run, or of an output that waits under the id that its run will have."""
     found = await engine.store.read(lambda db: records.find(db, run_id))
@@ -68,13 +132,21 @@ async def save_case(
     wire: Json = {**kept.wire(), "fields": {name: value for name, value in merged.items() if value is not None}}
     record = record_from_wire(cast("JsonValue", wire), new_id=kept.id, now=engine.clock())
     assert isinstance(record.fields, TestCase)
-    events: list[Event] = []
-    if record.fields.expected_outputs != kept.fields.expected_outputs:
-        detail: Json = {"by": by, "from": kept.fields.expected_outputs, "to": record.fields.expected_outputs}
-        if test_run_id is not None:
-            detail["testRunId"] = test_run_id
-        events.append(Event("expected-output-updated", TestCase.slug, kept.id, detail))
-    await save_records(engine, [Arrival(record)], events=events)
+    change = _new_baseline(kept, record, by=by, test_run_id=test_run_id)
+    await save_records(engine, [Arrival(record)], events=[] if change is None else [change])
+
+
+def _new_baseline(
+    kept: Record[Fields] | None, case: Record[Fields], *, by: str, test_run_id: str | None = None
+) -> Event | None:
+    """The event that says what a case expected before; None where it is new or expects what it did."""
+    if kept is None or not isinstance(kept.fields, TestCase) or not isinstance(case.fields, TestCase):
+        return None
+    before, after = kept.fields.expected_outputs, case.fields.expected_outputs
+    if before == after:
+        return None
+    about: Json = {} if test_run_id is None else {"testRunId": test_run_id}
+    return Event("expected-output-updated", TestCase.slug, case.id, {"by": by, "from": before, "to": after, **about})
 
 
 def output_record(output: JsonValue, before: Json) -> Json:

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
 from minions_evals_mcp.engine.asking import message, queue
 from minions_evals_mcp.engine.looks import concluded
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, NotFoundError
-from minions_evals_mcp.stats.comparison import CasePair, Difference, compare, holm
+from minions_evals_mcp.stats.comparison import METHOD_WORDS, CasePair, Difference, compare, holm
 from minions_evals_mcp.store import jobs, pairs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -222,7 +222,8 @@ def _versions(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> tuple
 
 def _notes(found: Pairing, difference: Difference) -> str:
     """What a reader must know beside the figures."""
-    return "; ".join(part for part in (difference.method, found.apart, difference.caution, difference.settle) if part)
+    method = METHOD_WORDS[difference.method]
+    return "; ".join(part for part in (method, found.apart, difference.caution, difference.settle) if part)
 
 
 def _tell(db: Db, record: Record[PromptComparison], at: datetime) -> None:

@@ -16,6 +16,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import BusyError, ConflictError, InstrumentError, NotFoundError, StoppedError
 from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobState
 
 
@@ -101,7 +102,12 @@ def waiting_reason(outputs: int) -> str:
 
 async def get_job(engine: Engine, run_id: str) -> Job:
     """The job under that id or key; raises `NotFoundError`."""
-    found = await engine.store.read(lambda db: jobs.job(db, run_id) or jobs.job_by_key(db, run_id))
+    return await engine.store.read(lambda db: kept_job(db, run_id))
+
+
+def kept_job(db: Db, run_id: str) -> Job:
+    """As `get_job`, within a read."""
+    found = jobs.job(db, run_id) or jobs.job_by_key(db, run_id)
     if found is None:
         raise NotFoundError("run", run_id, remedy="`minions-evals runs` lists them.")
     return found

@@ -6,21 +6,23 @@ from minions_evals_mcp.engine.comparing import benchmark_run_in
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
+from minions_evals_mcp.engine.run_table import find_benchmark_run
 from minions_evals_mcp.engine.submit import request_of
 
 
 async def rejudge_request(
     engine: Engine, run_id: str, *, judge: JudgeChoice = "auto", key: str | None = None, triggered_by: str
 ) -> RunRequest:
-    """What to run to judge that benchmark-run's outputs anew; raises `NotFoundError` where there is no such run.
+    """What to run to judge the outputs of the benchmark-run under that id or key anew; raises `NotFoundError` where none is.
 
     It is no point of a trend and no regression: the outputs were counted when they were made.
     """
-    run = await engine.store.read(lambda db: benchmark_run_in(db, run_id))
-    judged = request_of(await get_job(engine, run_id))
+    ident = await find_benchmark_run(engine, run_id)
+    run = await engine.store.read(lambda db: benchmark_run_in(db, ident))
+    judged = request_of(await get_job(engine, ident))
     return RunRequest(
         subject_id=run.fields.benchmark_id,
-        rejudge_run_id=run_id,
+        rejudge_run_id=ident,
         prompt_version_ref=run.fields.prompt_version_ref,
         judge=judge,
         trials=run.fields.trials,

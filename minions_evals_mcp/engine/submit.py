@@ -47,8 +47,8 @@ async def submit_judgments(engine: Engine, submission: Submission) -> Job:
     return await get_job(engine, job.id)
 
 
-async def judge_waiting(engine: Engine, key: UnitKey) -> None:
-    """Judges an output that waited, by rule, now that its case has something to judge by; its job goes on from there.
+async def judge_waiting(engine: Engine, key: UnitKey) -> bool:
+    """Whether an output that waited was judged, by rule, as its case has something to judge by now; its job goes on then.
 
     Raises `InstrumentError` where it cannot be judged; it waits on, then.
     """
@@ -60,10 +60,11 @@ async def judge_waiting(engine: Engine, key: UnitKey) -> None:
         rubrics: dict[str, RubricInUse] = {}
         (measure,) = await engine.store.read(lambda db: measures(db, (row.case_id,), rubrics))
         if row.outcome != "awaiting-judgments" or isinstance(measure.yardstick, RubricInUse | ByNothing):
-            return
+            return False
         accepted = [_Accepted(row, measure, ())]
         ended = await _ended(bench, accepted)
         await engine.store.write(partial(_complete, bench=bench, job=job, accepted=accepted, ended=ended))
+        return True
 
 
 def _vet_distinct(submission: Submission) -> None:
@@ -99,7 +100,8 @@ async def _accept(bench: Bench, job: Job, submission: Submission, answered: Answ
     if row is None:
         raise ConflictError(
             f"the run {job.id} handed out no packet {answered.digest}.",
-            remedy=f"`minions-evals runs {job.id}` shows the packets that wait.",
+            remedy=f"`minions-evals runs {job.id}` shows the packets that wait; where the case or a criterion was changed"
+            " since the run began, run again under a new key.",
         )
     if row.outcome != "awaiting-judgments" or row.observed is None:
         raise ConflictError(f"packet {answered.digest}: it is judged already.", remedy="A judgment is never changed.")

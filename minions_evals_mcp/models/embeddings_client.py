@@ -45,6 +45,8 @@ class _List(_Part):
 class OpenAIEmbeddings:
     """A `ModelClient` whose answers are vectors."""
 
+    needs = "the embeddings of {!r} need"
+
     def __init__(
         self,
         *,
@@ -54,7 +56,7 @@ class OpenAIEmbeddings:
         concurrency: int,
         retry: RetrySettings,
     ) -> None:
-        self._sdk = open_sdk(f"the embeddings of {provider!r} need", api_key=api_key, base_url=base_url)
+        self._sdk = open_sdk(api_key=api_key, base_url=base_url)
         import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
         self.provider: Literal["openai", "gemini"] = provider

@@ -112,13 +112,17 @@ class _Gathered:
         return _told(_Chat.model_validate({"model": self._model, "choices": [choice], "usage": usage}))
 
 
-def open_sdk(who: str, *, api_key: str, base_url: str) -> AsyncOpenAI:
-    """The SDK's client without retries and limits of its own; raises `UnsupportedError` where the package is missing."""
+def require_sdk(who: str) -> None:
+    """Raises `UnsupportedError` where the package is missing; it is not imported."""
     if find_spec("openai") is None:
         raise UnsupportedError(
             f"{who} the package openai, which is not installed.",
             remedy="Install it with: pip install 'minions-evals-mcp[openai]'",
         )
+
+
+def open_sdk(*, api_key: str, base_url: str) -> AsyncOpenAI:
+    """The SDK's client without retries and limits of its own."""
     import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
     return openai.AsyncOpenAI(
@@ -129,6 +133,8 @@ def open_sdk(who: str, *, api_key: str, base_url: str) -> AsyncOpenAI:
 class OpenAIClient:
     """A `ModelClient` for OpenAI, Gemini or a local server."""
 
+    needs = "the provider {!r} needs"
+
     def __init__(
         self,
         *,
@@ -138,7 +144,7 @@ class OpenAIClient:
         concurrency: int,
         retry: RetrySettings,
     ) -> None:
-        self._sdk = open_sdk(f"the provider {provider!r} needs", api_key=api_key, base_url=base_url)
+        self._sdk = open_sdk(api_key=api_key, base_url=base_url)
         import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
         self.provider: Literal["openai", "gemini"] = provider

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, Self, assert_never, get_args
 
 import anyio
 
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
-from minions_evals_mcp.models import prices
 from minions_evals_mcp.models.anthropic_client import ANTHROPIC_URL, AnthropicClient
 from minions_evals_mcp.models.client import ModelClient, RetrySettings
 from minions_evals_mcp.models.embeddings_client import OpenAIEmbeddings
-from minions_evals_mcp.models.openai_client import GEMINI_URL, OPENAI_URL, OpenAIClient
+from minions_evals_mcp.models.late_client import LateClient
+from minions_evals_mcp.models.openai_client import GEMINI_URL, OPENAI_URL, OpenAIClient, require_sdk
 
 Provider = Literal["anthropic", "openai", "gemini"]
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
@@ -85,7 +86,7 @@ class Models:
                 await client.aclose()
 
     def client(self, ref: ModelRef) -> ModelClient:
-        """The client for that model's provider. The first call of each takes about a second (imports).
+        """The client for that model's provider; its SDK is imported with the first request that is sent.
 
         Raises `BadInputError` where the key is missing, `UnsupportedError` where the provider's package is.
         """
@@ -106,10 +107,10 @@ class Models:
     def _made(self, provider: Provider, speaks: type[OpenAIClient | OpenAIEmbeddings] = OpenAIClient) -> ModelClient:
         chosen = self.settings
         retry = RetrySettings(chosen.attempts, chosen.retry_base_s, chosen.retry_cap_s, chosen.retry_after_cap_s)
-        prices.load()
         match provider:
             case "anthropic":
-                return AnthropicClient(
+                make = partial(
+                    AnthropicClient,
                     api_key=_key("ANTHROPIC_API_KEY", chosen.anthropic_api_key),
                     base_url=_url("ANTHROPIC_BASE_URL", chosen.anthropic_base_url or ANTHROPIC_URL),
                     concurrency=chosen.concurrency,
@@ -118,7 +119,8 @@ class Models:
             case "openai":
                 # A server of one's own seldom wants a key, but the SDK does.
                 spare = "none" if chosen.openai_base_url else None
-                return speaks(
+                make = partial(
+                    speaks,
                     provider="openai",
                     api_key=_key("OPENAI_API_KEY", chosen.openai_api_key or spare),
                     base_url=_url("OPENAI_BASE_URL", chosen.openai_base_url or OPENAI_URL),
@@ -126,7 +128,8 @@ class Models:
                     retry=retry,
                 )
             case "gemini":
-                return speaks(
+                make = partial(
+                    speaks,
                     provider="gemini",
                     api_key=_key("GEMINI_API_KEY", chosen.gemini_api_key),
                     base_url=_url("GEMINI_BASE_URL", chosen.gemini_base_url or GEMINI_URL),
@@ -135,6 +138,9 @@ class Models:
                 )
             case _:
                 assert_never(provider)
+        if provider != "anthropic":
+            require_sdk(speaks.needs.format(provider))
+        return LateClient(provider, make)
 
 
 def _key(name: str, value: str | None) -> str:

@@ -12,6 +12,7 @@ from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.run_ab_test import AbTestResult, ab_test_result
 from minions_evals_mcp.server.answers import Shape, answered
 from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.server.refusals import in_arguments
 from minions_evals_mcp.server.run_words import next_calls
 from minions_evals_mcp.store.jobs import Job
 
@@ -24,7 +25,7 @@ async def ab_test_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
     summary = (await summarize(call.engine, job.id, limit=1)).model_copy(update={"state": state})
     told: Json = {
         "summary": _line(found, state), "runId": now.id, "key": now.key, "kind": now.kind, "subjectId": now.subject_id,
-        "state": state, "reason": now.reason, "units": now.total,
+        "state": state, "reason": in_arguments(now.reason), "units": now.total,
         "abTest": found.model_dump(mode="json", exclude={"run_id", "key", "state", "test_case_id"}),
         "next": [*next_calls(summary, now.spec)],
     }  # fmt: skip

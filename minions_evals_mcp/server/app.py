@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult, InputRequiredResult
 
-from minions_evals_mcp.errors import EvalsError, StoreError, ungrouped
+from minions_evals_mcp.errors import EvalsError, NotFoundError, StoreError, ungrouped
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.completion import register_completion
@@ -92,11 +92,24 @@ async def _carry_out(
 ) -> CallToolResult | InputRequiredResult:
     """The tool's function on the open engine; the module that holds it is imported at its first call."""
     engine = await session.engine()
-    module, _, function = CATALOGUE[name].target.partition(":")
-    work = getattr(import_module(f"minions_evals_mcp.server.tools.{module}"), function)
     call = Call(engine, await session.runs(), session.target, context.report_progress, context)
-    result = await work(call, asked)
+    try:
+        result = await _function(name)(call, asked)
+    except NotFoundError as error:
+        raise await _near(engine, error) from None
     return result if isinstance(result, InputRequiredResult) else await pictured(call, name, result, context)
+
+
+async def _near(engine: Engine, error: NotFoundError) -> NotFoundError:
+    from minions_evals_mcp.engine.near_ids import with_near_ids  # noqa: PLC0415  the engine's modules come with the engine
+
+    return await with_near_ids(engine, error)
+
+
+@cache
+def _function(name: str) -> Callable[[Call, Any], Awaitable[CallToolResult | InputRequiredResult]]:
+    module, _, function = CATALOGUE[name].target.partition(":")
+    return getattr(import_module(f"minions_evals_mcp.server.tools.{module}"), function)
 
 
 @asynccontextmanager

@@ -27,8 +27,8 @@ LISTED = (
 
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN), WithJsonSchema({"type": "string"})]
 Name = Annotated[str, StringConstraints(max_length=200, pattern=r"\S"), WithJsonSchema({"type": "string"})]
-Key = Annotated[Name, Field(description="Same key, same run; resumes it")]
-Wait = Annotated[float, Field(ge=0, le=MOST_WAITED_S, description="Wait so long; the run goes on anyway")]
+Key = Annotated[Name | None, Field(description="Same key, same run")]
+Wait = Annotated[float, Field(ge=0, le=MOST_WAITED_S, description="The run goes on after it")]
 Cursor = Annotated[
     str,
     StringConstraints(pattern=r"^[0-9]{1,18}$"),
@@ -38,13 +38,13 @@ Fields = Annotated[list[Name], Field(max_length=20, description="Show these keys
 Cap = Annotated[
     float, Field(gt=0, le=1_000_000), WithJsonSchema({"type": "number", "exclusiveMinimum": 0})
 ]  # its name says the rest
-Dry = Annotated[bool, Field(description="Tell the cost, run nothing")]
+Dry = Annotated[bool, Field(description="Only tell the cost")]
 
 
 Cases = Annotated[
     list[Id],
     Field(min_length=1, max_length=1000),
-    WithJsonSchema({"type": "array", "items": {"type": "string"}, "description": "These cases only"}),
+    WithJsonSchema({"type": "array", "items": {"type": "string"}}),
 ]
 
 

@@ -39,7 +39,7 @@ class _Run(Arguments):
     target: Target | None = None
     trials: Trials = 1
     fresh: Annotated[bool, Field(description="Reuse no judgment")] = False
-    idempotency_key: Key | None = None
+    idempotency_key: Key = None
     wait_seconds: Wait = 0
     max_cost_usd: Cap | None = None
     dry_run: Dry = False
@@ -50,7 +50,7 @@ class RunTestCase(_Run):
     """run_test_case"""
 
     test_case_id: Annotated[Id, Field(examples=["support/refund"])]
-    agent_run_id: Annotated[Id, Field(description="Judge this recorded output")] | None = None
+    agent_run_id: Annotated[Id | None, Field(description="Judge this recorded output")] = None
     prompt_version_ref: Id | None = None
 
 
@@ -58,8 +58,8 @@ class RunBenchmark(_Run):
     """run_benchmark"""
 
     benchmark_id: Annotated[Id, Field(examples=["support/quality"])]
-    prompt_version_ref: Annotated[Id, Field(examples=["support/prompt@2"])] | None = None
-    rejudge_run_id: Annotated[Id, Field(description="Judge this run's stored outputs again")] | None = None
+    prompt_version_ref: Id | None = None
+    rejudge_run_id: Name | None = None
     test_case_ids: Cases | None = None
 
     @model_validator(mode="after")
@@ -75,13 +75,10 @@ class ComparePromptVersions(_Run):
     """compare_prompt_versions"""
 
     benchmark_id: Id | None = None
-    version_a: Annotated[Id, Field(description="The current version")] | None = None
-    version_b: Annotated[Id, Field(description="The candidate")] | None = None
+    version_a: Annotated[Id | None, Field(description="In use now")] = None
+    version_b: Annotated[Id | None, Field(description="Candidate")] = None
     run_ids: (
-        Annotated[
-            list[Id], Field(min_length=2, max_length=2, description="Or two stored benchmark-runs, current first")
-        ]
-        | None
+        Annotated[list[Name], Field(min_length=2, max_length=2, description="Or two stored runs, current first")] | None
     ) = None
     tie_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
 
@@ -146,6 +143,8 @@ class ClassifyFailure(Arguments):
 
     id: Annotated[Name, Field(description="A failed test-run, or a run: each of its failures")]
     ask_model: bool = False
+    max_cost_usd: Cap | None = None
+    dry_run: Dry = False
     wait_seconds: Annotated[float, Field(ge=1, le=50)] = 20
     limit: Limit = 5
     cursor: Cursor | None = None
@@ -170,9 +169,10 @@ class RunAbTest(Arguments):
     prompt_version: Annotated[int, Field(ge=1, le=1_000_000, description="Number; else the latest")] | None = None
     winner_criteria: Literal["best_quality", "fastest", "cheapest", "best_value", "balanced"] = "best_quality"
     iterations: Annotated[int, Field(ge=1, le=100)] = 1
-    idempotency_key: Key | None = None
+    idempotency_key: Key = None
     wait_seconds: Wait = 0
     max_cost_usd: Cap | None = None
+    dry_run: Dry = False
     triggered_by: Name = "mcp"
 
     @model_validator(mode="after")
@@ -185,9 +185,9 @@ class RunAbTest(Arguments):
 class GetStatistics(Arguments):
     """get_statistics"""
 
-    test_case_id: Annotated[Id, Field(description="Its figures, regressions and days")] | None = None
-    prompt_id: Annotated[Id, Field(description="The figures of its test cases")] | None = None
-    branch_id: Annotated[Id, Field(description="An A/B branch's executions")] | None = None
+    test_case_id: Annotated[Id | None, Field(description="Its figures, regressions and days")] = None
+    prompt_id: Annotated[Id | None, Field(description="The figures of its test cases")] = None
+    branch_id: Annotated[Id | None, Field(description="An A/B branch's executions")] = None
     executions: Annotated[bool, Field(description="The case's runs, newest first")] = False
     limit: Limit = 10
     cursor: Cursor | None = None
@@ -213,7 +213,7 @@ class ScoreOutputs(Arguments):
         Annotated[Rows, Field(description="{id, outputs: […], assert: […]}: selects the best (max-score)")] | None
     ) = None
     table: Annotated[Table, Field(description="Rows {column: cell}: a score card")] | None = None
-    run_id: Annotated[Name, Field(description="A benchmark-run: its score card")] | None = None
+    run_id: Annotated[Name | None, Field(description="A benchmark-run: its score card")] = None
     columns: Annotated[list[Name], Field(max_length=50, description="Of the card; else the last")] = []
     compare_table: Table | None = None
     compare_run_id: Name | None = None
@@ -248,7 +248,7 @@ class GetRecord(Arguments):
     id: Id
     detail: Detail = "summary"
     fields: Fields = []
-    cursor: Annotated[Cursor, Field(description="Read the record's JSON text from this character on")] | None = None
+    cursor: Annotated[Cursor | None, Field(description="Read the record's JSON text from here on")] = None
 
 
 class Follows(Arguments):
@@ -267,7 +267,16 @@ class SaveRecords(Arguments):
         Field(
             min_length=1,
             max_length=SAVED_AT_ONCE,
-            examples=[[{"id": "c1", "type": "test-case", "fields": {"name": "Refund", "inputs": {"q": "…"}}}]],
+            examples=[
+                [
+                    {
+                        "id": "c1",
+                        "type": "test-case",
+                        "fields": {"name": "Refund", "inputs": {"q": "…"}, "expectedOutputs": {"output": "30 days"}},
+                    },
+                    {"id": "b1", "type": "benchmark", "fields": {"name": "Support", "testCaseIds": ["c1"]}},
+                ]
+            ],
         ),
     ]
     relations: Annotated[list[Follows], Field(max_length=SAVED_AT_ONCE)] = []
@@ -284,7 +293,7 @@ class ApprovePromptVersion(Arguments):
     """approve_prompt_version"""
 
     prompt_version_ref: Id
-    comparison_id: Annotated[Id, Field(description="The evidence; else the newest comparison")] | None = None
+    comparison_id: Annotated[Id | None, Field(description="The evidence; else the newest comparison")] = None
     decision: Literal["approved", "refused"] = "approved"
     reason: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     decided_by: Annotated[Name, Field(description="Your agent's id")]
@@ -297,5 +306,5 @@ class SendMessage(Arguments):
         "run-test-case", "run-benchmark", "compare-prompts", "classify-failure", "detect-trend", "agent-run-completed", "instruction"
     ]  # fmt: skip
     payload: Annotated[Json, Field(examples=[{"benchmarkId": "support/quality"}])]
-    id: Annotated[Id, Field(description="Under one id it is taken once")] | None = None
-    from_agent_id: Annotated[Id, Field(description="Told in the outbox how it ended")] | None = None
+    id: Annotated[Id | None, Field(description="Under one id it is taken once")] = None
+    from_agent_id: Annotated[Id | None, Field(description="Told in the outbox how it ended")] = None

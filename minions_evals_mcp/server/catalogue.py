@@ -66,10 +66,10 @@ Errors: unknown benchmark or case, no key, reused key.""",
         "analysis", "Compare prompt versions", asked.ComparePromptVersions, shapes.RunAnswer, "comparing:compare_prompt_versions",
         open_world=True,
         description="""\
-Runs a benchmark under two prompt versions on the same cases (or takes runIds): winner, verdict (improved … inconclusive), interval.
+Runs a benchmark under two prompt versions on the same cases: winner, verdict (improved … inconclusive), interval.
 Use: before approve_prompt_version. Goes on like run_benchmark.
-Not: models or parameters against each other (run_ab_test).
-Costs: two benchmark runs; dryRun tells.
+Not: to compare models (run_ab_test).
+Costs: two benchmark runs.
 Errors: unknown version, no outputs of a version, reused key.""",
     ),
     "classify_failure": Entry(
@@ -79,7 +79,7 @@ Errors: unknown version, no outputs of a version, reused key.""",
 Analyses failures anew: type, severity, root cause with its step, and the evidence.
 Use: after a run with failures; askModel where rules are unsure.
 Not: for outputs without a run (score_outputs).
-Costs: nothing by rule; askModel one model call a failure, within waitSeconds.
+Costs: nothing by rule; askModel one model call a failure, within waitSeconds and maxCostUsd.
 Errors: the run passed; unknown id; no model configured.""",
     ),
     "detect_trend": Entry(
@@ -134,7 +134,7 @@ Tells a test case's history: runs, pass rate, mean score, regressions, trend by 
 Use: to see how a case did over time and prompt versions.
 Not: for a benchmark's trend (detect_trend).
 Costs: nothing.
-Errors: unknown id.""",
+Errors: unknown test case or branch.""",
     ),
     "score_outputs": Entry(
         "scoring", "Score outputs, keep nothing", asked.ScoreOutputs, shapes.ScoresAnswer, "scoring:score_outputs", writes=False,
@@ -167,7 +167,7 @@ Errors: unknown id.""",
         "records", "Save records", asked.SaveRecords, shapes.SavedAnswer, "records:save_records", destructive=True, idempotent=True,
         description="""\
 Creates or updates definitions (test-case, rubric, rubric-criterion, benchmark, …) and copies (agent-run, prompt-version), all or nothing.
-Use: to write a suite; a new baseline (merge with expectedOutputs); a resolved eval-failure (its id with resolutionNotes).
+Use: to write a suite; a new baseline (merge expectedOutputs; judges what waited); a resolved eval-failure (its id with resolutionNotes).
 Not: to change results or recorded outputs: refused.
 Costs: nothing; saving the same twice changes nothing.
 Errors: the record, field and reason.""",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import cast
 
 from mcp_types import CallToolResult
@@ -10,10 +11,11 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers import summarize
-from minions_evals_mcp.engine.comparison_summary import summarize_comparison
+from minions_evals_mcp.engine.comparison_summary import ComparisonSummary, summarize_comparison
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.server.answers import Shape, answered
 from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.server.refusals import in_arguments
 from minions_evals_mcp.server.run_words import next_calls
 from minions_evals_mcp.store.jobs import Job
 
@@ -23,7 +25,7 @@ async def comparison_answer(call: Call, job: Job, shape: Shape) -> CallToolResul
     now = await get_job(call.engine, job.id)
     told: Json = {
         "summary": f"comparison {now.subject_id}: {now.state}", "runId": now.id, "key": now.key, "kind": now.kind,
-        "subjectId": now.subject_id, "state": now.state, "reason": now.reason, "units": now.total,
+        "subjectId": now.subject_id, "state": now.state, "reason": in_arguments(now.reason), "units": now.total,
     }  # fmt: skip
     if now.state != "completed":
         return answered({**told, "next": await _next(call, now)}, shape=shape)
@@ -37,13 +39,25 @@ async def verdict_answer(call: Call, comparison_id: str) -> CallToolResult:
 
 async def _verdict(call: Call, comparison_id: str) -> Json:
     found = await summarize_comparison(call.engine, comparison_id)
-    asked = {"promptVersionRef": found.version_b, "comparisonId": found.comparison_id, "decidedBy": "YOUR-ID"}
     return {
         "summary": f"comparison {found.benchmark_id}: {found.verdict}; {found.version_b} scores {found.score_b:.3g},"
         f" {found.version_a} {found.score_a:.3g} on {found.sample_size} cases; {found.recommendation}",
         "comparison": cast("JsonValue", found.model_dump(mode="json")),
-        "next": [f"approve_prompt_version {json.dumps(asked)}"] if found.verdict == "improved" else [],
+        "next": [*_following(found)],
     }
+
+
+def _following(found: ComparisonSummary) -> Iterator[str]:
+    """What the verdict calls for: the approval of what improved, the reasons of what fell."""
+    if found.verdict == "improved":
+        asked = {"promptVersionRef": found.version_b, "comparisonId": found.comparison_id, "decidedBy": "YOUR-ID"}
+        yield f"approve_prompt_version {json.dumps(asked)}"
+    elif found.verdict == "regressed" and found.passes.lost:
+        yield f"why they fail now: classify_failure {json.dumps({'id': found.run_b})}"
+        yield f"what they put out: get_run {json.dumps({'runId': found.run_b, 'fields': ['failures']})}"
+    elif found.verdict == "regressed" and found.worse:
+        fell = {"testCaseId": found.worse[0].test_case_id, "executions": True}
+        yield f"the case that fell most: get_statistics {json.dumps(fell)}"
 
 
 async def _next(call: Call, job: Job) -> list[JsonValue]:

@@ -28,6 +28,8 @@ from minions_evals_mcp.server.schemas import Schemas
 
 MAX_BYTES = 1_000_000
 """A call's arguments, as JSON."""
+_BEGINS_JSON = frozenset("[{n")
+"""How the text of a list, an object or a null begins: some hosts send these as text."""
 SHOWN = 60
 """So much of a refused value is quoted."""
 
@@ -84,7 +86,9 @@ class StrictTool(Tool):
                 f"bad-arguments: {size:,} bytes; at most {MAX_BYTES:,}. Split them over several calls."
             ) from None
         try:
-            return self.fn_metadata.arg_model.model_validate(self.fn_metadata.pre_parse_json(arguments))
+            if any(isinstance(one, str) and one.lstrip()[:1] in _BEGINS_JSON for one in arguments.values()):
+                arguments = self.fn_metadata.pre_parse_json(arguments)
+            return self.fn_metadata.arg_model.model_validate(arguments)
         except (ValidationError, RecursionError) as error:
             raise ToolError(_refused(self.parameters, error)) from None
 
@@ -132,7 +136,8 @@ def _refused(schema: Mapping[str, Any], error: ValidationError | RecursionError)
     said = [_problem(one, known) for one in details[:3]]
     more = [f"and {len(details) - 3} more"] if len(details) > 3 else []
     required = ", ".join(schema.get("required", ())) or "none"
-    return f"bad-arguments: {'; '.join(said + more)}. Nothing has run. Arguments: {', '.join(known)}; required: {required}."
+    wrong = f"{'; '.join(said + more)}.".replace("?.", "?")
+    return f"bad-arguments: {wrong} Nothing has run. Arguments: {', '.join(known)}; required: {required}."
 
 
 def _problem(detail: ErrorDetails, known: Mapping[str, Any]) -> str:
@@ -211,8 +216,8 @@ class EvalsServer(MCPServer[None]):
         self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """As the SDK's; an unknown tool is refused with those that are known."""
-        known = [tool.name for tool in self._tool_manager.list_tools()]
-        if name not in known:
+        if self._tool_manager.get_tool(name) is None:
+            known = [tool.name for tool in self._tool_manager.list_tools()]
             near = difflib.get_close_matches(name, known, 1)
             why = self.withheld.get(name, f"did you mean {near[0]}?" if near else f"tools are {', '.join(known)}.")
             raise ToolError(f"unknown-tool: {name[:SHOWN]!r}; {why}")

@@ -16,6 +16,8 @@ A `benchmark` names test cases and a threshold. `save_records` writes them all a
 `run_benchmark` answers at once with a `runId`; `get_run` tells how far it is, and waits if you say `waitSeconds`.
 The same `idempotencyKey` is the same run: after a crash, call again with it. `dryRun` tells the cost, `maxCostUsd` caps it.
 `evals://runs/ID/results` lists results, the failed first.
+Where a case says nothing of what is right, its output waits for a baseline: what a person accepts is saved as `expectedOutputs`
+(`save_records` with `merge`), and the output is judged by it at once.
 
 ## Judging without a key
 With `judge="caller"` a run waits and hands out packets. Score every criterion of a packet, with a rationale that quotes the output,

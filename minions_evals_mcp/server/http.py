@@ -106,13 +106,14 @@ class Bearer:
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
-        self._wanted = f"Bearer {token}".encode()
+        self._wanted = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answers 401 to a request without the token."""
         if scope["type"] == "http" and scope["path"] != HEALTH:
-            given = Headers(scope=scope).get("authorization", "").encode()
-            if not secrets.compare_digest(given, self._wanted):
+            scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
+            is_known = secrets.compare_digest(given.encode(), self._wanted)
+            if not is_known or scheme.casefold() != "bearer":
                 refused = PlainTextResponse("A bearer token is needed.", 401, {"WWW-Authenticate": "Bearer"})
                 await refused(scope, receive, send)
                 return

@@ -12,8 +12,8 @@ from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, Field, JsonValue, ValidationError, create_model
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers import summarize
 from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.judge_queue import next_question, question_of
 from minions_evals_mcp.engine.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
@@ -79,17 +79,17 @@ async def _answer(context: Context[Any, Any], question: ElicitRequest, until: fl
 
 
 async def _next_packet(call: Call, job: Job) -> Json | None:
-    summary = await summarize(call.engine, job.id, limit=1)
-    return cast("Json", summary.packets[0]) if summary.packets else None
+    """What of the run a person can judge; a case with nothing to judge by wants a baseline, and no score."""
+    found = await next_question(call.engine, run_id=job.id)
+    return None if found.question is None else found.question.packet
 
 
 async def _taken(call: Call, job: Job, digest: str, answer: ElicitResult) -> None:
     """The person's verdicts on that packet, kept; raises `BadInputError` for an answer that does not fit the form."""
-    summary = await summarize(call.engine, job.id, limit=10_000)
-    packets = [cast("Json", one) for one in summary.packets]
-    packet = next((one for one in packets if one["digest"] == digest), None)
-    if packet is None:
+    question = await question_of(call.engine, job.id, digest)
+    if question is None:
         raise ConflictError("that output is judged already, or its case was changed.", remedy=_looked_at(job))
+    packet = question.packet
     try:
         said = _form(packet).model_validate(answer.content or {}).model_dump()
     except ValidationError:

@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.domain.rules import RULES
 from minions_evals_mcp.domain.schema import minion_type
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.jobs import get_job, kept_job
 from minions_evals_mcp.engine.trend_summary import summarize_trend
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.server import addresses, asked
@@ -26,12 +26,13 @@ from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.guide import GUIDE
 from minions_evals_mcp.server.message_words import message_answer
 from minions_evals_mcp.server.tools.analysis import told_trend
-from minions_evals_mcp.server.tools.records import get_record
+from minions_evals_mcp.server.tools.records import record_answer, seen
 from minions_evals_mcp.server.tools.running import run_answer
 from minions_evals_mcp.server.tools.statistics import get_statistics
 from minions_evals_mcp.skills import NAMES
-from minions_evals_mcp.store import browsing, delivery, inbox, jobs, records, reporting
+from minions_evals_mcp.store import browsing, delivery, inbox, jobs, reporting
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.inbox import Message
 from minions_evals_mcp.store.reporting import UnitDetail, UnitLine
 
 STATUSES = ("passed", "failed", "unscored")
@@ -91,13 +92,14 @@ async def record(call: Call, kind: str, ident: str) -> str:
         return _text(await run_answer(call, await get_job(call.engine, ident), FULL, limit=20))
     if kind == MESSAGE:
         return await _message(call, ident)
-    kept = await call.engine.store.read(lambda db: records.find(db, ident))
-    if kept is None:
+    found = await call.engine.store.read(partial(seen, ident=ident))
+    if found is None or isinstance(found, Message):
         raise NotFoundError(kind, ident)
-    if kept.type != kind:
-        where = addresses.record_address(kept.type, ident)
-        raise NotFoundError(f"{kind} record", ident, remedy=f"It is a {kept.type}: read {where}.")
-    return _text(await get_record(call, asked.GetRecord(id=ident, detail="full")))
+    kept = str(found.wire["type"])
+    if kept != kind:
+        where = addresses.record_address(kept, ident)
+        raise NotFoundError(f"{kind} record", ident, remedy=f"It is a {kept}: read {where}.")
+    return _text(record_answer(found, asked.GetRecord(id=ident, detail="full")))
 
 
 async def _message(call: Call, ident: str) -> str:
@@ -112,21 +114,23 @@ async def results(call: Call, ident: str, status: str, limit: str, cursor: str) 
     if status and status not in STATUSES:
         raise _unknown("status", status, STATUSES)
     size, offset = _number("limit", limit, 1, AT_ONCE), _number("cursor", cursor, 0, 10**9)
-    job = await get_job(call.engine, ident)
-    lines = await call.engine.store.read(lambda db: reporting.unit_lines(db, job.id))
-    wanted = [line for line in lines if status in {"", _status(line)}]
+    told, more = await call.engine.store.read(partial(_results, ident=ident, status=status, offset=offset, size=size))
+    return _text(answered(told, shape=Shape("full", offset=offset), pages=Pages(("results",), more=more)))
+
+
+def _results(db: Db, *, ident: str, status: str, offset: int, size: int) -> tuple[Json, bool]:
+    """The page, and whether there is more."""
+    job = kept_job(db, ident)
+    wanted = [line for line in reporting.unit_lines(db, job.id) if status in {"", _status(line)}]
     page = wanted[offset : offset + size]
-    details = await call.engine.store.read(
-        partial(reporting.unit_details, job_id=job.id, places=[one.place for one in page])
-    )
+    details = reporting.unit_details(db, job.id, [one.place for one in page])
     told: Json = {
         "summary": f"run {job.id}: {job.state}; {len(page)} of {len(wanted)} {status or 'ended'} units",
         "runId": job.id,
         "state": job.state,
         "results": [_result(line, one) for line, one in zip(page, details, strict=True)],
     }
-    pages = Pages(("results",), more=offset + len(page) < len(wanted))
-    return _text(answered(told, shape=Shape("full", offset=offset), pages=pages))
+    return told, offset + len(page) < len(wanted)
 
 
 def _status(line: UnitLine) -> str:

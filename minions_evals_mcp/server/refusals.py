@@ -22,6 +22,10 @@ _TOOLS = (
     (re.compile(r"`?minions-evals runs ([^\s`]+)`?(?= shows)"), r'get_run {"runId": "\1"}'),
     (re.compile(r"`?minions-evals runs`?"), 'list_records {"type": "run"}'),
     (re.compile(r"(?:Import agent-runs|Import it|Import)\b"), "Save it with save_records"),
+    (
+        re.compile(r"minions-evals accept ([^\s)]+)"),
+        r'save_records {"records": [{"id": "\1", "type": "test-case", "fields": {"expectedOutputs": {"output": "…"}}}], "merge": true}',
+    ),
     (re.compile(r"another --key"), "another idempotencyKey"),
     (
         re.compile(r"[Rr]esume with --key (\S+?);"),
@@ -42,8 +46,14 @@ _SENTENCE = re.compile(r"(?<=[.!?;])\s+")
 
 def refusal(error: EvalsError) -> str:
     """The error for a model to read: its code, what is wrong, and what to do next."""
-    said = _OPTION.sub(lambda found: _ARGUMENTS.get(found[0], found[0]), error.message)
-    return f"{error.code}: {printable(said, LONGEST)} {printable(_remedy(error), LONGEST)}".strip()
+    return (
+        f"{error.code}: {printable(in_arguments(error.message), LONGEST)} {printable(_remedy(error), LONGEST)}".strip()
+    )
+
+
+def in_arguments(said: str) -> str:
+    """The text with the command line's options by their names as arguments."""
+    return _OPTION.sub(lambda found: _ARGUMENTS.get(found[0], found[0]), said)
 
 
 def _remedy(error: EvalsError) -> str:
@@ -58,5 +68,5 @@ def in_tools(said: str) -> str:
     """A sentence about the command line, said of the tools; one that cannot be is left out."""
     for pattern, words in _TOOLS:
         said = pattern.sub(words, said)
-    said = _OPTION.sub(lambda found: _ARGUMENTS.get(found[0], found[0]), said)
+    said = in_arguments(said)
     return " ".join(one for one in _SENTENCE.split(said) if "minions-evals " not in one and not _OPTION.search(one))

@@ -123,7 +123,7 @@ async def _read(session: Session, name: str, reading: Reading) -> str:
     try:
         with ungrouped():
             call = Call(await session.engine(), await session.runs(), session.target, _silent)
-            return await reading(import_module("minions_evals_mcp.server.readings"), call)
+            return await _read_or_near(reading, call)
     except NotFoundError as error:
         raise ResourceNotFoundError(refusal(error)) from None
     except EvalsError as error:
@@ -132,6 +132,16 @@ async def _read(session: Session, name: str, reading: Reading) -> str:
         raise
     except Exception as error:  # noqa: BLE001  the edge: the reader learns an id, the log everything
         raise ResourceError(crash_told(f"the resource {name}", error)) from None
+
+
+async def _read_or_near(reading: Reading, call: Call) -> str:
+    """The text; an id that is not there is refused with those that are near."""
+    try:
+        return await reading(import_module("minions_evals_mcp.server.readings"), call)
+    except NotFoundError as error:
+        from minions_evals_mcp.engine.near_ids import with_near_ids  # noqa: PLC0415  it is there with the engine
+
+        raise await with_near_ids(call.engine, error) from None
 
 
 async def _silent(progress: float, total: float | None, message: str | None) -> None:

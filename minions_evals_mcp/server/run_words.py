@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers import RunSummary
+from minions_evals_mcp.server.refusals import in_arguments
 
 _SETTINGS = (
     "agentRunId", "rejudgeRunId", "promptVersionRef", "versionA", "versionB", "judge", "trials", "fresh", "tieThreshold",
@@ -22,6 +23,11 @@ FOR_A_PERSON = (
     "A person judges these outputs, not you: show them, and hand in what the person says under the person's name."
     " Until then they wait, and get_run shows them again."
 )
+FOR_A_BASELINE = (
+    "What waitsFor a baseline has nothing to judge it by: show it to a person. What they accept is saved as the case's"
+    " expectedOutputs, and is judged by it at once."
+)
+NO_BASELINE = "a baseline"
 _TOOLS = {
     "test-case": ("run_test_case", "testCaseId"),
     "benchmark": ("run_benchmark", "benchmarkId"),
@@ -38,6 +44,9 @@ def told_run(summary: RunSummary, *, offset: int, limit: int) -> Json:
         found[name] = cast("list[JsonValue]", found[name])[offset:until]
     if isinstance(run := found.get("benchmarkRun"), dict):
         run.pop("digests", None)  # get_record has them
+    found["reason"] = in_arguments(summary.reason)
+    for one in cast("list[Json]", found["unscored"]):
+        one["reason"] = in_arguments(str(one["reason"]))
     found["testRuns"] = [_told(one) for one in cast("list[Json]", found["testRuns"])]
     waiting = len(summary.packets) + summary.more_packets
     packets = [cast("Json", one) for one in summary.packets[offset:until]]
@@ -58,12 +67,34 @@ def _hoisted(packets: list[Json]) -> tuple[str, list[JsonValue], list[JsonValue]
     bare: list[JsonValue] = []
     instructions = ""
     for one in packets:
+        if wants_baseline(one):
+            bare.append({**_own(one), "waitsFor": NO_BASELINE})
+            continue
         asked = cast("list[Json]", one["criteria"])
         criteria.update({str(criterion["criterionId"]): criterion for criterion in asked})
         instructions = str(one["instructions"])
-        kept = {name: value for name, value in one.items() if name not in {"instructions", "criteria"}}
-        bare.append({**kept, "criterionIds": [criterion["criterionId"] for criterion in asked]})
+        bare.append({**_own(one), "criterionIds": [criterion["criterionId"] for criterion in asked]})
     return instructions, list(criteria.values()), bare
+
+
+def _own(packet: Json) -> Json:
+    """What of the packet no other repeats."""
+    return {name: value for name, value in packet.items() if name not in {"instructions", "criteria"}}
+
+
+def wants_baseline(packet: Json) -> bool:
+    """Whether its case has nothing to judge by: no score settles it, but an expected output or a rubric."""
+    asked = cast("list[Json]", packet["criteria"])
+    return [one["criterionId"] for one in asked] == [f"implicit:{packet['testCaseId']}"[:128]]
+
+
+def instructions_for(told: Json, spec: Mapping[str, JsonValue]) -> str:
+    """What to do with the packets of an answer, and who is to do it."""
+    packets = cast("list[Json]", told.get("packets", []))
+    wanting = [one for one in packets if "waitsFor" in one]
+    judging = str(told.get("instructions", "")) if is_callers(spec) else FOR_A_PERSON
+    parts = (judging if len(wanting) < len(packets) else "", FOR_A_BASELINE if wanting else "")
+    return " ".join(part for part in parts if part)
 
 
 def one_line(summary: RunSummary) -> str:
@@ -96,17 +127,40 @@ def next_calls(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[s
         case "running":
             yield f'get_run {{"runId": {run}, "waitSeconds": 20}}'
         case "awaiting-judgments":
-            judge, ahead = ("YOUR-ID", "") if is_callers(spec) else ("THE PERSON", "once a person has judged: ")
-            yield (
-                f'{ahead}submit_judgments {{"runId": {run}, "judgedBy": "{judge}", "packets": [{{"digest": "…", "judgments":'
-                ' [{"criterionId": "…", "score": 0, "rationale": "…"}]}]}'
-            )
+            yield from _judged(summary, spec)
         case "stopped" | "failed" | "cancelled":
+            yield from _recorded(summary)
             yield from _resumed(summary, spec)
         case "completed":
             if summary.failures:
                 yield f'get_record {{"id": {json.dumps(summary.failures[0].test_run_id)}}}'
                 yield f'classify_failure {{"id": {run}}}'
+            yield from _recorded(summary)
+
+
+def _recorded(summary: RunSummary) -> Iterator[str]:
+    """How an output is recorded that was missing; a run of its case takes it from then on."""
+    skipped = [one.test_case_id for one in summary.unscored if one.outcome == "skipped"]
+    if skipped:
+        fields: Json = {"agentId": "…", "inputs": {"…": f"those of {skipped[0]}"}, "outputs": {"output": "…"}}
+        asked = json.dumps({"records": [{"type": "agent-run", "fields": fields}]}, ensure_ascii=False)
+        yield f"record the missing output, then run again: save_records {asked}"
+
+
+def _judged(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:
+    packets = [cast("Json", one) for one in summary.packets]
+    wanting = [one for one in packets if wants_baseline(one)]
+    if len(wanting) < len(packets):
+        judge, ahead = ("YOUR-ID", "") if is_callers(spec) else ("THE PERSON", "once a person has judged: ")
+        yield (
+            f'{ahead}submit_judgments {{"runId": {json.dumps(summary.run_id)}, "judgedBy": "{judge}", "packets":'
+            ' [{"digest": "…", "judgments": [{"criterionId": "…", "score": 0, "rationale": "…"}]}]}'
+        )
+    for one in wanting[:1]:
+        fields: Json = {"expectedOutputs": {"output": "…"}}
+        case: Json = {"id": one["testCaseId"], "type": "test-case", "fields": fields}
+        asked = json.dumps({"records": [case], "merge": True}, ensure_ascii=False)
+        yield f"once a person has accepted an output: save_records {asked}"
 
 
 def is_callers(spec: Mapping[str, JsonValue]) -> bool:

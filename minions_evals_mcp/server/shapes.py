@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, JsonValue
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 Object = dict[str, JsonValue]
+COMPARISON = "B beside A. maxScore counts the cases where max-score selects A's output (a), B's (b), or can select neither (unpicked)"
 
 
 class Answer(BaseModel):
@@ -46,15 +49,17 @@ class RunAnswer(Answer):
     waiting: int = 0
     started_at: str = ""
     estimate: Object | None = None
-    comparison: Object | None = None
+    comparison: Annotated[Object | None, Field(description=COMPARISON)] = None
     ab_test: Object | None = None
     part: str = ""
 
 
 class FailuresAnswer(Answer):
-    """Eval-failures, each with its class, cause and evidence."""
+    """Eval-failures, each with its class, cause and evidence; `spent` by this call, `estimate` of a dry run."""
 
     failures: list[Object] = []
+    spent: dict[str, float] = {}
+    estimate: Object | None = None
 
 
 class TrendAnswer(Answer):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,16 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import MemoryItem
 from minions_evals_mcp.domain.results import EvalFailure, TestRun
-from minions_evals_mcp.engine.classify_failure import classify_failure, classify_failures, store_findings
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, RuleError
+from minions_evals_mcp.engine.classify_failure import (
+    classify_failure,
+    classify_failures,
+    estimate_classification,
+    failed_run_ids,
+    store_findings,
+)
+from minions_evals_mcp.engine.context import Engine, EngineConfig
+from minions_evals_mcp.engine.explain_failure import explainer
+from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, RuleError, StoppedError
 from minions_evals_mcp.store import events
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.workshop import (
@@ -273,3 +281,54 @@ async def test_a_whole_run_is_classified_failure_by_failure(engine: Engine) -> N
     assert [one.fields.test_run_id for one in failures] == [f"{job.id}:1.1", f"{job.id}:2.1"]
     with pytest.raises(NotFoundError):
         await classify_failures(engine, "nowhere")
+
+
+# What it costs
+
+
+def _priced(folder: Path, url: str) -> EngineConfig:
+    return replace(config_in(folder, model_url=url), judge_model="anthropic:claude-haiku-4-5-judge")
+
+
+async def _three_failures(engine: Engine) -> str:
+    await save(engine, *(case(name, expectedOutputs=GOOD) for name in "cde"), benchmark("all", "c", "d", "e"))
+    await save(engine, *(answer(f"a-{name}", name, REFUSAL) for name in "cde"))
+    return (await bench(engine, "all", key="k")).id
+
+
+async def test_a_cost_cap_stops_before_the_call_that_might_exceed_it(tmp_path: Path) -> None:
+    async with serving() as server, opened(_priced(tmp_path, server.url)) as engine:
+        run_id = await _three_failures(engine)
+        failed = await failed_run_ids(engine, run_id)
+        free = explainer(engine, ask_model=True)
+        told = await estimate_classification(engine, failed, free)
+        assert (told.failures, told.model_calls, told.model) == (3, 3, "anthropic:claude-haiku-4-5-judge")
+        assert told.cost_usd is not None
+        assert server.requests == 0, "an estimate asks nobody"
+        by = explainer(engine, ask_model=True, max_cost_usd=told.cost_usd / 3 + 0.0001)
+        await classify_failure(engine, failed[0], by=by)
+        with pytest.raises(StoppedError, match="cost cap"):
+            await classify_failure(engine, failed[1], by=by)
+        kept = [(await failure_of(engine, ident)).classified_by for ident in failed]
+        assert server.requests == 1
+    assert [name.partition("/")[0] for name in kept] == ["anthropic:claude-haiku-4-5-judge", "rules", "rules"]
+    assert 0 < by.budget.spent_usd <= told.cost_usd / 3, "the estimate bounds what it costs"
+
+
+async def test_an_estimate_counts_only_the_failures_that_the_model_would_be_asked_about(tmp_path: Path) -> None:
+    async with serving() as server, opened(_priced(tmp_path, server.url)) as engine:
+        failed = await failed_run_ids(engine, await _three_failures(engine))
+        for ask, calls in ((None, 0), (False, 0), (True, 3)):
+            found = await estimate_classification(engine, failed, explainer(engine, ask_model=ask))
+            assert found.model_calls == calls
+        with pytest.raises(NotFoundError):
+            await estimate_classification(engine, ["nowhere"], explainer(engine))
+
+
+async def test_a_cap_is_refused_where_the_models_price_is_unknown(tmp_path: Path) -> None:
+    async with serving() as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
+        with pytest.raises(BadInputError, match="price"):
+            explainer(engine, ask_model=True, max_cost_usd=1)
+        explainer(engine, ask_model=False, max_cost_usd=1)
+        failed = await failed_run_ids(engine, await _three_failures(engine))
+        assert (await estimate_classification(engine, failed, explainer(engine, ask_model=True))).cost_usd is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import cast
 
@@ -69,6 +70,23 @@ async def test_two_stored_runs_are_compared_as_they_are(tmp_path: Path) -> None:
         same = await host.call("compare_prompt_versions", runIds=[before, after])
         assert part(same, "comparison")["comparisonId"] == part(made, "comparison")["comparisonId"]
         assert "benchmark-run" in await host.refused("compare_prompt_versions", runIds=[before, "none"])
+
+
+async def test_a_regressed_comparison_names_the_calls_that_tell_why(tmp_path: Path) -> None:
+    async with hosted(config_in(tmp_path)) as host:
+        await host.call("save_records", records=[*suite(8), *_versions(8)])
+        for key, version in (("fallen", "p@1"), ("good", "p@2")):
+            asked: Json = {"benchmarkId": "b", "promptVersionRef": version, "idempotencyKey": key, "waitSeconds": 50}
+            await host.call("run_benchmark", **asked)
+        made = await host.call("compare_prompt_versions", runIds=["good", "fallen"])
+        assert part(made, "comparison")["verdict"] == "regressed"
+        answers: list[Json] = []
+        for said in cast("list[str]", made["next"]):
+            tool, _, wish = said.partition(": ")[2].partition(" ")
+            answers.append(await host.call(tool, **json.loads(wish)))
+        classified, shown = answers
+        assert "failures of" in str(classified["summary"])
+        assert rows(shown, "failures")
 
 
 async def test_a_comparison_names_versions_or_runs_and_not_both(host: Host) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 from mcp_types import Tool
 
 from minions_evals_mcp.domain.records import TYPES
@@ -24,6 +25,12 @@ ORDER = (
     "approve_prompt_version", "send_message", "delete_record",
 )  # fmt: skip
 PARTS = ("Use:", "Not:", "Costs:", "Errors:")
+PLAIN = {
+    "askModel", "benchmarkId", "branchIds", "compareRunId", "compareTable", "decision", "detail", "id", "iterations", "limit",
+    "maxCostUsd", "packets", "promptVersionRef", "reason", "relations", "runId", "testCaseId", "testCaseIds", "tieThreshold",
+    "trials", "triggeredBy", "type", "waitSeconds", "winnerCriteria", "rejudgeRunId",
+}  # fmt: skip
+"""Arguments whose name, or their tool's description, says what they mean."""
 
 
 def tokens(tool: Tool) -> int:
@@ -63,6 +70,24 @@ async def test_every_tool_closes_its_arguments_and_says_what_it_answers_and_may_
         assert tool.annotations is not None
         hints = tool.annotations
         assert None not in {hints.read_only_hint, hints.destructive_hint, hints.idempotent_hint, hints.open_world_hint}
+
+
+async def test_every_argument_says_what_it_means_or_has_a_name_that_does(host: Host) -> None:
+    for tool in await tools_of(host):
+        for name, schema in tool.input_schema["properties"].items():
+            assert name in PLAIN or {"description", "examples"} & schema.keys(), (tool.name, name)
+
+
+async def test_every_example_is_an_argument_that_the_tool_takes(host: Host) -> None:
+    shown = 0
+    for tool in await tools_of(host):
+        for name, schema in tool.input_schema["properties"].items():
+            for example in schema.get("examples", ()):
+                Draft202012Validator(schema).validate(example)
+                if tool.name == "save_records":
+                    assert (await host.call(tool.name, **{name: example}))["new"] == 2
+                shown += 1
+    assert shown >= 4
 
 
 async def test_schemas_are_those_of_the_snapshot(host: Host) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -39,20 +41,41 @@ CHECKS = (
     "python",
     "javascript",
     "similar",
-    "trajectory-match",
+    "trajectory:match",
+    "is-html",
+    "is-sql",
+    "llm-rubric",
 )
 
 
-def planted(folder: Path) -> list[JsonValue]:
-    """Values that would show: by the file that they leave, or by the secret that they read."""
-    secret, mark = folder / "secret.txt", folder / "mark"
+@dataclass(frozen=True, slots=True)
+class Snare:
+    """A folder with a secret in it, and a door that nobody has a reason to knock at."""
+
+    folder: Path
+    door: socket.socket
+
+    def was_called(self) -> bool:
+        """Whether somebody knocked."""
+        try:
+            self.door.accept()
+        except BlockingIOError:
+            return False
+        return True
+
+
+def planted(snare: Snare) -> list[JsonValue]:
+    """Values that would show: by the file that they leave, the secret that they read, or the door that they knock at."""
+    secret, mark = snare.folder / "secret.txt", snare.folder / "mark"
     touch = f"touch {mark}"
+    address = f"http://127.0.0.1:{snare.door.getsockname()[1]}/x.json"
     return [
         f"file://{secret}", str(secret), f"@{secret}", f"command:{touch}", f"exec:{touch}", f"$({touch})", f"`{touch}`; {touch}",
         f"python:{secret}:main", "python:os:system", f"__import__('os').system('{touch}')",
         f"open('{secret}').read()", f"require('fs').writeFileSync('{mark}', '')", {"$ref": f"file://{secret}"},
         f"{{{{ ''.__class__.__mro__[1].__subclasses__() }}}}{{% include '{secret}' %}}",
         f"!!python/object/apply:os.system ['{touch}']", f'<!DOCTYPE x [<!ENTITY e SYSTEM "file://{secret}">]><x>&e;</x>',
+        address, f"http:{address}", {"$ref": address}, {"$schema": address}, f"fetch('{address}')",
     ]  # fmt: skip
 
 
@@ -74,12 +97,13 @@ def with_planted(asked: Json, path: tuple[str, ...], value: JsonValue) -> Json:
     return {**asked, first: [value] if isinstance(inner, list) else value}
 
 
-async def _nothing_shows(host: Host, tool: str, asked: Json, folder: Path) -> None:
+async def _nothing_shows(host: Host, tool: str, asked: Json, snare: Snare) -> None:
     with anyio.fail_after(20):
         found = await host.raw(tool, **asked)
     assert SECRET not in found.model_dump_json(), (tool, asked)
     assert "internal-error" not in found.model_dump_json(), (tool, asked)
-    assert not (folder / "mark").exists(), (tool, asked)
+    assert not (snare.folder / "mark").exists(), (tool, asked)
+    assert not snare.was_called(), (tool, asked)
 
 
 def _required(tool: str) -> Json:
@@ -88,52 +112,54 @@ def _required(tool: str) -> Json:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder with a secret in it."""
+def snare(tmp_path: Path) -> Iterator[Snare]:
+    """What a call that runs or reads what it names is caught by."""
     (tmp_path / "secret.txt").write_text(SECRET)
-    return tmp_path
+    with socket.create_server(("127.0.0.1", 0)) as door:
+        door.setblocking(False)
+        yield Snare(tmp_path, door)
 
 
 @pytest.mark.parametrize("tool", CATALOGUE)
-async def test_no_argument_of_a_tool_runs_or_reads_what_it_names(folder: Path, tool: str) -> None:
+async def test_no_argument_of_a_tool_runs_or_reads_what_it_names(snare: Snare, tool: str) -> None:
     schema = schema_of(CATALOGUE[tool].arguments)
-    async with hosted(config_in(folder)) as host:
+    async with hosted(config_in(snare.folder)) as host:
         await host.call("save_records", records=suite(1))
         await host.call("run_benchmark", benchmarkId="b", idempotencyKey="k", waitSeconds=50)
         ways = [way for way in places(schema) if way[-1] not in {"waitSeconds", "dryRun"}]
         for way in ways:
-            for value in planted(folder):
-                await _nothing_shows(host, tool, with_planted(_required(tool), way, value), folder)
+            for value in planted(snare):
+                await _nothing_shows(host, tool, with_planted(_required(tool), way, value), snare)
 
 
 @pytest.mark.parametrize("kind", IMPORTABLE)
-async def test_no_field_of_a_record_runs_or_reads_what_it_names(folder: Path, kind: str) -> None:
+async def test_no_field_of_a_record_runs_or_reads_what_it_names(snare: Snare, kind: str) -> None:
     names = [field.name for field in field_definitions(kind)]
     fields: Json = {name: RECORD[name] for name in names if name in RECORD}
-    async with hosted(config_in(folder)) as host:
+    async with hosted(config_in(snare.folder)) as host:
         await host.call("save_records", records=suite(1))
         for name in names:
-            for number, value in enumerate(planted(folder)):
+            for number, value in enumerate(planted(snare)):
                 record: Json = {"id": f"{name}/{number}", "type": kind, "fields": with_planted(fields, (name,), value)}
-                await _nothing_shows(host, "save_records", {"records": [record]}, folder)
-        await _nothing_shows(host, "list_records", {"type": kind, "detail": "full"}, folder)
-        await _nothing_shows(host, "run_benchmark", {"benchmarkId": "b", "waitSeconds": 50}, folder)
+                await _nothing_shows(host, "save_records", {"records": [record]}, snare)
+        await _nothing_shows(host, "list_records", {"type": kind, "detail": "full"}, snare)
+        await _nothing_shows(host, "run_benchmark", {"benchmarkId": "b", "waitSeconds": 50}, snare)
 
 
 @pytest.mark.parametrize("check", CHECKS)
-async def test_no_check_runs_or_reads_what_its_value_names(folder: Path, check: str) -> None:
+async def test_no_check_runs_or_reads_what_its_value_names(snare: Snare, check: str) -> None:
     """Snippets of Python and JavaScript do run: in the sandbox, which has no files, processes or network."""
     rows: list[JsonValue] = [
         {"id": str(number), "output": "good", "assert": [{"type": check, "value": value}]}
-        for number, value in enumerate(planted(folder))
+        for number, value in enumerate(planted(snare))
     ]
-    async with hosted(config_in(folder)) as host:
-        await _nothing_shows(host, "score_outputs", {"rows": rows, "detail": "full"}, folder)
+    async with hosted(config_in(snare.folder)) as host:
+        await _nothing_shows(host, "score_outputs", {"rows": rows, "detail": "full"}, snare)
         for number, row in enumerate(rows):
             asserted: Json = {"name": "n", "inputs": {"q": "c0"}, "assertions": cast("Json", row)["assert"]}
             case: Json = {"id": f"case/{number}", "type": "test-case", "fields": asserted}
-            await _nothing_shows(host, "save_records", {"records": [*suite(1)[1:2], case]}, folder)
-            await _nothing_shows(host, "run_test_case", {"testCaseId": f"case/{number}", "waitSeconds": 50}, folder)
+            await _nothing_shows(host, "save_records", {"records": [*suite(1)[1:2], case]}, snare)
+            await _nothing_shows(host, "run_test_case", {"testCaseId": f"case/{number}", "waitSeconds": 50}, snare)
 
 
 def _messages() -> list[str]:
@@ -143,10 +169,10 @@ def _messages() -> list[str]:
 
 
 @pytest.mark.parametrize("kind", _messages())
-async def test_no_message_runs_or_reads_what_its_payload_names(folder: Path, kind: str) -> None:
-    async with hosted(config_in(folder)) as host:
+async def test_no_message_runs_or_reads_what_its_payload_names(snare: Snare, kind: str) -> None:
+    async with hosted(config_in(snare.folder)) as host:
         await host.call("save_records", records=suite(1))
         for name in (*FITTING, "target", "judge", "instruction", "agentRun", "outputs", "skill", "text"):
-            for value in planted(folder):
+            for value in planted(snare):
                 payload: Json = {"benchmarkId": "b", name: value}
-                await _nothing_shows(host, "send_message", {"type": kind, "payload": payload}, folder)
+                await _nothing_shows(host, "send_message", {"type": kind, "payload": payload}, snare)

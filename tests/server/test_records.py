@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
 from minions_evals_mcp.server.arguments import RUN
-from tests.server.hosts import Host, part, rows, suite
-from tests.workshop import Json
+from tests.fakes.llm_server import serving
+from tests.server.hosts import Host, hosted, part, rows, suite
+from tests.workshop import Json, config_in
 
 
 async def test_saving_twice_changes_nothing(host: Host) -> None:
@@ -130,6 +135,11 @@ async def test_the_figures_of_a_prompts_cases_are_read(host: Host) -> None:
     await host.call("save_records", records=records)
     answer = await host.call("get_statistics", promptId="p")
     assert [one["id"] for one in rows(answer, "testCases")] == ["c0", "c1"]
+    none = await host.call("get_statistics", promptId="q")
+    assert (rows(none, "testCases"), none["next"]) == (
+        [],
+        ['list_records {"type": "test-case", "fields": ["promptId"]}'],
+    )
 
 
 # Scoring without keeping
@@ -177,3 +187,29 @@ async def test_what_came_of_a_message_is_read_under_its_id_and_all_are_listed_ne
     assert [one["id"] for one in rows(rest, "records")] == ["m0"]
     assert "nextCursor" not in rest
     assert "not-found" in await host.refused("get_record", id="m9")
+
+
+# What classifying costs
+
+
+async def test_a_model_explains_failures_within_a_cap_that_a_dry_run_told_beforehand(tmp_path: Path) -> None:
+    async with serving() as server:
+        config = replace(config_in(tmp_path, model_url=server.url), judge_model="anthropic:claude-haiku-4-5-judge")
+        async with hosted(config) as host:
+            await host.call("save_records", records=suite(3, bad=3))
+            run = await host.call("run_benchmark", benchmarkId="b", judge="heuristic", waitSeconds=50)
+            asked: Json = {"id": run["runId"], "askModel": True}
+            told = await host.call("classify_failure", **asked, dryRun=True)
+            assert part(told, "estimate")["modelCalls"] == 3
+            assert "3 model calls, at most 0." in str(told["summary"])
+            assert server.requests == 0
+            each = cast("float", part(told, "estimate")["costUsd"]) / 3
+            capped = await host.call("classify_failure", **asked, maxCostUsd=each * 1.01)
+            assert server.requests == 1
+            assert str(capped["summary"]).startswith(
+                f"1 of 3 failures of {run['runId']} analysed; the next call might exceed"
+            )
+            assert "maxCostUsd" in str(capped["summary"])
+            assert 0 < cast("float", part(capped, "spent")["costUsd"]) <= each
+            rest = await host.call("classify_failure", **asked, cursor=capped["nextCursor"])
+    assert [one["classifiedBy"] for one in rows(rest, "failures")] == ["anthropic:claude-haiku-4-5-judge"] * 2

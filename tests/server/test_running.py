@@ -157,6 +157,27 @@ async def test_a_dry_run_bounds_what_a_model_will_cost(tmp_path: Path) -> None:
         assert server.requests == 0
 
 
+async def test_a_dry_run_counts_a_models_grades_the_targets_calls_and_what_is_missing(tmp_path: Path) -> None:
+    graded: Json = {
+        "type": "assert-set",
+        "assert": [{"type": "llm-rubric", "value": "kind"}, {"type": "not-factuality", "value": "x"}],
+    }
+    fields: Json = {"name": "c", "inputs": {"q": "c"}, "assertions": [graded, {"type": "contains", "value": "x"}]}
+    case, output, benchmark = suite(1)
+    told: list[JsonValue] = [{**cast("Json", case), "fields": {**fields, "inputs": {"q": "c0"}}}, output, benchmark]
+    async with serving() as server, hosted(config_in(tmp_path, model_url=server.url)) as host:
+        await host.call("save_records", records=told)
+        once: Json = {"benchmarkId": "b", "trials": 2, "dryRun": True}
+        bare = part(await host.call("run_benchmark", **once), "estimate")
+        assert (bare["units"], bare["missing"], bare["modelCalls"], bare["targetCalls"]) == (2, 1, 2, 0)
+        asked = await host.call("run_benchmark", **once, target="anthropic:claude-sonnet-4-5")
+        live = part(asked, "estimate")
+        assert (live["missing"], live["modelCalls"], live["targetCalls"]) == (0, 4, 1)
+        assert 0 < cast("float", live["targetCostUsd"]) < 1
+        assert "at most 1 calls to make outputs" in str(asked["summary"])
+        assert server.requests == 0
+
+
 # Judging without a key
 
 
@@ -306,12 +327,15 @@ async def test_another_judge_looks_at_stored_outputs(host: Host) -> None:
 async def test_branches_are_run_side_by_side_and_ranked(tmp_path: Path) -> None:
     for era in ERAS:
         async with serving() as server, hosted(config_in(tmp_path / era, model_url=server.url), era=era) as host:
-            branch: Json = {"testCaseId": "c0", "provider": "anthropic", "model": "fake-target"}
+            branch: Json = {"testCaseId": "c0", "provider": "anthropic", "model": "fake-target"}  # of no known price
             branches: list[JsonValue] = [
                 {"id": name, "type": "test-branch", "fields": {**branch, "name": name}} for name in ("one", "two")
             ]
             await host.call("save_records", records=[*suite(1), *branches])
             asked: Json = {"testCaseId": "c0", "branchIds": ["one", "two"], "winnerCriteria": "fastest"}
+            dry = await host.call("run_ab_test", **asked, iterations=3, dryRun=True)
+            assert part(dry, "estimate") == {"branches": 2, "iterations": 3, "modelCalls": 6, "costUsd": None}
+            assert not rows(await host.call("list_records", type="run"), "records")
             answer = await host.call("run_ab_test", **asked, waitSeconds=20, idempotencyKey="k")
             assert answer["state"] == "completed", answer
             assert {str(one["branchId"]) for one in rows(part(answer, "abTest"), "branches")} == {"one", "two"}

@@ -6,8 +6,11 @@ from functools import partial
 
 from mcp_types import CallToolResult
 
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.ab_estimate import estimate_ab_test
 from minions_evals_mcp.engine.run_ab_test import AbTestRequest, start_ab_test
 from minions_evals_mcp.server import asked as arguments
+from minions_evals_mcp.server.answers import answered
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.tools.running import begun
 
@@ -24,4 +27,19 @@ async def run_ab_test(call: Call, asked: arguments.RunAbTest) -> CallToolResult:
         key=asked.idempotency_key,
         max_cost_usd=asked.max_cost_usd,
     )
+    if asked.dry_run:
+        return await _estimated(call, request)
     return await begun(call, partial(start_ab_test, call.engine, request), asked.wait_seconds, asked.max_cost_usd)
+
+
+async def _estimated(call: Call, request: AbTestRequest) -> CallToolResult:
+    found = await estimate_ab_test(call.engine, request)
+    cost = "of unknown price" if found.cost_usd is None else f"at most {found.cost_usd:.4f} USD"
+    told: Json = {
+        "summary": f"dry run: {found.model_calls} model calls, {cost}",
+        "kind": "ab-test",
+        "subjectId": request.test_case_id,
+        "units": found.model_calls,
+        "estimate": found.model_dump(mode="json"),
+    }
+    return answered(told)

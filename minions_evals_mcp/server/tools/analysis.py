@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Sequence
 from typing import cast
 
 import anyio
@@ -12,12 +12,14 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.engine.classify_failure import classify_failure as classify
+from minions_evals_mcp.engine.classify_failure import estimate_classification, failed_run_ids
+from minions_evals_mcp.engine.explain_failure import Explainer, explainer
 from minions_evals_mcp.engine.trend_summary import TrendSummary, summarize_trend
+from minions_evals_mcp.errors import StoppedError
 from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.calls import Call
-from minions_evals_mcp.store import jobs, runs
-from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.server.refusals import in_arguments
 
 SHORT = 12
 """So many points fit a short answer."""
@@ -25,27 +27,50 @@ SHORT = 12
 
 async def classify_failure(call: Call, asked: arguments.ClassifyFailure) -> CallToolResult:
     """The failures of that test-run or run analysed anew, as many as fit the page and the wait."""
-    idents = await call.engine.store.read(partial(_failed, ident=asked.id))
+    by = explainer(call.engine, ask_model=asked.ask_model, max_cost_usd=asked.max_cost_usd)
+    idents = await failed_run_ids(call.engine, asked.id)
     offset = cursor_of(asked.cursor)
-    done: list[Record[EvalFailure]] = []
     wanted = idents[offset : offset + asked.limit]
-    with anyio.move_on_after(asked.wait_seconds) as waiting:
-        for ident in wanted:
-            done.append(await classify(call.engine, ident, ask_model=asked.ask_model))
-            await call.report_progress(len(done), len(wanted), None)
-    late = ", the wait is over" if waiting.cancelled_caught else ""
+    if asked.dry_run:
+        return await _estimated(call, asked, wanted, by)
+    done, why = await _explained(call, wanted, by, seconds=asked.wait_seconds)
     told: Json = {
-        "summary": f"{len(done)} of {len(idents)} failures of {asked.id} analysed{late}",
+        "summary": f"{len(done)} of {len(idents)} failures of {asked.id} analysed{why}",
         "failures": [_failure(one) for one in done],
     }
+    if spent := by.budget.news():
+        told["spent"] = {**spent}
     more = offset + len(done) < len(idents)
     return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("failures",), more))
 
 
-def _failed(db: Db, *, ident: str) -> list[str]:
-    """The failed test-runs of a run, or the one test-run itself."""
-    found = jobs.job(db, ident) or jobs.job_by_key(db, ident)
-    return [ident] if found is None else runs.failed_ids(db, found.id)
+async def _explained(
+    call: Call, wanted: Sequence[str], by: Explainer, *, seconds: float
+) -> tuple[list[Record[EvalFailure]], str]:
+    """As many as the wait and the cap allow, and which of the two ended it early."""
+    done: list[Record[EvalFailure]] = []
+    with anyio.move_on_after(seconds):
+        for ident in wanted:
+            try:
+                done.append(await classify(call.engine, ident, by=by))
+            except StoppedError as error:
+                return done, f"; {in_arguments(str(error))}"
+            await call.report_progress(len(done), len(wanted), None)
+        return done, ""
+    return done, ", the wait is over"
+
+
+async def _estimated(
+    call: Call, asked: arguments.ClassifyFailure, wanted: Sequence[str], by: Explainer
+) -> CallToolResult:
+    """What the same call without dryRun would cost."""
+    found = await estimate_classification(call.engine, wanted, by)
+    cost = "of unknown price" if found.cost_usd is None else f"at most {found.cost_usd:.4f} USD"
+    told: Json = {
+        "summary": f"dry run: {found.failures} failures of {asked.id}, {found.model_calls} model calls, {cost}",
+        "estimate": found.model_dump(mode="json"),
+    }
+    return answered(told)
 
 
 def _failure(record: Record[EvalFailure]) -> Json:

@@ -10,17 +10,19 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.compare_prompt_versions import compare_runs, start_comparison
 from minions_evals_mcp.engine.estimate import Estimate, estimate
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
+from minions_evals_mcp.engine.run_table import find_benchmark_run
 from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import answered
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.comparison_words import verdict_answer
+from minions_evals_mcp.server.dry_words import dry_line
 from minions_evals_mcp.server.tools.running import begun
 
 
 async def compare_prompt_versions(call: Call, asked: arguments.ComparePromptVersions) -> CallToolResult:
     """The comparison's run, as far as it is when the wait ends; that of two stored runs is made at once."""
     if asked.run_ids is not None:
-        run_a, run_b = asked.run_ids
+        run_a, run_b = [await find_benchmark_run(call.engine, one) for one in asked.run_ids]
         made = await compare_runs(call.engine, run_a, run_b, tie_threshold=asked.tie_threshold)
         return await verdict_answer(call, made.id)
     assert asked.benchmark_id is not None
@@ -47,7 +49,7 @@ async def compare_prompt_versions(call: Call, asked: arguments.ComparePromptVers
 async def _estimated(call: Call, request: ComparisonRequest) -> CallToolResult:
     a, b = [await _side(call, request, version) for version in (request.version_a, request.version_b)]
     told: Json = {
-        "summary": f"dry run: {a.units + b.units} outputs would be judged, {a.model_calls + b.model_calls} model calls",
+        "summary": dry_line(a, b),
         "kind": "comparison",
         "subjectId": request.benchmark_id,
         "units": a.units + b.units,

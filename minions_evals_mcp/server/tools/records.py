@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
@@ -9,27 +11,30 @@ from mcp_types import CallToolResult
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields, Json
-from minions_evals_mcp.domain.records import Record, record_from_wire, wire_fields
+from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.baselines import WentOn, save_with_baselines
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.resolve_failure import Resolution, resolve_failures
-from minions_evals_mcp.engine.save_records import Arrival, Saved
+from minions_evals_mcp.engine.save_records import Saved
 from minions_evals_mcp.engine.save_records import delete_record as hide_record
-from minions_evals_mcp.engine.save_records import save_records as take_in
 from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
 from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, going_on_from, part_of, selected
 from minions_evals_mcp.server.arguments import MESSAGE, RUN
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.message_words import message_answer, messages_page
+from minions_evals_mcp.server.record_words import arrival
 from minions_evals_mcp.store import branches, browsing, inbox, jobs, links, records
 from minions_evals_mcp.store.browsing import Line
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.inbox import Message
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.records import Gate
+
+LOOKED_AT = 5
+"""So many runs that went on are named as the next to look at."""
 
 
 async def list_records(call: Call, asked: arguments.ListRecords) -> CallToolResult:
@@ -84,35 +89,53 @@ def _run(job: Job) -> Json:
 
 async def get_record(call: Call, asked: arguments.GetRecord) -> CallToolResult:
     """The record with what it is linked to, or a stretch of its JSON text."""
-    seen = await call.engine.store.read(partial(_seen, ident=asked.id))
-    if seen is None:
+    found = await call.engine.store.read(partial(seen, ident=asked.id))
+    if found is None:
         raise NotFoundError("record", asked.id, remedy="list_records shows ids.")
-    if isinstance(seen, Message):
-        return message_answer(seen, asked)
-    record, linked, gates = seen
-    wire = record.wire()
+    return message_answer(found, asked) if isinstance(found, Message) else record_answer(found, asked)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A record as the wire has it, with its relations and gates."""
+
+    wire: Json
+    relations: list[JsonValue]
+    gates: list[JsonValue]
+
+
+def record_answer(found: Seen, asked: arguments.GetRecord) -> CallToolResult:
+    """The answer about a record that was read."""
+    wire = found.wire
     if asked.cursor is not None:
-        return part_of(wire, cursor_of(asked.cursor), about={"id": record.id})
+        return part_of(wire, cursor_of(asked.cursor), about={"id": wire["id"]})
     told: Json = {
-        "summary": f"{record.type} {record.id}, {record.status}",
+        "summary": f"{wire['type']} {wire['id']}, {wire['status']}",
         "record": _chosen(wire, asked.fields),
-        "relations": [{"sourceId": one.source_id, "type": one.type, "targetId": one.target_id} for one in linked],
+        "relations": found.relations,
     }
-    if gates:
-        told["gates"] = [cast("JsonValue", gate.wire()) for gate in gates]
+    if found.gates:
+        told["gates"] = found.gates
     result = answered(told, shape=Shape(asked.detail))
     if cast("Json", result.structured_content).get("truncated"):
         return answered({**told, "nextCursor": "0"}, shape=Shape(asked.detail))
     return result
 
 
-def _seen(db: Db, *, ident: str) -> tuple[Record[Fields], list[Relation], list[Gate]] | Message | None:
+def seen(db: Db, *, ident: str) -> Seen | Message | None:
     """The record with its relations and gates, or the message, in one read: each is a way to another thread and back."""
     found = records.find(db, ident)
     if found is None:
         return inbox.message(db, ident)
     shown = branches.with_figures(db, found)
-    return shown, links.links(db, ident, shown.type), records.gates(db, shown)
+    return Seen(
+        shown.wire(),
+        [
+            {"sourceId": one.source_id, "type": one.type, "targetId": one.target_id}
+            for one in links.links(db, ident, shown.type)
+        ],
+        [cast("JsonValue", gate.wire()) for gate in records.gates(db, shown)],
+    )
 
 
 def _chosen(wire: Json, names: list[str]) -> Json:
@@ -128,12 +151,7 @@ async def save_records(call: Call, asked: arguments.SaveRecords) -> CallToolResu
     """What was written, all or nothing; the resolution of an eval-failure is taken beside the definitions."""
     wires, resolutions = await _sorted_out(call.engine, asked)
     engine = call.engine
-    arrivals = [
-        Arrival(
-            record_from_wire(wire, new_id=engine.new_id(), now=engine.clock()), partial("records.{}".format, number)
-        )
-        for number, wire in wires
-    ]
+    arrivals = [arrival(wire, number, new_id=engine.new_id(), now=engine.clock()) for number, wire in wires]
     relations = [Relation(one.source_id, one.target_id, one.type) for one in asked.relations]
     if resolutions and (arrivals or relations):
         raise InvalidRecordError(
@@ -141,19 +159,23 @@ async def save_records(call: Call, asked: arguments.SaveRecords) -> CallToolResu
             remedy="Send them apart: then each call is all or nothing.",
         )
     if resolutions:
-        saved = await resolve_failures(engine, resolutions)
-        idents = [one.id for one in resolutions]
-    else:
-        saved = await take_in(engine, arrivals, relations)
-        idents = [one.record.id for one in arrivals]
-    return _saved(saved, idents)
+        return _saved(await resolve_failures(engine, resolutions), [one.id for one in resolutions], WentOn())
+    saved, went_on = await save_with_baselines(engine, arrivals, relations, by="mcp")
+    return _saved(saved, [one.record.id for one in arrivals], went_on)
 
 
-def _saved(saved: Saved, idents: list[str]) -> CallToolResult:
+def _saved(saved: Saved, idents: list[str], went_on: WentOn) -> CallToolResult:
+    said = [f"{saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged"]
+    if went_on.run_ids:
+        said.append("what waited for it is judged")
+    if went_on.left:
+        said.append(f"others wait on, save again later: {went_on.left[0]}")
     told: Json = {
-        "summary": f"{saved.new} new, {saved.changed} changed, {saved.unchanged} unchanged",
+        "summary": "; ".join(said),
         "new": saved.new, "changed": saved.changed, "unchanged": saved.unchanged, "ids": [*idents],
     }  # fmt: skip
+    if went_on.run_ids:
+        told["next"] = [f"get_run {json.dumps({'runId': one})}" for one in went_on.run_ids[:LOOKED_AT]]
     return answered(told)
 
 

@@ -11,12 +11,14 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.approve_prompt_version import ApprovalAsked
 from minions_evals_mcp.engine.approve_prompt_version import approve_prompt_version as decide
+from minions_evals_mcp.engine.messages import kind_of
 from minions_evals_mcp.engine.send_message import Letter
 from minions_evals_mcp.engine.send_message import send_message as send
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import answered
 from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.server.record_words import fitting
 
 
 async def approve_prompt_version(call: Call, asked: arguments.ApprovePromptVersion) -> CallToolResult:
@@ -47,7 +49,10 @@ async def approve_prompt_version(call: Call, asked: arguments.ApprovePromptVersi
 async def send_message(call: Call, asked: arguments.SendMessage) -> CallToolResult:
     """The receipt of the message."""
     letter = Letter(type=asked.type, payload=asked.payload, id=asked.id, from_agent_id=asked.from_agent_id)
-    receipt = await send(call.engine, letter)
+    try:
+        receipt = await send(call.engine, letter)
+    except InvalidRecordError as error:
+        raise fitting(asked.type, kind_of(asked.type).payload, error) from None
     waits = "" if receipt.agent_running else "; no EvalAgent is running yet, it waits"
     told: Json = {
         "summary": f"message {receipt.id} {'is taken in' if receipt.is_new else 'was taken in before'}: {receipt.state}{waits}",

@@ -26,8 +26,9 @@ from minions_evals_mcp.server.ab_words import ab_test_answer
 from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, part_of, text_of
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.comparison_words import comparison_answer
+from minions_evals_mcp.server.dry_words import dry_line
 from minions_evals_mcp.server.people import can_be_asked, judged_by_person, resumed_run, run_of
-from minions_evals_mcp.server.run_words import FOR_A_PERSON, is_callers, next_calls, told_run
+from minions_evals_mcp.server.run_words import instructions_for, next_calls, told_run
 from minions_evals_mcp.store.jobs import Job
 
 GRACE_S = 0.25
@@ -98,7 +99,7 @@ async def _run(
     if asked.dry_run:
         found = await estimate(call.engine, request, kind=kind)
         told: Json = {
-            "summary": f"dry run: {found.units} outputs of {request.subject_id} would be judged, {found.model_calls} model calls",
+            "summary": dry_line(found),
             "kind": kind, "subjectId": request.subject_id, "units": found.units, "estimate": found.model_dump(mode="json"),
         }  # fmt: skip
         return answered(told)
@@ -156,11 +157,10 @@ async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) 
     summary = await summarize(call.engine, job.id, limit=until + 1)
     if call.runs.is_active(job.id):
         summary = summary.model_copy(update={"state": "running", "reason": ""})
-    spec = (await get_job(call.engine, job.id)).spec
     told = told_run(summary, offset=shape.offset, limit=limit)
-    if PACKETS in told and not is_callers(spec):
-        told["instructions"] = FOR_A_PERSON
-    told["next"] = list(next_calls(summary, spec))
+    if PACKETS in told:
+        told["instructions"] = instructions_for(told, job.spec)
+    told["next"] = list(next_calls(summary, job.spec))
     if told.get(PACKETS) and shape.detail == "summary":
         return _whole_packets(told, shape, more=_more(summary, until))
     return answered(told, shape=shape, pages=Pages(LISTS, _more(summary, until)))

@@ -15,6 +15,7 @@ from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.calls import Call
 
+NAMED = 'list_records {"type": "test-case", "fields": ["promptId"]}'
 SHORT = ("id", "passed", "score", "regressionType", "promptVersion", "latencyMs", "createdAt")
 
 
@@ -58,9 +59,11 @@ async def _executions(call: Call, asked: arguments.GetStatistics, ident: str) ->
 
 async def _of_prompt(call: Call, asked: arguments.GetStatistics, prompt_id: str) -> CallToolResult:
     found = await test_cases(call.engine, prompt_id)
-    return _page(
-        asked, f"{len(found)} test cases of the prompt {prompt_id}", "testCases", [_wire(one) for one in found]
-    )
+    said = f"{len(found)} test cases of the prompt {prompt_id}"
+    if not found:
+        told: Json = {"summary": f"{said}: none has it as its promptId", "testCases": [], "next": [NAMED]}
+        return answered(told)
+    return _page(asked, said, "testCases", [_wire(one) for one in found])
 
 
 async def _of_branch(call: Call, asked: arguments.GetStatistics, branch_id: str) -> CallToolResult:

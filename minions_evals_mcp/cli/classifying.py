@@ -1,0 +1,95 @@
+"""Why runs failed."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import EvalFailure
+from minions_evals_mcp.engine.classify_failure import (
+    ClassifyEstimate,
+    classify_failure,
+    estimate_classification,
+    failed_run_ids,
+)
+from minions_evals_mcp.engine.explain_failure import explainer
+from minions_evals_mcp.report.plain import printable
+
+
+def classify(
+    run_id: str,
+    /,
+    *,
+    model: bool | None = None,
+    max_cost_usd: float | None = None,
+    dry_run: Annotated[bool, Parameter(negative="")] = False,
+    common: Common = DEFAULTS,
+) -> int:
+    """Say why a run failed: by rule, and by the model where the rules cannot tell and there is one.
+
+    Example: minions-evals classify RUN
+
+    Parameters
+    ----------
+    run_id
+        A failed test-run's id, or a run's (or its key): then each of its failures.
+    model
+        Ask the model in any case (--model) or in none (--no-model).
+    max_cost_usd
+        Stop before spending more than this; what was analysed by then is kept.
+    dry_run
+        Only tell how many failures the model would be asked about, and what that costs at most.
+    """
+    if dry_run:
+        return run(partial(_estimate, run_id, model, max_cost_usd, common))
+    return run(partial(_classify, run_id, model, max_cost_usd, common))
+
+
+async def _classify(run_id: str, model: bool | None, max_cost_usd: float | None, common: Common) -> int:
+    async with session(common) as engine:
+        by = explainer(engine, ask_model=model, max_cost_usd=max_cost_usd)
+        failed = await failed_run_ids(engine, run_id)
+        for ident in failed:
+            failure = await classify_failure(engine, ident, by=by)
+            if common.json:
+                say(failure.wire())
+            else:
+                sys.stdout.write(_told(failure))
+    if not failed and not common.json:
+        sys.stdout.write("no run of it failed\n")
+    return 0
+
+
+async def _estimate(run_id: str, model: bool | None, max_cost_usd: float | None, common: Common) -> int:
+    async with session(common) as engine:
+        by = explainer(engine, ask_model=model, max_cost_usd=max_cost_usd)
+        found = await estimate_classification(engine, await failed_run_ids(engine, run_id), by)
+    if common.json:
+        say(found.model_dump(mode="json"))
+    else:
+        sys.stdout.write(_cost(found))
+    return 0
+
+
+def _cost(found: ClassifyEstimate) -> str:
+    if not found.model_calls:
+        return f"{found.failures} failures, no model call: it costs nothing\n"
+    cost = "what it costs is not known" if found.cost_usd is None else f"at most ${found.cost_usd:.4f}"
+    return f"{found.failures} failures, {found.model_calls} calls of {found.model}: {cost}\n"
+
+
+def _told(failure: Record[EvalFailure]) -> str:
+    fields = failure.fields
+    lines = [
+        f"{fields.test_run_id}",
+        f"  {fields.failure_type} ({fields.severity}), by {fields.classified_by}, confidence {fields.confidence:.2f}",
+        f"  {printable(fields.description, 400)}",
+        f"  root cause: {printable(fields.root_cause, 400)}",
+        *(f"  - {printable(signal, 160)}" for signal in fields.signals),
+    ]
+    return "\n".join(lines) + "\n"

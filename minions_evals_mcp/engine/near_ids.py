@@ -1,0 +1,36 @@
+"""An id that is not there is refused with those that may have been meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.store.near import ids_of
+
+SHOWN = 3
+KINDS = {"prompt or prompt-version": "prompt-version"}
+
+
+async def with_near_ids(engine: Engine, refused: NotFoundError) -> NotFoundError:
+    """The same refusal, naming ids of that type that are spelled much alike; as it is where there are none."""
+    kind = KINDS.get(refused.kind, refused.kind)
+    near = near_ids(refused.ident, await engine.store.read(lambda db: ids_of(db, kind)))
+    return refused.meaning(near) if near else refused
+
+
+def near_ids(given: str, known: Sequence[str]) -> list[str]:
+    """Up to three of the known ids: those whose end the given one is, then those a slip or two away, the nearest first.
+
+    A slip is allowed for every four letters, at least two, never in all of them; what is farther off than the nearest
+    and one more is left out.
+    """
+    from rapidfuzz import process  # noqa: PLC0415  15 ms that only a refusal needs
+    from rapidfuzz.distance import Levenshtein  # noqa: PLC0415  as above
+
+    ends = [one for one in known if one.endswith(f"/{given}")]
+    folded, most = [one.casefold() for one in known], max(0, min(max(2, len(given) // 4), len(given) - 1))
+    alike = process.extract(given.casefold(), folded, scorer=Levenshtein.distance, limit=SHOWN, score_cutoff=most)
+    nearest = alike[0][1] if alike else 0
+    found = dict.fromkeys([*ends, *(known[place] for _, slips, place in alike if slips <= nearest + 1)])
+    return [one for one in found if one != given][:SHOWN]

@@ -1,0 +1,55 @@
+"""A record as a caller sends it, read; what does not fit is told with its number and with what its type takes."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from datetime import datetime
+from functools import partial
+
+from pydantic import BaseModel
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.records import IMPORTABLE, TYPES, Envelope, record_from_wire
+from minions_evals_mcp.domain.results import EvalFailure
+from minions_evals_mcp.engine.save_records import Arrival
+from minions_evals_mcp.errors import InvalidRecordError
+
+SAVED = (*IMPORTABLE, EvalFailure.slug)
+"""What `save_records` takes; of an eval-failure its resolution only."""
+
+
+def arrival(wire: Json, number: int, *, new_id: str, now: datetime) -> Arrival:
+    """The record on its way in; raises `InvalidRecordError` that a caller without any manual can act on."""
+    kind = wire.get("type")
+    where = f"records.{number}"
+    if not isinstance(kind, str) or kind not in SAVED:
+        raise InvalidRecordError(_no_type(kind), field="type", where=where)
+    try:
+        return Arrival(record_from_wire(wire, new_id=new_id, now=now), partial(str, where))
+    except InvalidRecordError as error:
+        is_of_type = error.field.startswith("fields.")
+        told = fitting(kind, TYPES[kind], error) if is_of_type else fitting("a record", Envelope, error)
+        raise told.at(where) from None
+
+
+def fitting(what: str, model: type[BaseModel], error: InvalidRecordError) -> InvalidRecordError:
+    """The same refusal, with the names that the model takes: the required ones marked, the nearest to a wrong one first."""
+    names = {str(info.alias): info.is_required() for info in model.model_fields.values()}
+    given = error.field.removeprefix("fields.").removeprefix("payload.").partition(".")[0]
+    hint = "" if given in names else _asked_back(given, names)
+    said = ", ".join(f"{name}*" if required else name for name, required in names.items())
+    remedy = f"{hint} {what} takes {said} (* required).".strip()
+    return InvalidRecordError(f"{error.reason}.", field=error.field, record=error.record, remedy=remedy)
+
+
+def _no_type(kind: object) -> str:
+    takes = f"it is one of {', '.join(SAVED)}."
+    if isinstance(kind, str) and kind in TYPES:
+        return f"a {kind} is made by runs or goes out through the outbox; {takes}"
+    return f"{_asked_back(kind, SAVED)} {takes}".strip() if isinstance(kind, str) else takes
+
+
+def _asked_back(given: str, known: Iterable[str]) -> str:
+    found = difflib.get_close_matches(given, list(known), 1, 0.5)
+    return f"Did you mean {found[0]}?" if found else ""
