@@ -119,7 +119,8 @@ def tell_error(error: EvalsError, *, as_json: bool) -> int:
         said = {"error": {"code": error.code, "message": error.message, "remedy": error.remedy}}
         sys.stdout.write(json.dumps(said, ensure_ascii=False) + "\n")
     else:
-        sys.stderr.write(f"Error: {printable(error.message, 2000)}\n")
+        lines = [printable(line, 2000) for line in error.message.split("\n")]
+        sys.stderr.write("Error: " + "\n  ".join(lines) + "\n")
         if error.remedy:
             sys.stderr.write(f"  {printable(error.remedy, 2000)}\n")
     return error.exit_code

@@ -62,7 +62,7 @@ def eval_(
 
     What the config asks for and is not carried out is refused by name before anything runs. Every cell is kept: the
     same command goes on where it was stopped, and an unchanged config that has run is shown again without a call.
-    Exit 3 if an output could not be made or judged; with --fail 1 if a test did not hold.
+    Exit 3 if an output could not be made, judged or chosen; with --fail 1 if a test did not hold.
     Example: minions-evals eval promptfooconfig.yaml -o results.json
 
     Parameters
@@ -147,7 +147,8 @@ async def _evaluated(
 
 
 def _code(found: Matrix, how: _How) -> int:
-    if any(one.errors or one.problem for one in found.columns):
+    unchosen = any(one.problem for row in found.rows for one in row.selections)
+    if unchosen or any(one.errors or one.problem for one in found.columns):
         return BROKEN
     return GATE if how.fail and not all(row.holds for row in found.rows) else 0
 

@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.engine.baselines import WentOn, save_with_baselines
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.restoring import handed_in
 from minions_evals_mcp.engine.save_records import Saved, delete_record, get_record
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.row_records import RowMapping, RowType
@@ -98,7 +99,7 @@ async def import_file(engine: Engine, file: Path) -> tuple[Saved, WentOn]:
     """Takes one suite file in; what a case expected before is kept, and what waited for it is judged."""
     arrivals, relations = read_suite(file, new_id=engine.new_id, now=engine.clock())
     try:
-        return await save_with_baselines(engine, arrivals, relations, by=BY)
+        return await save_with_baselines(engine, [handed_in(one) for one in arrivals], relations, by=BY)
     except InvalidRecordError as error:
         raise (error if error.where else error.at(str(file))) from None
 

@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.values import Text, Value
 
 NEGATION = "not-"
+SET = "assert-set"
 
 
 class Grader(Value):

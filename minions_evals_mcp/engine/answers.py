@@ -15,8 +15,8 @@ from minions_evals_mcp.engine.calibration import calibration_of
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.detect_trend import trend_id
 from minions_evals_mcp.engine.jobs import kept_job
-from minions_evals_mcp.engine.judging import implicit, outside_criteria
 from minions_evals_mcp.engine.measures import Measure, measures
+from minions_evals_mcp.engine.panel import implicit, outside_criteria
 from minions_evals_mcp.engine.planning import series
 from minions_evals_mcp.engine.submit import request_of
 from minions_evals_mcp.judges.packets import packet
@@ -94,7 +94,7 @@ async def summarize(engine: Engine, run_id: str, *, limit: int = 20) -> RunSumma
 def _summary(db: Db, job: Job, limit: int) -> RunSummary:
     counts = _counts(db, job)
     found = runs.benchmark_run(db, job.id) if job.kind == "benchmark" else None
-    failing = runs.failing_of(db, job.id, limit=limit)
+    failing = runs.failing_of(db, job.id, limit=limit) if limit else []
     failures = runs.failures_of(db, [run.id for run in failing])
     waiting = counts.get("awaiting-judgments", 0)
     packets = _packets(db, job, limit) if waiting else []

@@ -78,7 +78,8 @@ def _criterion(chooser: SelectBest, outputs: int) -> Criterion:
 def by_score(config: MaxScore, cells: Sequence[Cell], checked: Mapping[int, Aggregate]) -> Selected:
     """What `max-score` selects; an output that could not be judged takes no part."""
     there = [cell for cell in cells if cell.column in checked]
-    found = select([OutputScores.of(checked[cell.column]) for cell in there], config)
+    unasked = [OutputScores((), passed=True, score=1.0) for cell in cells if cell.outcome == "awaiting-judgments"]
+    found = select([OutputScores.of(checked[cell.column]) for cell in there] or unasked, config)
     if isinstance(found, Unchecked):
         return Selected(type=MAX_SCORE, problem=found.reason)
     standings = dict(zip((cell.column for cell in there), found.standings, strict=True))

@@ -165,7 +165,7 @@ class _Works:
                 return 0
 
     def _calls_by_rubric(self, rubric: RubricInUse) -> int:
-        kinds = self.judging.kinds(rubric)
+        kinds = self.judging.panel.kinds(rubric)
         graded = sum(_guide_grades(one) for ident, one in rubric.criteria if kinds[ident] == "heuristic")
         asked = list(kinds.values()).count("llm")
         return graded + (min(asked, 1) if self.engine.config.judge_together else asked)

@@ -32,7 +32,9 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.targets.live import Target
 
-AGAIN = "Run the same command again: it goes on; what was judged is kept."
+AGAIN = (
+    "Run the same command again (where the cost stopped it, with a higher cap): it goes on; what was judged is kept."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,7 @@ async def _matrix(
     budget = Budget(await _left(engine, asked, job_ids), None, halted.append)
     judging = planning.judge_for(engine, like, budget, model=engine.judge_model())
     filled = Filled(
-        evaluation, _versions(evaluation), kept, judging, Choosing(engine, judging.llm, OwnJudges(engine, budget))
+        evaluation, _versions(evaluation), kept, judging, Choosing(engine, judging.panel.llm, OwnJudges(engine, budget))
     )
     cases = {one.case.id: (index, one) for index, one in enumerate(measured)}
     try:

@@ -19,6 +19,7 @@ from minions_evals_mcp.engine.save_records import Arrival
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
 from minions_evals_mcp.scoring.max_score import MaxScore
 from minions_evals_mcp.scoring.metrics import Derived
+from minions_evals_mcp.targets.prompted import PythonTransform
 
 
 class EchoSpec(Value):
@@ -83,16 +84,19 @@ Spec = EchoSpec | ModelSpec | GivenSpec | PythonSpec | ProgramSpec | AddressSpec
 
 
 class Provider(Value):
-    """Who answers the prompts of a column. `transforms` are JavaScript over `output`, one after the other."""
+    """Who answers the prompts of a column. `transforms` change `output`, one after the other; a text is JavaScript."""
 
     id: Text
     label: Text
     spec: Spec
-    transforms: tuple[str, ...] = ()
+    transforms: tuple[str | PythonTransform, ...] = ()
 
     def identity(self) -> str:
         """The digest of all that bears on its answers; no key is part of it."""
-        return digest([self.spec.model_dump(mode="json"), list(self.transforms)])
+        transforms: list[JsonValue] = [
+            one if isinstance(one, str) else one.model_dump(mode="json") for one in self.transforms
+        ]
+        return digest([self.spec.model_dump(mode="json"), transforms])
 
 
 class SelectBest(Value):

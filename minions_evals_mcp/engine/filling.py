@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.measures import Measure
 from minions_evals_mcp.engine.side_by_side import Cell, ColumnFigures, Row, Score, Selected
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.checks import Aggregate, Checked
-from minions_evals_mcp.scoring.metrics import derive, metric_scores, named_scores
+from minions_evals_mcp.scoring.metrics import derive, metric_scores, metric_weights, named_in
 from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.store.jobs import UnitRow
 from minions_evals_mcp.targets.prompted import variables_of, written_prompt
@@ -46,7 +46,7 @@ class Filled:
             found = await checked_cell(self.judging, measure, unit, cell)
             if found is not None:
                 checked[column] = found
-                cell = cell.model_copy(update={**_told(found.results), "reason": found.reason})
+                cell = cell.model_copy(update={**_told(found), "reason": found.reason})
             cells.append(cell)
             units += [] if unit is None else [unit.key]
         selections = [
@@ -110,18 +110,21 @@ class Filled:
 
 
 def _with_choice(cell: Cell, selections: Sequence[Selected]) -> Cell:
+    """The cell with whether it was chosen, which is all its verdict where its test asks for nothing else."""
     made = [one.selected for one in selections if not one.problem]
     if not made or cell.output is None:
         return cell
-    return cell.model_copy(update={"selected": all(chosen == cell.column for chosen in made)})
+    chosen = all(one == cell.column for one in made)
+    waits = cell.outcome == "awaiting-judgments"
+    verdict = {"outcome": "scored", "passed": chosen, "score": float(chosen), "reason": ""} if waits else {}
+    return cell.model_copy(update={"selected": chosen, **verdict})
 
 
-def _told(results: Sequence[Checked]) -> dict[str, object]:
+def _told(found: Aggregate) -> dict[str, object]:
     """What a cell says of its assertions: each one's verdict, and its metrics with what they weigh together."""
-    weights: dict[str, float] = {}
-    for one in named_scores(results):
-        weights[one.name] = weights.get(one.name, 0) + one.weight
-    return {"scores": shown_scores(results), "metrics": metric_scores(results), "metric_weights": weights}
+    named = named_in(found)
+    scores, weights = metric_scores(named), metric_weights(named)
+    return {"scores": shown_scores(found.results), "metrics": scores, "metric_weights": weights}
 
 
 def _average(values: Sequence[float]) -> float:

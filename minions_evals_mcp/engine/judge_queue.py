@@ -12,8 +12,8 @@ import anyio
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.engine.judging import kind_of, outside_criteria
 from minions_evals_mcp.engine.measures import measures
+from minions_evals_mcp.engine.panel import kind_of, outside_criteria
 from minions_evals_mcp.engine.submit import request_of, submit_judgments
 from minions_evals_mcp.errors import BusyError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission, packet, packet_digest

@@ -129,7 +129,7 @@ async def run_units(
                     for _ in range(workers):
                         working.start_soon(_work, bench, todo_out.clone(), done_in, health)
                     todo_out.close()
-    await bench.judging.settle()
+    await bench.judging.kept.settle()
 
 
 async def _feed(units: AsyncIterator[Unit], todo: MemoryObjectSendStream[Unit], switch: Switch) -> None:

@@ -16,8 +16,10 @@ from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
 from minions_evals_mcp.engine.compose import Frame
 from minions_evals_mcp.engine.context import DEFAULT_MODEL, Engine
 from minions_evals_mcp.engine.judging import Judging
+from minions_evals_mcp.engine.kept_verdicts import KeptVerdicts
 from minions_evals_mcp.engine.measures import Measure, measures
 from minions_evals_mcp.engine.own_judges import OwnJudges
+from minions_evals_mcp.engine.panel import Panel
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.units import Bench, Unit, earlier_runs, made_before, recorded_id
 from minions_evals_mcp.errors import BadInputError, NotFoundError
@@ -81,14 +83,15 @@ def series(seen: Digests) -> str:
 
 def judge_for(engine: Engine, request: RunRequest, budget: Budget, *, model: ModelRef | None) -> Judging:
     """The judges of a run; the model's client is opened when it is first asked."""
+    kept = KeptVerdicts(engine, request.fresh)
     if model is None or request.judge in {"heuristic", "human", "caller"}:
         by_models = request.judge not in {"heuristic", "human", "caller"}
         own = OwnJudges(engine, budget) if by_models else None
-        return Judging(engine, request.judge, None, request.fresh, own)
+        return Judging(Panel(engine, request.judge, None, own), kept)
     vet_cap(request.max_cost_usd, model.provider, model.model)
     client = Metered(model.provider, partial(engine.models.client, model), budget)
     judge = LlmJudge(client, model.model, engine.new_mark, engine.config.call_timeout_s, engine.config.judge_together)
-    return Judging(engine, request.judge, judge, request.fresh, OwnJudges(engine, budget))
+    return Judging(Panel(engine, request.judge, judge, OwnJudges(engine, budget)), kept)
 
 
 def target_for(
@@ -142,13 +145,13 @@ async def plan(engine: Engine, case_ids: Sequence[str], judging: Judging, target
             if measure.case.deleted_at is not None or measure.case.fields.status != "active":
                 skipped.append(f"{measure.case.id} ({_why_idle(measure)})")
                 continue
-            judging.vet(measure)
-            asks_model = asks_model or judging.asks_model(measure)
+            judging.panel.vet(measure)
+            asks_model = asks_model or judging.panel.asks_model(measure)
             active.append(measure.case.id)
             cases.append(measure.case_digest())
             rubric_digests.add(measure.rubric_digest())
-            judge_digests.add(judging.digest(measure))
-            embedders.add(judging.embedder(measure))
+            judge_digests.add(judging.panel.digest(measure))
+            embedders.add(judging.panel.embedder(measure))
     model = engine.judge_model() if asks_model else None
     if model is not None:
         engine.models.client(model)  # a missing key or package is refused before anything runs

@@ -192,21 +192,26 @@ def _run(job: Job) -> Subject:
 
 async def read_report(engine: Engine, subject: Subject) -> Report:
     """The subject in figures. Raises `BadInputError` where two runs have no case in common."""
-    run = await _side(engine, subject.run_id)
-    before = None if subject.before is None else await _side(engine, subject.before)
+    run = await read_side(engine, subject.run_id)
+    before = None if subject.before is None else await read_side(engine, subject.before)
     return await engine.store.read(partial(_report, subject=subject, run=run, before=before))
 
 
-async def _side(engine: Engine, run_id: str) -> Side:
-    summary = await summarize(engine, run_id, limit=1)
-    about = await engine.store.read(lambda db: records.minion(db, summary.subject_id))
-    passed, judged = await engine.store.read(lambda db: reporting.tally(db, summary.run_id))
+async def read_side(engine: Engine, run_id: str) -> Side:
+    """The run in figures."""
+    summary = await summarize(engine, run_id, limit=0)
+    return await engine.store.read(partial(_side, summary=summary))
+
+
+def _side(db: Db, *, summary: RunSummary) -> Side:
+    about, found = records.minion(db, summary.subject_id), runs.benchmark_run(db, summary.run_id)
+    counted = (found.fields.passed_count, found.fields.total_count) if found else reporting.tally(db, summary.run_id)
     fields = None if about is None else about.fields
     return Side(
         summary=summary,
         title=summary.subject_id if about is None else about.title,
-        passed=passed,
-        judged=judged,
+        passed=counted[0],
+        judged=counted[1],
         threshold=fields.passing_threshold if isinstance(fields, Benchmark) else None,
     )
 
@@ -221,8 +226,8 @@ def _report(db: Db, *, subject: Subject, run: Side, before: Side | None) -> Repo
         before=before,
         comparison=subject.comparison,
         diff=diff,
-        criteria=tuple(_criteria(db, subject)),
-        history=tuple(_history(db, run.summary)) if run.summary.kind == "benchmark" else (),
+        criteria=criteria(db, subject.run_id, before=subject.before),
+        history=history(db, run.summary),
     )
 
 
@@ -234,17 +239,25 @@ def _benchmark_runs(*sides: Side | None) -> None:
             )  # fmt: skip
 
 
-def _criteria(db: Db, subject: Subject) -> Iterator[CriterionMean]:
-    before = {} if subject.before is None else {one.dimension: one.score for one in runs.means(db, subject.before)}
-    for one in runs.means(db, subject.run_id):
-        yield CriterionMean(
+def criteria(db: Db, run_id: str, *, before: str | None = None) -> tuple[CriterionMean, ...]:
+    """The means of the run, beside those of the run before where one is named."""
+    then = {} if before is None else {one.dimension: one.score for one in runs.means(db, before)}
+    return tuple(
+        CriterionMean(
             id=one.dimension,
             title=one.title,
             score=one.score,
             max_score=one.max_score,
             runs=one.runs,
-            before=before.get(one.dimension),
+            before=then.get(one.dimension),
         )
+        for one in runs.means(db, run_id)
+    )
+
+
+def history(db: Db, summary: RunSummary) -> tuple[TrendPoint, ...]:
+    """The newest runs of the benchmark that the run is of, oldest first; of a test case there are none."""
+    return tuple(_history(db, summary)) if summary.kind == "benchmark" else ()
 
 
 def _history(db: Db, summary: RunSummary) -> Iterator[TrendPoint]:

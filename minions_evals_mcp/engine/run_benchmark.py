@@ -215,7 +215,7 @@ def _telling(run: _Run, progress: Progress) -> Progress:
         done += 1
         run.budget.look_at_clock()  # a target that is no model's is not metered
         if done % SPENT_EVERY == 0:
-            await run.bench.judging.queue(partial(jobs.add_spent, ident=run.job.id, spent=run.budget.news()))
+            await run.bench.judging.kept.queue(partial(jobs.add_spent, ident=run.job.id, spent=run.budget.news()))
         await progress(outcome)
 
     return told

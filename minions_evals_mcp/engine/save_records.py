@@ -81,7 +81,7 @@ async def vet_records(engine: Engine, arrivals: Sequence[Arrival]) -> None:
 def _vetted(db: Db, arrivals: Sequence[Arrival]) -> _View:
     view = _View(db, arrivals)
     for arrival in arrivals:
-        with _placed(arrival):
+        with placed(arrival):
             _vet(view, arrival.record)
     return view
 
@@ -103,7 +103,7 @@ def _save(
 
 
 @contextmanager
-def _placed(arrival: Arrival) -> Generator[None]:
+def placed(arrival: Arrival) -> Generator[None]:
     """Adds the record's name, file and line to a refusal that lacks them."""
     try:
         yield
@@ -131,7 +131,7 @@ class _View:
         self.arriving: dict[str, Record[Fields]] = {}
         self.of_config = {arrival.record.id for arrival in arrivals if arrival.of_config}
         for arrival in arrivals:
-            with _placed(arrival):
+            with placed(arrival):
                 if arrival.record.id in self.arriving:
                     raise InvalidRecordError("this id comes twice", field="id", record=_name(arrival.record))
             self.arriving[arrival.record.id] = arrival.record

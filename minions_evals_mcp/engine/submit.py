@@ -122,8 +122,8 @@ def _vetted(
     assert row.observed is not None
     case = measure.case.fields
     work = Work(case.inputs, case.expected_outputs, row.observed)
-    kinds = judging.kinds(measure.yardstick)
-    asked = judging.asked_outside(measure.yardstick)
+    kinds = judging.panel.kinds(measure.yardstick)
+    asked = judging.panel.asked_outside(measure.yardstick)
     if packet_digest(row.key, asked, work) != answered.digest:
         raise ConflictError(
             f"packet {answered.digest}: its case or criteria were changed since it was handed out.",
@@ -131,7 +131,7 @@ def _vetted(
         )
     given_by: dict[str, JudgeType] = {one.id: "human" if kinds[one.id] == "human" else "llm" for one in asked}
     verdicts = verdicts_for(answered, asked, judged_by=submission.judged_by, kinds=given_by)
-    about = [judging.about(one, kinds[one.id], work) for one in asked]
+    about = [judging.panel.about(one, kinds[one.id], work) for one in asked]
     return _Accepted(row, measure, tuple(zip(about, verdicts, strict=True)))
 
 
@@ -140,7 +140,9 @@ async def _ended(bench: Bench, accepted: list[_Accepted]) -> list[Passed | Faile
     ended: list[Passed | Failed] = []
     for one in accepted:
         assert one.row.observed is not None
-        bench.judging.given.update({(one.row.key.run_id, verdict.criterion_id): verdict for _, verdict in one.verdicts})
+        bench.judging.kept.given.update(
+            {(one.row.key.run_id, verdict.criterion_id): verdict for _, verdict in one.verdicts}
+        )
         earlier = await bench.engine.store.read(
             partial(earlier_runs, bench=bench, key=one.row.key, case_id=one.row.case_id)
         )

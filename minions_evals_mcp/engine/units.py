@@ -172,7 +172,7 @@ def made_before(db: Db, bench: Bench, case: TestCase) -> Observed | None:
 async def _keep_output(bench: Bench, unit: Unit, seen: Observed) -> None:
     """Queues the output to be kept before it is judged: it was paid for."""
     save = partial(_save_output, key=unit.key, case_id=unit.measure.case.id, seen=seen)
-    await bench.judging.queue(save)
+    await bench.judging.kept.queue(save)
 
 
 def _save_output(db: Db, *, key: UnitKey, case_id: str, seen: Observed) -> None:

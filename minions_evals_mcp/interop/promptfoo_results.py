@@ -11,11 +11,11 @@ from collections.abc import Iterable, Sequence
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.assertions import SET
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.engine.evaluation import Evaluation, Written
 from minions_evals_mcp.engine.side_by_side import Cell, ColumnFigures, Matrix, Row, Score, Selected
-from minions_evals_mcp.scoring.assertions.sets import SET
 
 VERSION = 3
 NO_FAILURE, ASSERTION, ERROR = 0, 1, 2
@@ -151,10 +151,12 @@ def _grading(row: Row, cell: Cell, written: Written) -> Json:
 
 
 def _components(one: Score, assertion: JsonValue) -> list[Json]:
-    """The verdict on an assertion as it is written; a set's own, with its parts in it and behind it."""
+    """The verdict on an assertion as it is written; with its parts in it and behind it, those of a set or of code."""
     verdict: Json = {"pass": one.passed, "score": one.score, "reason": one.reason}
     if one.type != SET or not isinstance(assertion, dict):
-        return [{**verdict, "assertion": assertion}]
+        told: Json = {**verdict, "assertion": assertion}
+        inner = [_components(part, assertion)[0] for part in one.parts]
+        return [{**told, "componentResults": [*inner]} if inner else told, *inner]
     members = assertion.get("assert")
     listed = members if isinstance(members, list) else []
     parts = [told for part, member in zip(one.parts, listed, strict=False) for told in _components(part, member)]

@@ -150,8 +150,19 @@ class Evidence:
 NO_EVIDENCE = Evidence()
 
 
+class Named(NamedTuple):
+    """A score under its metric's name, and what it weighs there."""
+
+    name: str
+    score: float
+    weight: float = 1.0
+
+
 class Checked(NamedTuple):
-    """A check's verdict: `score` is 0–1, `reason` says what matched or did not, `parts` are those of a set."""
+    """A check's verdict: `score` is 0–1, `reason` says what matched or did not.
+
+    `parts` are those of a set, or what code says that it looked at; `named` are the metrics that code gives.
+    """
 
     type: str
     passed: bool
@@ -160,6 +171,7 @@ class Checked(NamedTuple):
     weight: float = 1.0
     metric: str | None = None
     parts: tuple[Checked, ...] = ()
+    named: tuple[Named, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +183,13 @@ class Unchecked:
 
 
 class Aggregate(NamedTuple):
-    """All checks of one output together; `reason` is that of a person's code which made the verdict of them."""
+    """All checks of one output together; `reason` and `named` are those of a person's code which made the verdict of them.
+
+    `named` are then the output's metrics in place of its checks'; None where the code gives none.
+    """
 
     passed: bool
     score: float
     results: tuple[Checked, ...]
     reason: str = ""
+    named: tuple[Named, ...] | None = None

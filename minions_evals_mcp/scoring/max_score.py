@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NamedTuple, Self
 
 from pydantic import Field, ValidationError
 
-from minions_evals_mcp.domain.assertions import NEGATION, Assertion
+from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Unchecked
@@ -57,12 +57,15 @@ class OutputScores(NamedTuple):
 
 
 def _components(results: Sequence[Checked]) -> Iterator[Component]:
-    """Each assertion's score under its type; of a set those of its members, of a negated one its own."""
+    """Each assertion's score under its type; of a set those of its members, of a negated one its own.
+
+    What code says that it looked at counts beside its own score, as in promptfoo.
+    """
     for one in results:
-        if one.parts and not one.type.startswith(NEGATION):
-            yield from _components(one.parts)
-        else:
+        if one.type != SET:
             yield Component(one.type, one.score)
+        if one.type != f"{NEGATION}{SET}":
+            yield from _components(one.parts)
 
 
 class NamedScores(Value):

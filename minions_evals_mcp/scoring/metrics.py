@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.checks import Checked
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, Named
 from minions_evals_mcp.scoring.formula import Formula, NoValueError, parse_formula
 
 COUNT = "__count"
 """The name under which a formula finds how many tests were run."""
-
-
-class Named(NamedTuple):
-    """A score under its metric's name, and what it weighs there."""
-
-    name: str
-    score: float
-    weight: float
 
 
 class Derived(NamedTuple):
@@ -32,20 +24,26 @@ class Derived(NamedTuple):
 def named_scores(results: Sequence[Checked]) -> Iterator[Named]:
     """The score of every check that names a metric, those inside sets too, which weigh what their set lets them weigh.
 
-    A check inside a set that names the same metric as the set is a part of it already.
+    So do metrics that code gives. What names the same metric as the check that it stands in is a part of it already.
     """
     for one in results:
         if one.metric:
             yield Named(one.metric, one.score, one.weight)
+        yield from (told._replace(weight=told.weight * one.weight) for told in one.named if told.name != one.metric)
         for inner in named_scores(one.parts):
             if inner.name != one.metric:
                 yield inner._replace(weight=inner.weight * one.weight)
 
 
-def metric_scores(results: Sequence[Checked]) -> dict[str, float]:
-    """Each metric's weighted mean over one test's checks; 0 where all its weights are 0."""
+def named_in(found: Aggregate) -> tuple[Named, ...]:
+    """The metrics of one output: those of its checks, or what the code gives that made its verdict."""
+    return tuple(named_scores(found.results)) if found.named is None else found.named
+
+
+def metric_scores(named: Iterable[Named]) -> dict[str, float]:
+    """Each metric's weighted mean over one output; 0 where all its weights are 0."""
     found: dict[str, list[Named]] = {}
-    for one in named_scores(results):
+    for one in named:
         found.setdefault(one.name, []).append(one)
     return {name: _mean(scores) for name, scores in found.items()}
 
@@ -60,11 +58,21 @@ def derived(name: str, formula: str, *, at: str = "") -> Derived:
         raise error.at(at) from None
 
 
+def metric_weights(named: Iterable[Named]) -> dict[str, float]:
+    """What the scores that bear each name weigh together in one output."""
+    found: dict[str, float] = {}
+    for one in named:
+        found[one.name] = found.get(one.name, 0.0) + one.weight
+    return found
+
+
 def derive(metrics: Sequence[Derived], sums: Mapping[str, float], count: int) -> dict[str, float | None]:
     """The derived metrics in order, each from the sums over `count` tests and from those before it.
 
-    `sums` holds the sum over all tests of each test's `metric_scores`, so that a mean is `NAME / __count`, as in
-    promptfoo. One that has no value (an unknown name, a division by 0) is None; there it would be 0.
+    `sums` holds of each name the sum over all outputs of its `metric_scores`, times its `metric_weights` there, as in
+    promptfoo: `NAME / __count` is a mean where one check of weight 1 bears the name in each test. `count` is how many
+    outputs were judged; there it is how many were asked for, and a mean falls with each that an instrument lost, as if
+    it had been bad. A metric that has no value (an unknown name, a division by 0) is None; there it would be 0.
     """
     known: dict[str, float] = {**sums, COUNT: float(count)}
     found: dict[str, float | None] = {}

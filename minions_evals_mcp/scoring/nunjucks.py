@@ -177,7 +177,7 @@ def _unsupported(node: nodes.Node) -> str:
         case nodes.For(recursive=recursive, test=test) if recursive or test is not None:
             return "a recursive or filtered loop"
         case _:
-            return "" if isinstance(node, _KNOWN_NODES) else f"{type(node).__name__} (a tag of Jinja2)"
+            return "" if isinstance(node, _KNOWN_NODES) else f"the tag {type(node).__name__.lower()!r}"
 
 
 def _call(called: nodes.Node) -> str:

@@ -167,6 +167,6 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "truncate": _truncated,
     "upper": _wrapped(str.upper),
     "urlencode": _wrapped(lambda text: quote(text, safe="-_.!~*'()")),
-    "wordcount": _wrapped(lambda text: len(re.findall(r"\w+", text))),
+    "wordcount": _wrapped(lambda text: len(re.findall(r"\w+", text)) or ""),  # of no words Nunjucks counts none, not 0
 }
 """The filters that Nunjucks has and that come out alike, and promptfoo's `load`."""

@@ -25,6 +25,11 @@ from minions_evals_mcp.stats.settling import spread_of, what_would_settle
 from minions_evals_mcp.stats.tango import tango_interval
 
 Method = Literal["mcnemar+tango", "sign-flip"]
+METHOD_WORDS: dict[str, str] = {
+    "mcnemar+tango": "exact McNemar test, Tango's interval",
+    "sign-flip": "sign-flip test and the interval that inverts it",
+}
+"""What each method is, to a reader."""
 ComparisonVerdict = Literal["improved", "regressed", "equivalent", "inconclusive"]
 SKEWED_UP_TO = 20
 STRONG_SKEW = 0.7

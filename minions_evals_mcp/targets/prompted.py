@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.transforms import called
@@ -25,6 +26,12 @@ GIVEN = "__providerOutput"
 """The input of a test that brings its output: the output's digest."""
 WRITTEN = "prompt"
 """Where the prompt stands beside an output if code wrote it."""
+
+
+class PythonTransform(Value):
+    """A transform in Python: lines that return, with `output` and `context` in them."""
+
+    code: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +112,7 @@ def written_prompt(output: Json) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class PromptedTarget:
-    """A responder that is asked the rendered prompt version. `transforms` are JavaScript, each over the `output` so far.
+    """A responder that is asked the rendered prompt version. `transforms` change the `output` so far, one after the other.
 
     Where there is a `writer`, it writes the prompt in place of the version's template; what it wrote is kept.
     """
@@ -115,7 +122,7 @@ class PromptedTarget:
     responder: Responder
     snippets: Snippets
     deadline_s: float
-    transforms: tuple[str, ...] = ()
+    transforms: tuple[str | PythonTransform, ...] = ()
     delay_s: float = 0.0
     writer: Writer | None = None
 
@@ -162,10 +169,12 @@ class PromptedTarget:
         """The output after every transform; the answer as it came is kept beside it."""
         value: JsonValue = seen.output.get("output", output_text(seen.output))
         context: Json = {"vars": prompt.variables, "prompt": {"raw": prompt.text}}
-        for code in self.transforms:
-            found = await self.snippets.run(
-                "javascript", called(code, "output, context"), {"output": value, "context": context}
-            )
+        for one in self.transforms:
+            given: Json = {"output": value, "context": context}
+            if isinstance(one, PythonTransform):
+                found = await self.snippets.run("python", one.code, given)
+            else:
+                found = await self.snippets.run("javascript", called(one, "output, context"), given)
             if isinstance(found, Broke):
                 return TargetErrored(f"{self.name}: the transform failed: {found.error}")
             value = found.value

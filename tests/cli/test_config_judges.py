@@ -63,3 +63,62 @@ async def test_each_judge_of_a_config_is_asked_in_its_own_words_and_no_key_is_to
     written = (at.folder / "r.json").read_text()
     assert "2 looked at" in written
     assert b"sk-" not in at.db.read_bytes() + written.encode() + told.out.encode()
+
+
+CARRIED = """
+prompts: ["Tell me about {{topic}}"]
+providers: [echo]
+defaultTest: {assertScoringFunction: file://score.py:fair}
+tests:
+  - vars: {topic: cats}
+    assert:
+      - {type: contains, value: cats, metric: names}
+      - type: llm-rubric
+        value: is about cats
+        threshold: 0.5
+        provider: openai:chat:own-judge
+        rubricPrompt: "By {{rubric}}: {{output}}"
+"""
+RUN_IT = ("run-benchmark", "--db", "other.db", "--json", "--target", "command:echo All cats purr.")
+
+
+async def test_an_export_of_what_a_config_brought_is_taken_into_another_store_and_judged_there_by_the_same(
+    at: Terminal, server: Server
+) -> None:
+    at.file("c.yaml", CARRIED)
+    at.file("score.py", SCORE)
+    keyed = at.with_env(OPENAI_API_KEY="sk-x", OPENAI_BASE_URL=f"{server.url}/v1")
+    with anyio.fail_after(60):
+        made = await to_thread.run_sync(keyed.run, "eval", "c.yaml", "--json")
+        assert made.code == 0, made.err
+        exported = (await to_thread.run_sync(keyed.run, "export")).out
+        kept = [line for line in exported.splitlines() if json.loads(line)["type"] in {"test-case", "benchmark"}]
+        assert any('"provider"' in line and '"scoring"' in line for line in kept)
+        at.file("kept.jsonl", "\n".join(kept))
+        (benchmark,) = [one["id"] for one in map(json.loads, kept) if one["type"] == "benchmark"]
+        taken = await to_thread.run_sync(keyed.run, "import", "kept.jsonl", "--db", "other.db")
+        assert taken.code == 0, taken.err
+        server.heard = []
+        run = await to_thread.run_sync(keyed.run, *RUN_IT, benchmark)
+    assert run.code == 0, run.err
+    assert run.one()["outcomes"] == {"scored": 1}
+    assert [json.loads(body)["model"] for body in server.heard] == ["own-judge"]
+
+
+@pytest.mark.parametrize(
+    ("said", "named"),
+    [
+        ({"provider": {"model": "openai:m", "baseUrl": "http://elsewhere"}}, "fields.assertions[0].provider"),
+        ({"provider": {"model": "openai:m", "ownKey": True}}, "fields.assertions[0].provider"),
+        ({"rubricPrompt": "file:///etc/passwd"}, "fields.assertions[0].rubricPrompt"),
+    ],
+)
+def test_a_file_that_is_imported_brings_no_address_no_key_and_no_file_of_a_judge(
+    at: Terminal, said: Json, named: str
+) -> None:
+    fields: Json = {"name": "x", "assertions": [{"type": "llm-rubric", "value": "kind", **said}]}
+    name = at.file("s.json", json.dumps({"minions": [{"id": "x", "type": "test-case", "fields": fields}]}))
+    refused = at.run("import", name)
+    assert refused.code == 2
+    assert "s.json:1" in refused.err
+    assert named in refused.err

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
 from typing import cast
+
+import pytest
 
 from tests.cli.terminal import Json, Terminal
 
@@ -155,6 +159,76 @@ def test_an_interrupted_evaluation_goes_on_with_the_same_command(at: Terminal) -
     assert (at.folder / "calls.txt").read_text().split() == ["q0", "q1", "q2", "q2", "q3", "q4"]
 
 
+PROGRAM = """
+import os, signal, sys, time
+from pathlib import Path
+
+with Path("calls.txt").open("a") as calls:
+    calls.write(f"{sys.argv[1]} {os.getpid()}\\n")
+if sys.argv[1] == "q2" and not Path("stopped").exists():
+    Path("stopped").touch()
+    keeper = Path(f"/proc/{os.getppid()}/stat").read_text()
+    os.kill(int(keeper.rpartition(")")[2].split()[1]), signal.SIGINT)  # its parent, as Ctrl-C does
+    time.sleep(60)
+print("heard " + sys.argv[1])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the program finds whom to stop under /proc")
+def test_ctrl_c_ends_the_program_that_answers_too_and_its_test_is_asked_again(at: Terminal) -> None:
+    at.file("app.py", PROGRAM)
+    at.file(
+        "c.yaml",
+        f"prompts: ['{{{{n}}}}']\nproviders: ['exec:{sys.executable} app.py']\nevaluateOptions: {{maxConcurrency: 1}}\n"
+        "tests:\n" + "".join(f"  - {{vars: {{n: q{number}}}, assert: [{{type: contains, value: heard}}]}}\n" for number in range(4)),
+    )  # fmt: skip
+    stopped = at.run("eval", "c.yaml")
+    assert (stopped.code, stopped.err) == (130, "Interrupted: what was judged is kept; the same command goes on.\n")
+    ended = at.run("eval", "c.yaml", "--json")
+    assert ended.code == 0, ended.err
+    assert [outputs(ended.one(), number) for number in range(4)] == [[f"heard q{number}"] for number in range(4)]
+    calls = [line.split() for line in (at.folder / "calls.txt").read_text().splitlines()]
+    assert [name for name, _ in calls] == ["q0", "q1", "q2", "q2", "q3"]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(calls[2][1]), 0)
+
+
+WIDE = """
+prompts: ["Say {{word}}", "Shout {{ word | upper }}"]
+providers: [echo, {id: echo, label: other}, {id: echo, label: lost, transform: "null"}]
+tests:
+  - {vars: {word: cat}, assert: [{type: contains, value: cat}, {type: is-json, weight: 0}, {type: max-score}]}
+  - {vars: {word: dog}, prompts: ["Say {{word}}"], providers: [other], assert: [{type: equals, value: cow}, {type: max-score}]}
+"""
+
+
+def test_columns_that_would_be_too_narrow_are_a_list_and_what_failed_says_why_once(at: Terminal) -> None:
+    at.file("c.yaml", WIDE)
+    narrow, wide = at.with_env(COLUMNS="80").run("eval", "c.yaml"), at.with_env(COLUMNS="200").run("eval", "c.yaml")
+    assert (narrow.code, wide.code) == (3, 3), narrow.err
+    lines = narrow.out.splitlines()
+    assert max(map(len, lines[:-4])) <= 80
+    assert lines[1] == "[0] echo: Say {{word}}"
+    at_first = lines.index("1. word=cat, max-score: [0]")
+    assert lines[at_first + 1 : at_first + 3] == [
+        "  [0] ✓ 1.00 ★  contains 1.00, is-json 0.00, max-score 0.50", "      Say cat",
+    ]  # fmt: skip
+    assert "  [1] ✗ 0.00  contains 0.00, is-json 0.00, max-score 0.00" in lines
+    assert "      contains: does not contain 'cat'" in lines
+    assert "2. word=dog, max-score: !" in lines
+    assert "  [1] · not asked" in lines
+    told = [line for line in wide.out.splitlines() if line.startswith(("[", "! "))]
+    assert told == [line for line in lines[-3:] if line.startswith(("[", "! "))]
+    assert [line[:9] for line in told] == ["[4] [5] n", "! 2: max-"]
+
+
+def test_s035_where_nothing_can_be_chosen_by_the_command_ends_with_3_and_says_why(at: Terminal) -> None:
+    at.file("c.yaml", "prompts: [a, b]\nproviders: [echo]\ntests: [{assert: [{type: max-score}]}]\n")
+    ended = at.run("eval", "c.yaml")
+    assert ended.code == 3
+    assert "! 1: max-score: requires at least one assertion to aggregate" in ended.out
+
+
 def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_runs(at: Terminal) -> None:
     at.file("c.yaml", ECHO + "redteam: {}\nnunjucksFilters: {f: x.js}\n")
     at.file(
@@ -169,8 +243,9 @@ def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_run
         ["runs", "--json"],
     )
     assert [one.code for one in (refused, unset, form, listed)] == [2, 2, 2, 0]
-    assert "c.yaml:12: redteam" in refused.err
-    assert "c.yaml:13: nunjucksFilters" in refused.err
+    assert refused.err.splitlines()[:3] == [
+        "Error: the config asks for what is not carried out:", "  c.yaml:12: redteam", "  c.yaml:13: nunjucksFilters",
+    ]  # fmt: skip
     assert "NO_KEY is not set" in unset.err
     assert untouched.one() == {"runs": []}
     left_out = cast("list[object]", listed.one()["leftOut"])

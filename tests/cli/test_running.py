@@ -93,14 +93,18 @@ def test_a_failed_case_ends_with_1_and_a_passed_one_with_0(falling: Terminal) ->
 
 
 def test_the_same_key_is_the_same_run_and_another_request_under_it_is_refused(falling: Terminal) -> None:
-    first, again, other, listed, one = falling.many(
+    first, again, other, listed, one, shown = falling.many(
         bench(1, "--key", "nightly", "--json"), bench(1, "--key", "nightly", "--json"), bench(2, "--key", "nightly"),
-        ["runs", "--json"], ["runs", "nightly", "--json"],
+        ["runs", "--json"], ["runs", "nightly", "--json"], ["runs"],
     )  # fmt: skip
     assert first.one() == again.one() == one.one()
     assert other.code == 2
     assert "another --key" in other.err
     assert [one["key"] for one in rows(listed.one()["runs"])] == ["nightly"]
+    heading, line = shown.out.splitlines()
+    assert heading.split() == ["run", "state", "of", "kind"]
+    assert line.split() == [first.one()["runId"], "completed", "b", "benchmark"]
+    assert len(line) <= 80
 
 
 def test_what_has_no_output_is_skipped_by_name(at: Terminal) -> None:

@@ -117,6 +117,22 @@ async def test_s037_select_best_and_max_score_choose_in_one_test_and_a_choice_is
     assert [cell.selected for cell in first.rows[0].cells] == [chosen == {number} for number in range(3)]
 
 
+async def test_s037_where_a_test_only_lets_choose_the_chosen_output_passes_and_the_others_do_not(
+    judged: Engine,
+) -> None:
+    text = (
+        "prompts: [one, two, three]\nproviders: [echo]\ntests: [{assert: [{type: select-best, value: the clearest}]}]\n"
+    )
+    (row,) = (await evaluated(judged, text)).rows
+    (choice,) = row.selections
+    chosen = [number == choice.selected for number in range(3)]
+    assert sum(chosen) == 1
+    assert [(cell.success, cell.passed, cell.score, cell.outcome) for cell in row.cells] == [
+        (one, one, float(one), "scored") for one in chosen
+    ]
+    assert row.holds
+
+
 async def test_select_best_without_a_judge_is_refused_before_anything_runs(engine: Engine) -> None:
     text = "prompts: [a, b]\nproviders: [echo]\ntests: [{assert: [{type: select-best, value: best}]}]\n"
     with pytest.raises(UnsupportedError, match="select-best needs a model"):

@@ -236,7 +236,7 @@ def test_ids_follow_from_what_is_said(tmp_path: Path) -> None:
         (HEAD.replace("'{{w}}'", "'file://gen.js:say'"), "gen.js: of code, only Python writes prompts"),
         (HEAD.replace("'{{w}}'", "{raw: a, label: b, config: {temperature: 0}}"), "only code is given a config"),
         (HEAD + "tests: [{assert: [{type: contains, value: a, provider: x}]}]", "tests.0.assert.0.provider"),
-        (HEAD + "tests: [{assert: [{type: g-eval, value: a}]}]", "'g-eval' is not known"),
+        (HEAD + "tests: [{assert: [{type: g-eval, value: a}]}]", "tests.0.assert.0: the assertion type 'g-eval'"),
         (HEAD + "tests: file://gen.js:make", "gen.js: of code, only Python makes tests"),
         (HEAD + "tests: https://docs.google.com/x", "docs.google.com"),
         (HEAD + "evaluateOptions: {generateSuggestions: true}", "evaluateOptions.generateSuggestions"),

@@ -143,7 +143,7 @@ def test_select_best_has_its_own_model_and_words(tmp_path: Path) -> None:
         ("{type: llm-rubric, value: x, rubricPrompt: [a, b]}", "only a text, or messages"),
         ("{type: llm-rubric, value: x, rubricPrompt: '{{ output.trim() }}'}", "the method trim()"),
         ("{type: llm-rubric, value: x, rubricPrompt: file://none.txt}", "there is no file"),
-        ("{type: select-best, value: x, rubricPrompt: '{% include a %}'}", "Include"),
+        ("{type: select-best, value: x, rubricPrompt: '{% include a %}'}", "the tag 'include'"),
         ("{type: llm-rubric}", "must be a rubric"),
     ],
 )  # fmt: skip

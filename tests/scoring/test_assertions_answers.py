@@ -24,7 +24,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.scoring.assertions import KINDS, check, check_all, needs, vet
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, Grade, GradeNeed, RegexNeed, Subject
-from minions_evals_mcp.scoring.metrics import metric_scores
+from minions_evals_mcp.scoring.metrics import metric_scores, named_in
 
 Row = dict[str, JsonValue]
 Verdict = tuple[bool, float]
@@ -171,7 +171,7 @@ def test_whole_tests_pass_and_score_and_name_their_metrics_as_in_promptfoo() -> 
         found = check_all([read(one) for one in members(row)], subject_of(row), threshold=threshold)
         assert isinstance(found, Aggregate)
         assert (found.passed, found.score) == theirs(row), row
-        assert metric_scores(found.results) == pytest.approx(row.get("named", {}), abs=1e-6), row
+        assert metric_scores(named_in(found)) == pytest.approx(row.get("named", {}), abs=1e-6), row
 
 
 def test_answers_are_recorded_for_every_type_that_promptfoo_decides_without_a_machine_of_its_own() -> None:

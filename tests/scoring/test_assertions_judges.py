@@ -22,6 +22,7 @@ from minions_evals_mcp.scoring.checks import (
     Evidence,
     Grade,
     GradeNeed,
+    Named,
     Ran,
     SimilarityNeed,
     Subject,
@@ -144,12 +145,21 @@ def test_the_verdict_of_the_code_counts_within_0_and_1(value: JsonValue, wanted:
 @pytest.mark.parametrize(
     "value",
     [True, None, 1, {"pass": True}, {"pass": 1, "score": 1, "reason": "r"}, {"pass": True, "score": True, "reason": "r"},
-     {"pass": True, "score": "1", "reason": "r"}],
+     {"pass": True, "score": "1", "reason": "r"}, {"pass": True, "score": 1, "reason": "r", "namedScores": {"m": "high"}},
+     {"pass": True, "score": 1, "reason": "r", "namedScores": [1]}],
 )  # fmt: skip
 def test_anything_else_is_no_verdict(value: JsonValue) -> None:
     found = rescored(Aggregate(passed=True, score=1, results=()), Ran(value))
     assert isinstance(found, Unchecked)
-    assert "must give {pass, score, reason}" in found.reason
+    assert "the code must give " in found.reason
+
+
+def test_metrics_that_the_code_gives_stand_in_place_of_the_assertions_with_their_weights() -> None:
+    results = (Checked("contains", passed=True, score=1, reason="", weight=3, metric="says"),)
+    value: JsonValue = {"pass": True, "score": 1, "reason": "r", "namedScores": {"says": 0.5, "own": 0.25}}
+    found = rescored(Aggregate(passed=True, score=1, results=results), Ran(value))
+    assert isinstance(found, Aggregate)
+    assert found.named == (Named("says", 0.5, 3), Named("own", 0.25, 1))
 
 
 def test_code_that_breaks_is_no_verdict() -> None:

@@ -9,7 +9,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions import check, needs, vet
 from minions_evals_mcp.scoring.assertions.snippets import CODE_LIMIT, own_code
-from minions_evals_mcp.scoring.checks import Broke, Checked, Evidence, Ran, SnippetNeed, Subject, Unchecked
+from minions_evals_mcp.scoring.checks import Broke, Checked, Evidence, Named, Ran, SnippetNeed, Subject, Unchecked
 
 FIBONACCI = "Here it is:\n\n```python\ndef fibonacci(n):\n    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)\n```\nEnjoy."
 
@@ -169,6 +169,36 @@ def test_the_code_finds_the_output_and_the_variables() -> None:
 def test_what_is_no_code_is_refused(kind: str, value: JsonValue) -> None:
     with pytest.raises(InvalidRecordError):
         vet(Assertion(type=kind, value=value))
+
+
+def test_metrics_and_parts_that_code_gives_are_told_with_its_verdict() -> None:
+    given: JsonValue = {
+        "pass": True, "score": 0.5, "reason": "r", "namedScores": {"fit": 0.25, "tone": 1}, "namedScoreWeights": {"fit": 3},
+        "componentResults": [{"pass": False, "score": 0, "reason": "short"}, {"pass": True}, "else"],
+    }  # fmt: skip
+    found = checked_as(Ran(given), "javascript", "f(output)")
+    assert isinstance(found, Checked)
+    assert found.named == (Named("fit", 0.25, 3), Named("tone", 1))
+    assert [(part.passed, part.score, part.reason) for part in found.parts] == [(False, 0, "short"), (True, 1, "")]
+
+
+def test_python_may_name_what_it_gives_with_underscores_and_javascript_may_not() -> None:
+    given: JsonValue = {"pass": True, "named_scores": {"fit": 0.5}, "component_results": [{"pass": True, "score": 1}]}
+    python, javascript = (checked_as(Ran(given), kind, "f(output)") for kind in ("python", "javascript"))
+    assert isinstance(python, Checked)
+    assert isinstance(javascript, Checked)
+    assert (python.named, len(python.parts)) == ((Named("fit", 0.5),), 1)
+    assert (javascript.named, javascript.parts) == ((), ())
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"namedScores": {"fit": "high"}}, {"namedScores": {"fit": True}}, {"namedScores": [1]},
+     {"namedScores": {"fit": 1}, "namedScoreWeights": {"fit": "x"}}, {"componentResults": [{"pass": True, "score": "x"}]}],
+)  # fmt: skip
+def test_figures_that_are_none_are_a_failed_instrument(given: dict[str, JsonValue]) -> None:
+    found = checked_as(Ran({"pass": True, **given}), "javascript", "f(output)")
+    assert isinstance(found, Unchecked)
 
 
 def test_code_that_was_not_run_gives_no_verdict() -> None:

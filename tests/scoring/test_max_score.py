@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions import check_all
-from minions_evals_mcp.scoring.checks import Aggregate, Subject, Unchecked
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, Subject, Unchecked
 from minions_evals_mcp.scoring.max_score import (
     Component,
     MaxScore,
@@ -110,6 +110,13 @@ def test_s031_a_binary_assertion_counts_one_or_nothing_and_a_scored_one_its_numb
     binary = OutputScores.of(found)
     assert [one.score for one in binary.components] == [1.0, 0.0]
     assert aggregates(selection([binary, output(("llm-rubric", 0.73))])) == [0.5, 0.73]
+
+
+def test_s025_what_code_looked_at_counts_beside_its_own_score() -> None:
+    parts = (Checked("python", passed=True, score=1, reason=""), Checked("python", passed=False, score=0, reason=""))
+    code = Checked("python", passed=True, score=0.5, reason="", parts=parts)
+    found = OutputScores.of(Aggregate(passed=True, score=0.5, results=(code,)))
+    assert [one.score for one in found.components] == [0.5, 1, 0]
 
 
 def test_s032_the_highest_passes_and_all_others_fail() -> None:

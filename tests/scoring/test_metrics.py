@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions import check_all
-from minions_evals_mcp.scoring.checks import Aggregate, Checked, Subject
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, Named, Subject
 from minions_evals_mcp.scoring.formula import FUNCTIONS, Formula, NoValueError, parse_formula
-from minions_evals_mcp.scoring.metrics import Named, derive, derived, metric_scores, named_scores
+from minions_evals_mcp.scoring.metrics import derive, derived, metric_scores, named_scores
 
 NAMES = {"a": 3.0, "b": 0.5, "c": 0.0, "__count": 4.0}
 
@@ -38,17 +38,17 @@ def results(*assertions: Assertion) -> tuple[Checked, ...]:
 
 def test_a_metric_is_the_weighted_mean_of_the_checks_that_name_it() -> None:
     found = results(says("a", "m", 3), says("z", "m"), says("z", "n", 0), says("z"))
-    assert metric_scores(found) == {"m": 0.75, "n": 0}
+    assert metric_scores(named_scores(found)) == {"m": 0.75, "n": 0}
 
 
 def test_a_metric_inside_a_set_weighs_what_its_set_lets_it_weigh() -> None:
     inner = held(says("a", "m", 3), says("z", "n"), weight=2)
     assert list(named_scores(results(inner))) == [Named("m", 1, 6), Named("n", 0, 2)]
-    assert metric_scores(results(inner, says("z", "m", 6))) == {"m": 0.5, "n": 0}
+    assert metric_scores(named_scores(results(inner, says("z", "m", 6)))) == {"m": 0.5, "n": 0}
 
 
 def test_a_set_that_names_the_metric_of_its_members_counts_it_once() -> None:
-    assert metric_scores(results(held(says("a", "m", 3), says("z", "m"), metric="m"))) == {"m": 0.75}
+    assert metric_scores(named_scores(results(held(says("a", "m", 3), says("z", "m"), metric="m")))) == {"m": 0.75}
     nested = held(held(says("a", "m"), weight=0.5), metric="s", weight=4)
     assert list(named_scores(results(nested))) == [Named("s", 1, 4), Named("m", 1, 2)]
 
@@ -152,5 +152,5 @@ def test_metrics_do_not_depend_on_the_order_of_the_checks(parts: list[tuple[str,
     ]
     turned = [*checks]
     order.shuffle(turned)
-    assert metric_scores(checks) == pytest.approx(metric_scores(turned))
-    assert all(-1e-9 <= score <= 1 + 1e-9 for score in metric_scores(checks).values())
+    assert metric_scores(named_scores(checks)) == pytest.approx(metric_scores(named_scores(turned)))
+    assert all(-1e-9 <= score <= 1 + 1e-9 for score in metric_scores(named_scores(checks)).values())

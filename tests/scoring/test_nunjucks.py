@@ -36,6 +36,7 @@ TOLD = (
     ("{{ n is number }} {{ nul is none }} {{ missing is defined }} {{ range(3) }}", "true true false 0,1,2"),
     ("{{ 5|string }}{{ 'abc'|list }}{{ l|length }}{{ o|length }}{{ nul|length }}{{ '<a>'|escape }}", "5a,b,c220&lt;a&gt;"),
     ("{{ s }}\n", "Abc\n"),
+    ("[{{ ''|wordcount }}]", "[]"),
     ("Title\n=====\nleft {{ open", "Title\n=====\nleft {{ open"),
     ("{{ ''.__class__ }}{{ s.__init__ }}{{ o.__class__ }}", ""),
 )  # fmt: skip
@@ -55,8 +56,8 @@ def test_a_template_comes_out_as_nunjucks_renders_it(template: str, said: str) -
         ("{{ s is callable }}", "the test 'callable'"),
         ("{% do x %}", "unknown tag 'do'"),
         ("a\n{% switch s %}{% endswitch %}", "line 2 of the template"),
-        ("{% macro m(a) %}{{a}}{% endmacro %}", "Macro"),
-        ("{% include 'x' %}", "Include"),
+        ("{% macro m(a) %}{{a}}{% endmacro %}", "the tag 'macro' is not carried out"),
+        ("{% include 'x' %}", "the tag 'include'"),
         ("{{ 1 < 2 < 3 }}", "a comparison of more than two values"),
         ("{{ env.HOME }}", "env outside a provider's config"),
         ("{{ 1 === 1 }}", "line 1 of the template"),

@@ -15,7 +15,9 @@ from minions_evals_mcp.interop.promptfoo_config.providers import Listed, read_pr
 from minions_evals_mcp.interop.promptfoo_config.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.references import allowed, fits
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.snippets import transform_code
 from minions_evals_mcp.interop.promptfoo_config.tests import Test
+from minions_evals_mcp.targets.prompted import PythonTransform
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +29,7 @@ class Asks:
     prompts: tuple[str, ...] | None = None
     provider: Provider | None = None
     output: JsonValue = None
-    transform: str | None = None
+    transform: str | PythonTransform | None = None
 
     @property
     def given(self) -> str | None:
@@ -91,13 +93,13 @@ class Asking:
             self.own[said] = found[0].provider if found else None
         return self.own[said]
 
-    def _transform(self, node: Node | None) -> str | None:
+    def _transform(self, node: Node | None) -> str | PythonTransform | None:
         if node is None or node.value is None:
             return None
-        if not isinstance(node.value, str) or node.file is not None:
+        if not isinstance(node.value, str):
             self.refusals.add(node, "anything but a text")
             return None
-        return node.value
+        return transform_code(node, self.refusals)
 
 
 def _brought(value: JsonValue) -> JsonValue:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
-from minions_evals_mcp.domain.assertions import NEGATION, Assertion
+from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
 from minions_evals_mcp.engine.evaluation import Chooser, SelectBest
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.graders import Graders
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
-from minions_evals_mcp.interop.promptfoo_config.snippets import javascript_code, python_code
+from minions_evals_mcp.interop.promptfoo_config.shorthand import FOREIGN
+from minions_evals_mcp.interop.promptfoo_config.snippets import javascript_code, python_code, transform_code
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.assertions.judges import vet_own
-from minions_evals_mcp.scoring.assertions.sets import SET
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, max_score_of
 from minions_evals_mcp.scoring.nunjucks import rendered
+from minions_evals_mcp.targets.prompted import PythonTransform
 
-KEYS = ("type", "value", "threshold", "weight", "metric", "transform", "assert", "provider", "rubricPrompt")
+KEYS = ("type", "value", "threshold", "weight", "metric", "transform", "assert", "provider", "rubricPrompt", "config")
 CHECKED = "output, context"
 """What a file's function is called with by a check."""
-OWN = ("provider", "rubricPrompt")
+CODE = ("python", "javascript")
+GIVEN_CONFIG = "only code in a file is given a config"
+OWN = ("provider", "rubricPrompt", "config")
 REF = "#/assertionTemplates/"
 _ASSERTION: TypeAdapter[Assertion] = TypeAdapter(Assertion)
 
@@ -51,7 +55,7 @@ class Assertions:
         assertions: list[Assertion] = []
         choosers: list[Chooser] = []
         for node in nodes:
-            found = self._one(self._template(node), variables)
+            found = self._one(self.resolved(node), variables)
             if found is None:
                 continue
             if found.base_type not in {MAX_SCORE, SELECT_BEST}:
@@ -60,7 +64,8 @@ class Assertions:
                 choosers.append(chooser)
         return Checks(tuple(assertions), tuple(choosers))
 
-    def _template(self, node: Node) -> Node:
+    def resolved(self, node: Node) -> Node:
+        """The assertion, or the template that a `$ref` in its place names."""
         if not isinstance(node.value, dict) or "$ref" not in node.value:
             return node
         name = str(node.value["$ref"])
@@ -85,9 +90,15 @@ class Assertions:
         }
         made |= self.graders.own(kind.removeprefix(NEGATION), wire, self.options)
         if "value" in wire:
-            made["value"] = self._value(wire["value"], kind, variables)
+            made["value"] = self._value(wire["value"], kind, variables, wire.get("config"))
+        elif "config" in wire:
+            self.refusals.add(wire["config"], GIVEN_CONFIG)
+        if isinstance(made.get("metric"), str):
+            made["metric"] = self._rendered(wire["metric"], variables)
+        if "transform" in made:
+            made["transform"] = self._transform(wire["transform"])
         if kind == SET and "assert" in wire:
-            inner = [self._one(self._template(one), variables, top=False) for one in wire["assert"].elements()]
+            inner = [self._one(self.resolved(one), variables, top=False) for one in wire["assert"].elements()]
             made["assert"] = [one.model_dump(mode="json") for one in inner if one is not None]
         return self._vetted(node, made, top=top)
 
@@ -102,7 +113,8 @@ class Assertions:
             first = error.errors(include_url=False)[0]
             raise node.wrong(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
         except UnsupportedError as error:
-            self.refusals.add(node, error.message)
+            foreign = str(made.get("type")).removeprefix(NEGATION) in FOREIGN
+            self.refusals.add(node, f"the assertion type {made['type']!r}" if foreign else error.message)
             return None
         except InvalidRecordError as error:
             raise InvalidRecordError(
@@ -110,10 +122,15 @@ class Assertions:
             ) from None
         return found
 
-    def _value(self, node: Node, kind: str, variables: Mapping[str, JsonValue]) -> JsonValue:
-        """The value with its file read, or its strings rendered."""
+    def _value(
+        self, node: Node, kind: str, variables: Mapping[str, JsonValue], config: Node | None = None
+    ) -> JsonValue:
+        """The value with its file read, or its strings rendered; code in a file is told the config in its context."""
+        base = kind.removeprefix(NEGATION)
+        if config is not None and (node.file is None or base not in CODE):
+            self.refusals.add(config, GIVEN_CONFIG)
         if node.file is not None:
-            return _from_file(node, node.file, kind.removeprefix(NEGATION))
+            return _from_file(node, node.file, base, None if config is None else config.value)
         match node.value:
             case str():
                 return self._rendered(node, variables)
@@ -126,6 +143,14 @@ class Assertions:
                 ]
             case _:
                 return node.value
+
+    def _transform(self, node: Node) -> JsonValue:
+        """The JavaScript that makes what is checked."""
+        found = transform_code(node, self.refusals)
+        if isinstance(found, PythonTransform):
+            self.refusals.add(node, "a transform in Python, which a provider and a test's options may have")
+            return None
+        return found
 
     def _rendered(self, node: Node, variables: Mapping[str, JsonValue]) -> JsonValue:
         try:
@@ -145,14 +170,16 @@ class Assertions:
         return SelectBest(criterion=found.value, grader=found.provider, rubric_prompt=found.rubric_prompt)
 
 
-def _from_file(node: Node, name: str, kind: str) -> JsonValue:
+def _from_file(node: Node, name: str, kind: str, config: JsonValue = None) -> JsonValue:
     """What stands in the file: code for `python` and `javascript`, else a value or a text."""
     plain, _, function = name.partition(":")
     path = named_file(node, plain)
     if kind == "python":
-        return python_code(read_text(path), function or "get_assert", CHECKED)
+        told = CHECKED if config is None else f'output, {{**context, "config": {config!r}}}'
+        return python_code(read_text(path), function or "get_assert", told)
     if kind == "javascript":
-        return javascript_code(node, read_text(path), function, CHECKED)
+        told = CHECKED if config is None else f"output, {{...context, config: {json.dumps(config)}}}"
+        return javascript_code(node, read_text(path), function, told)
     if path.suffix.lower() in YAML | {".json"}:
         return read_node(path, node.source.base).value
     return read_text(path).strip()

@@ -80,24 +80,24 @@ def read_cases(tests: Sequence[Test], root: Mapping[str, Node], asking: Asking, 
 
 def _checks(reader: Assertions, test: Test, variables: Json) -> tuple[Checks, Written]:
     """The checks of a test with those variables, and how the test and they stand in the config."""
-    read = [(without_keys(node.value), reader.checks([node], variables)) for node in test.assertions]
+    nodes = [reader.resolved(node) for node in test.assertions]
+    read = [(without_keys(node.value), reader.checks([node], variables)) for node in nodes]
     checks = Checks(
         tuple(one for _, found in read for one in found.assertions),
         tuple(one for _, found in read for one in found.choosers),
     )
     assertions = tuple(value for value, found in read if found.assertions)
-    return checks, Written(
-        _as_written(test, variables), assertions, tuple(value for value, found in read if found.choosers)
-    )
+    choosers = tuple(value for value, found in read if found.choosers)
+    return checks, Written(_as_written(test, variables, [value for value, _ in read]), assertions, choosers)
 
 
-def _as_written(test: Test, variables: Json) -> Json:
+def _as_written(test: Test, variables: Json, assertions: list[JsonValue]) -> Json:
     """The test as promptfoo tells it: what it says itself and what it took over, with its variables spread."""
     described: Json = {"description": test.description} if test.description else {}
     threshold: Json = {} if test.threshold is None else {"threshold": test.threshold}
     return {
         **described, "vars": variables, **_values(test.asks),
-        "assert": [without_keys(node.value) for node in test.assertions], "options": _values(test.options), **threshold,
+        "assert": assertions, "options": _values(test.options), **threshold,
         "metadata": _values(test.metadata),
     }  # fmt: skip
 

@@ -24,9 +24,12 @@ from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config.model_provider import model_spec
 from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.snippets import transform_code
 from minions_evals_mcp.scoring.nunjucks import vet_template
 
 FORM = "application/x-www-form-urlencoded"
+RESPONSE = "json, text, context"
+"""What a file's function is called with that reads an answer."""
 HTTP = ("url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser")
 
 
@@ -72,10 +75,8 @@ def _made(node: Node, ident: str, found: Mapping[str, Node], refusals: Refusals)
     spec = _spec(node, ident, config, refusals)
     if spec is None or len(refusals) > before:
         return
-    transforms = (found["transform"].text(),) if "transform" in found else ()
-    if any(one.startswith("file://") for one in transforms):
-        refusals.add(found["transform"], "a transform in a file")
-        return
+    transform = transform_code(found["transform"], refusals) if "transform" in found else None
+    transforms = () if transform is None else (transform,)
     label = found["label"].text() if "label" in found else ident
     prompts = tuple(one.text() for one in found["prompts"].elements()) if "prompts" in found else None
     yield Listed(Provider(id=ident, label=label, spec=spec, transforms=transforms), prompts, node)
@@ -120,10 +121,8 @@ def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> Addres
     url = found["url"].text() if "url" in found else ident
     if not url.startswith(("http://", "https://")):
         raise node.wrong("the address must stand under config.url, with http:// or https://")
-    transform = found.get("transformResponse") or found.get("responseParser")
-    if transform is not None and transform.text().startswith("file://"):
-        refusals.add(transform, "a transform in a file")
-        return None
+    reading = found.get("transformResponse") or found.get("responseParser")
+    transform = None if reading is None else transform_code(reading, refusals, RESPONSE, python=False)
     headers = _texts(found["headers"]) if "headers" in found else {}
     body = _body(found.get("body"), headers)
     spec = AddressSpec(
@@ -137,7 +136,7 @@ def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> Addres
         query=_texts(found["queryParams"]) if "queryParams" in found else {},
         body=body.value,
         text=body.text,
-        transform=None if transform is None else transform.text(),
+        transform=transform if isinstance(transform, str) else None,
     )
     texts = [spec.url, *spec.headers.values(), *spec.query.values(), json.dumps(spec.body), spec.text or ""]
     _vet_templates(config, texts, refusals)

@@ -21,7 +21,8 @@ class Refusals:
 
     def add(self, node: Node, what: str = "") -> None:
         """The value is not carried out; `what` says more than its name."""
-        self._found[f"{node.at}: {node.name}{f': {what}' if what else ''}"] = None
+        said = what.removesuffix(".")
+        self._found[f"{node.at}: {node.name}{f': {said}' if said else ''}"] = None
 
     def known(self, node: Node, names: Iterable[str]) -> dict[str, Node]:
         """The mapping's values under known keys; each other key is refused."""
@@ -35,9 +36,9 @@ class Refusals:
         """What is left out; raises `UnsupportedError` naming it unless that is allowed."""
         found = tuple(sorted(self._found))
         if found and not allowed:
-            more = f"; and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
+            more = [f"and {len(found) - MOST_NAMED} more"] if len(found) > MOST_NAMED else []
             raise UnsupportedError(
-                f"the config asks for what is not carried out: {'; '.join(found[:MOST_NAMED])}{more}",
+                "\n".join(("the config asks for what is not carried out:", *found[:MOST_NAMED], *more)),
                 remedy="Take it out, or leave it out of this evaluation with --allow-unsupported.",
             )
         return found

@@ -8,12 +8,18 @@ from typing import Literal
 from minions_evals_mcp.domain.assertions import ScoringCode
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_text
+from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.scoring.assertions.scoring_code import ARGUMENTS
 from minions_evals_mcp.scoring.assertions.snippets import vet_source
+from minions_evals_mcp.targets.prompted import PythonTransform
 
 SCORER = "func"
 """The function that scores where the file's name is followed by none."""
 FOUND = f"(found.{SCORER} ?? found)"
+TRANSFORMER = "get_transform"
+"""The function that transforms where the name of a Python file is followed by none."""
+CHANGED = "output, context"
+"""What a file's function is called with by a transform."""
 
 
 def scoring_code(node: Node) -> ScoringCode:
@@ -40,6 +46,23 @@ def _written(node: Node) -> tuple[Literal["python", "javascript"], str]:
             raise node.wrong("must be JavaScript, or a function in a file: file://score.js:NAME, file://score.py:NAME")
 
 
+def transform_code(
+    node: Node, refusals: Refusals, arguments: str = CHANGED, *, python: bool = True
+) -> str | PythonTransform | None:
+    """What a transform runs: JavaScript as it stands there, or a function in the file that it names; None where refused."""
+    if node.file is None:
+        return node.text()
+    plain, _, function = node.file.partition(":")
+    path = named_file(node, plain)
+    suffix = path.suffix.lower()
+    if suffix in {".js", ".cjs"}:
+        return javascript_code(node, read_text(path), function, arguments)
+    if suffix == ".py" and python:
+        return PythonTransform(code=python_code(read_text(path), function or TRANSFORMER, arguments))
+    refusals.add(node, f"a transform in a {suffix or 'nameless'} file")
+    return None
+
+
 def python_code(text: str, function: str, arguments: str) -> str:
     """The file's function, called."""
     return f"{text}\nreturn {function}({arguments})"
@@ -50,7 +73,8 @@ def javascript_code(node: Node, text: str, function: str, arguments: str, *, def
     if re.search(r"^\s*(export|import)\s", text, re.MULTILINE):
         raise node.wrong("an ES module cannot be run in the sandbox: write module.exports = (output, context) => …")
     chosen = f"found.{function}" if function.isidentifier() else default
+    short = "const exports = module.exports;" if re.search(r"(?<![\w.])exports\b", text) else ""
     return (
-        f"const module = {{exports: {{}}}};\n{text}\nconst found = module.exports.default ?? module.exports;\n"
+        f"const module = {{exports: {{}}}};{short}\n{text}\nconst found = module.exports.default ?? module.exports;\n"
         f"return {chosen}({arguments});"
     )

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
+from minions_evals_mcp.scoring.assertions.judges import refuse_elsewhere
 from minions_evals_mcp.scoring.assertions.patterns import Elsewhere, compiled
 from minions_evals_mcp.scoring.assertions.refusal import refusal_signals
 from minions_evals_mcp.scoring.assertions.table import KINDS, SCORER_VERSION, check, check_all, needs, vet
 
-__all__ = ["KINDS", "SCORER_VERSION", "Elsewhere", "check", "check_all", "compiled", "needs", "refusal_signals", "vet"]
+__all__ = [
+    "KINDS",
+    "SCORER_VERSION",
+    "Elsewhere",
+    "check",
+    "check_all",
+    "compiled",
+    "needs",
+    "refusal_signals",
+    "refuse_elsewhere",
+    "vet",
+]

@@ -32,6 +32,21 @@ def refuse_own(assertion: Assertion, *, at: str = "") -> None:
             )
 
 
+def refuse_elsewhere(assertion: Assertion, *, at: str = "") -> None:
+    """Refuses a judge with an address or a key of its own, and words that are the name of a file."""
+    for one in _within(assertion):
+        if one.provider is not None and one.provider.needs_config:
+            raise InvalidRecordError(
+                "only the config that a judge stands in can give it an address or a key",
+                field=f"{at}.provider",
+                remedy="Run `minions-evals eval CONFIG` with that config.",
+            )
+        if one.rubric_prompt is not None and one.rubric_prompt.startswith("file://"):
+            raise InvalidRecordError(
+                "a record holds the words themselves, not the name of a file", field=f"{at}.rubricPrompt"
+            )
+
+
 def vet_own(assertion: Assertion) -> None:
     """Refuses a judge where no model decides, and words to one where none is told anything."""
     if assertion.provider is not None and assertion.base_type not in ASKING:

@@ -1,8 +1,9 @@
 """`assertScoringFunction`: a person's code that makes one verdict of all the assertions of a test.
 
 It is given `namedScores` and `context` ({threshold, componentResults, tokensUsed}) and must give {pass, score, reason}.
-A score outside 0 to 1 counts as the nearer of them. Where promptfoo 0.121.20 and we differ: code that breaks, or gives
-anything else, is no verdict, there it fails the output; metrics stay those of the assertions.
+A score outside 0 to 1 counts as the nearer of them. `namedScores` that it gives are the output's metrics in place of the
+assertions', with the weights that those have there. Where promptfoo 0.121.20 and we differ: code that breaks, or gives
+anything else, is no verdict, there it fails the output.
 """
 
 from __future__ import annotations
@@ -16,8 +17,18 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.scoring.assertions.snippets import as_given
 from minions_evals_mcp.scoring.assertions.transforms import called
 from minions_evals_mcp.scoring.assertions.values import shown
-from minions_evals_mcp.scoring.checks import Aggregate, Broke, Checked, Grade, GradeNeed, Ran, SnippetNeed, Unchecked
-from minions_evals_mcp.scoring.metrics import metric_scores
+from minions_evals_mcp.scoring.checks import (
+    Aggregate,
+    Broke,
+    Checked,
+    Grade,
+    GradeNeed,
+    Named,
+    Ran,
+    SnippetNeed,
+    Unchecked,
+)
+from minions_evals_mcp.scoring.metrics import metric_scores, metric_weights, named_scores
 
 NAME = "assertScoringFunction"
 ARGUMENTS = "namedScores, context"
@@ -38,7 +49,7 @@ def scoring_need(
         "tokensUsed": _tokens(grades),
     }
     code = called(scoring.code, ARGUMENTS) if scoring.language == "javascript" else scoring.code
-    named: Json = {**metric_scores(found.results)}
+    named: Json = {**metric_scores(named_scores(found.results))}
     return SnippetNeed(scoring.language, code.strip(), as_given({"namedScores": named, "context": context}))
 
 
@@ -50,9 +61,29 @@ def rescored(found: Aggregate, ran: Ran | Broke) -> Aggregate | Unchecked:
         case {"pass": bool(passed), "score": int() | float() as score, "reason": str(reason)} if not isinstance(
             score, bool
         ):
-            return Aggregate(passed, min(1.0, max(0.0, float(score))), found.results, reason or "no reason is given")
+            named = ran.value.get("namedScores")
+            if named is not None and not _are_scores(named):
+                return Unchecked(NAME, f"the code must give namedScores as {{name: number}}, not {shown(named)}")
+            share = min(1.0, max(0.0, float(score)))
+            return Aggregate(passed, share, found.results, reason or "no reason is given", _weighed(found, named))
         case _:
             return Unchecked(NAME, f"the code must give {{pass, score, reason}}, not {shown(ran.value)}")
+
+
+def _are_scores(named: JsonValue) -> bool:
+    return isinstance(named, dict) and all(
+        isinstance(one, int | float) and not isinstance(one, bool) for one in named.values()
+    )
+
+
+def _weighed(found: Aggregate, named: JsonValue) -> tuple[Named, ...] | None:
+    """The metrics that the code gave, if it gave any, with the weights that they have in the assertions."""
+    if not isinstance(named, dict):
+        return None
+    weights = metric_weights(named_scores(found.results))
+    return tuple(
+        Named(name, float(one), weights.get(name, 1.0)) for name, one in named.items() if isinstance(one, int | float)
+    )
 
 
 def _components(assertions: Sequence[Assertion], results: Sequence[Checked]) -> Iterator[JsonValue]:
@@ -60,7 +91,7 @@ def _components(assertions: Sequence[Assertion], results: Sequence[Checked]) -> 
     for assertion, result in zip(assertions, results, strict=True):
         told = assertion.model_dump(mode="json", exclude_none=True)
         yield {"pass": result.passed, "score": result.score, "reason": result.reason, "assertion": told}
-        if result.parts:
+        if assertion.assertions:
             yield from _components(assertion.assertions, result.parts)
 
 

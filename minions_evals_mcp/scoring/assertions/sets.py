@@ -13,7 +13,6 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.values import Found, shown
 from minions_evals_mcp.scoring.checks import Aggregate, Unchecked, Unmet
 
-SET = "assert-set"
 MOST_NESTED = 8
 
 

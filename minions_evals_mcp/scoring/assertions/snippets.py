@@ -2,8 +2,9 @@
 
 The code is an expression, or lines that return; in it are `output` (a text, or the JSON value that the output is) and
 `context` ({vars}). It gives a verdict
-as a Boolean, as a number (the score: passes from `threshold`, without one above 0) or as {pass, score, reason}. Under
-`not-` the verdict turns round and a score stays.
+as a Boolean, as a number (the score: passes from `threshold`, without one above 0) or as {pass, score, reason}, which
+may also give metrics (`namedScores`) and the verdicts that it is made of (`componentResults`). Under `not-` the verdict
+turns round and a score stays.
 """
 
 from __future__ import annotations
@@ -19,11 +20,19 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.code_verdicts import verdict_of
 from minions_evals_mcp.scoring.assertions.values import Found, shown
-from minions_evals_mcp.scoring.checks import Broke, Evidence, Language, Ran, SnippetNeed, Subject, Unmet
+from minions_evals_mcp.scoring.checks import (
+    Broke,
+    Evidence,
+    Language,
+    Ran,
+    SnippetNeed,
+    Subject,
+    Unmet,
+)
 
 CODE_LIMIT = 20_000
-SLACK = 1e-9
 _GIVEN = frozenset(
     {"output", "context", "json", "math", "re", "statistics", "mean", "fmean", "median", "stdev", "pstdev", "variance",
      "pvariance", *dir(builtins)}
@@ -175,7 +184,9 @@ def _checked(assertion: Assertion, subject: Subject, evidence: Evidence, languag
             return _failed(assertion, broke, tests_the_output=need.before != "")
         case Ran(value):
             asserted = value is None and language == "python" and _asserts(need.code)
-            return Found(passed=True, reason="nothing was raised") if asserted else _said(assertion, value, language)
+            return (
+                Found(passed=True, reason="nothing was raised") if asserted else verdict_of(assertion, value, language)
+            )
 
 
 def _failed(assertion: Assertion, broke: Broke, *, tests_the_output: bool) -> Found | Unmet:
@@ -188,43 +199,3 @@ def _failed(assertion: Assertion, broke: Broke, *, tests_the_output: bool) -> Fo
     if broke.name == "AssertionError":
         return Found(passed=False, reason=broke.error)
     return Found(passed=assertion.negated, reason=f"raised {broke.error}", score=0.0, negated_score=0.0)
-
-
-def _said(assertion: Assertion, value: JsonValue, language: Language) -> Found | Unmet:
-    """The verdict that the code gave."""
-    if language == "python" and isinstance(value, str):
-        value = _written(value)
-    match value:
-        case bool():
-            return Found(passed=value, reason=f"the code gave {str(value).lower()}")
-        case int() | float():
-            limit = assertion.threshold
-            passed = value > 0 if limit is None else value >= limit - SLACK
-            reason = f"the code gave {value:g}" + ("" if limit is None else f", threshold {limit:g}")
-            return Found(passed, reason, float(value), float(value))
-        case {"pass": bool()} | {"pass_": bool()}:
-            return _graded(assertion, value, language)
-        case _:
-            return Unmet(f"the code must give a Boolean, a number or {{pass, score, reason}}, not {shown(value)}")
-
-
-def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Language) -> Found | Unmet:
-    passed = bool(given.get("pass", given.get("pass_")))
-    score = given.get("score", float(passed))
-    if isinstance(score, bool) or not isinstance(score, int | float):
-        return Unmet(f"the code must give a number as the score, not {shown(score)}")
-    reason = str(given.get("reason") or f"the code gave {'pass' if passed else 'fail'}")
-    limit = assertion.threshold
-    if language == "python" and limit is not None and score < limit - SLACK:
-        passed, reason = False, f"score {score:g} is below the threshold {limit:g}: {reason}"
-    return Found(passed, reason, float(score), float(score))
-
-
-def _written(text: str) -> JsonValue:
-    """What a text that Python gave stands for: true, false, a number or an object; else the text."""
-    plain = text.strip()
-    try:
-        found: JsonValue = json.loads(plain.lower() if plain.lower() in {"true", "false"} else plain)
-    except (ValueError, RecursionError):
-        return text
-    return text if isinstance(found, str | list) or found is None else found

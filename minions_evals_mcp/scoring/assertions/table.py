@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
-from minions_evals_mcp.domain.assertions import NEGATION, Assertion
+from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.scoring.assertions import (
     graded,
@@ -84,7 +84,7 @@ def _set_needs(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
 
 
 KINDS: dict[str, Kind] = {
-    sets.SET: Kind(_in_set, _vet_set, _set_needs),
+    SET: Kind(_in_set, _vet_set, _set_needs),
     "bleu": Kind(overlap.bleu, overlap.vet_references),
     "contains": Kind(text.contains, text.vet_scalar),
     "contains-all": Kind(text.contains_all, text.vet_listed),
@@ -148,8 +148,8 @@ def vet(assertion: Assertion, *, at: str = "", of_config: bool = False) -> None:
 
 def _vet(assertion: Assertion, at: str) -> None:
     kind, _ = _NAMES.get(assertion.type) or _unknown(assertion, at)
-    if assertion.assertions and assertion.base_type != sets.SET:
-        raise InvalidRecordError(f"only {sets.SET} holds assertions", field="assert", record=assertion.type, where=at)
+    if assertion.assertions and assertion.base_type != SET:
+        raise InvalidRecordError(f"only {SET} holds assertions", field="assert", record=assertion.type, where=at)
     try:
         kind.vet(assertion)
         judges.vet_own(assertion)
@@ -185,14 +185,14 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
         return Unchecked(assertion.type, "the output or the value nests too deeply to be read")
     if isinstance(found, Unmet):
         return Unchecked(assertion.type, found.reason)
-    passed, reason, score, negated_score, parts = found
+    passed, reason, score, negated_score, parts, named = found
     if negated:
         passed = not passed
         score = negated_score if score is None or negated_score is not None else 1.0 - score
     if score is None:
         score = 1.0 if passed else 0.0
     passed = passed or assertion.weight == 0
-    return Checked(assertion.type, passed, score, reason, assertion.weight, assertion.metric, parts)
+    return Checked(assertion.type, passed, score, reason, assertion.weight, assertion.metric, parts, named)
 
 
 def check_all(

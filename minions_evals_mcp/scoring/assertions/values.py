@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.scoring.checks import Checked
+from minions_evals_mcp.scoring.checks import Checked, Named
 
 Frozen = str | float | tuple[object, ...] | None
 
@@ -19,7 +19,8 @@ class Found(NamedTuple):
     """What a check found, before `not-` and weight.
 
     `reason` states a fact that holds whether or not the type is negated. `score` is 0 to 1, None where it is only
-    1 or 0. `negated_score` is the score under `not-` where it is not 1 - score. `parts` are the checks that it is made of.
+    1 or 0. `negated_score` is the score under `not-` where it is not 1 - score. `parts` are the checks that it is made of,
+    `named` the metrics that code gives.
     """
 
     passed: bool
@@ -27,6 +28,7 @@ class Found(NamedTuple):
     score: float | None = None
     negated_score: float | None = None
     parts: tuple[Checked, ...] = ()
+    named: tuple[Named, ...] = ()
 
 
 def js_text(value: JsonValue) -> str:
