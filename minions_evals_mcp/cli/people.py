@@ -25,9 +25,10 @@ INDENT = "  "
 LONG = 6_000
 """A text is shown up to so many characters; `m` shows all of it."""
 HOW = (
-    "You see neither the version that made an output nor what others said of it.\n"
-    "u goes back, s skips, m shows long texts whole, q leaves. A judgment is kept once all criteria of its output are\n"
-    "judged and you hand it in; what you have begun when you leave is not kept.\n"
+    "You see neither the version of an output nor what others said.\n"
+    "u goes back, s skips, m shows long texts whole, q leaves. A judgment is kept\n"
+    "once all criteria of its output are judged and you hand it in; what you have\n"
+    "begun when you leave is not kept.\n"
 )
 Word = Literal["undo", "skip", "more", "leave"]
 WORDS: dict[str, Word] = {"u": "undo", "s": "skip", "m": "more", "q": "leave"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from importlib.resources import files
@@ -10,7 +11,7 @@ from typing import Any
 
 import pygal  # pyright: ignore[reportMissingTypeStubs]  it has none
 
-from minions_evals_mcp.engine.report_data import TrendPoint
+from minions_evals_mcp.engine.report_data import Side, TrendPoint
 from minions_evals_mcp.report.plain import printable
 
 # pygal's finder for plugins, of which we have none, is of a kind that Python 3.11 warns about at every import after it.
@@ -27,6 +28,14 @@ def chart_css() -> str:
     return files("minions_evals_mcp.report").joinpath("templates/chart.css").read_text("utf-8")
 
 
+def history_chart(run: Side, points: Sequence[TrendPoint]) -> str:
+    """The history of that run's benchmark, once there is one; else nothing."""
+    if len(points) < 2:
+        return ""
+    label = f"Score of {run.title} over its last {len(points)} runs; the table below has the figures"
+    return trend_chart(points, threshold=run.threshold or None, label=label)
+
+
 def trend_chart(points: Sequence[TrendPoint], *, threshold: float | None, label: str) -> str:
     """The scores over time with their intervals: a gap where the series breaks, a mark at each regression."""
     chart: Any = pygal.Line(
@@ -34,7 +43,7 @@ def trend_chart(points: Sequence[TrendPoint], *, threshold: float | None, label:
         print_labels=True, margin=10, margin_right=80, show_minor_x_labels=False, show_x_guides=False, dots_size=4,
     )  # fmt: skip
     chart.y_labels = (0, 0.25, 0.5, 0.75, 1)
-    chart.x_labels = [f"{point.at:%Y-%m-%d}" for point in points]
+    chart.x_labels = list(_dates(points))
     chart.x_labels_major_count = min(DATES, len(points))
     chart.add("threshold", [threshold] * len(points), show_dots=False)
     chart.add(
@@ -44,6 +53,13 @@ def trend_chart(points: Sequence[TrendPoint], *, threshold: float | None, label:
         chart.add("score", series)
     chart.add_xml_filter(partial(_bare, label=label))
     return chart.render(is_unicode=True)
+
+
+def _dates(points: Sequence[TrendPoint]) -> Iterator[str]:
+    """The day of each run, with the time where the series has several of that day."""
+    runs = Counter(point.at.date() for point in points)
+    for point in points:
+        yield f"{point.at:%Y-%m-%d %H:%M}" if runs[point.at.date()] > 1 else f"{point.at:%Y-%m-%d}"
 
 
 def _series(points: Sequence[TrendPoint]) -> Iterator[list[dict[str, object] | None]]:

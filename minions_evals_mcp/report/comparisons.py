@@ -7,6 +7,7 @@ from rich.text import Text
 from minions_evals_mcp.engine.comparison_summary import ChangedCase, ComparisonSummary
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.tables import console
+from minions_evals_mcp.stats.comparison import METHOD_WORDS
 
 STYLE = {"improved": "bold green", "regressed": "bold red", "equivalent": "bold", "inconclusive": "bold yellow"}
 TITLE, CRITERIA = 40, 5
@@ -41,7 +42,7 @@ def _figures(summary: ComparisonSummary) -> list[str]:
         f" (95 %: {low:+.0f} to {high:+.0f}, p = {passes.p_value:.2g})",
     ]
     if picked := summary.max_score:
-        lines.append(f"  max-score selects {a} in {picked.a} cases, {b} in {picked.b}")
+        lines.append(f"  max-score selects {a} in {picked.a} of the cases, {b} in {picked.b}")
     moved = [one for one in summary.criteria if one.delta]
     for one in moved[:CRITERIA]:
         low, high = one.interval
@@ -50,7 +51,10 @@ def _figures(summary: ComparisonSummary) -> list[str]:
             f"(95 %: {low:+.2f} to {high:+.2f}; p = {one.p_value:.2g} among all)"
         )
     if left := len(summary.criteria) - min(len(moved), CRITERIA):
-        lines.append(f"  {left} other criteria" + (" did not move" if len(moved) <= CRITERIA else ""))
+        lines.append(
+            f"  {left} other {'criterion' if left == 1 else 'criteria'}"
+            + (" did not move" if len(moved) <= CRITERIA else "")
+        )
     return lines
 
 
@@ -72,5 +76,5 @@ def _closing(summary: ComparisonSummary) -> list[str]:
         summary.version_b,
     ) and summary.current_version == summary.version_a:
         lines.append(f"To approve it: minions-evals approve {summary.version_b} --by YOU")
-    lines.append(f"{summary.method}; comparison {summary.comparison_id}; runs {summary.run_a}, {summary.run_b}")
-    return lines
+    lines.append(f"{METHOD_WORDS.get(summary.method, summary.method)}; comparison {summary.comparison_id}")
+    return [*lines, f"  run {summary.run_a} of {summary.version_a}", f"  run {summary.run_b} of {summary.version_b}"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from rich.console import Group
+from rich.console import Console, Group
 from rich.text import Text
 
 from minions_evals_mcp.domain.results import DiffPart
 from minions_evals_mcp.engine.run_diff import APART, KINDS, CaseChange, RunDiff, Totals
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.sentences import EVIDENCE, KIND_WORDS, change_words
-from minions_evals_mcp.report.tables import console
+from minions_evals_mcp.report.tables import console, whole
 
 GLYPHS = {
     "newly-failing": ("✗", "bold red"),
@@ -23,67 +23,80 @@ GLYPHS = {
 CONTEXT = 40
 """Characters that are shown of what both outputs have, on either side of a change."""
 LONGEST = 600
+SHORTEST, LONGEST_TITLE = 20, 70
 
 
 def show_diff(found: RunDiff) -> None:
     """The figures, then each change with what it did to the output."""
     out = console()
-    out.print(diff_view(found, coloured=out.color_system is not None), soft_wrap=True)
+    out.print(diff_view(found, out), crop=False)
 
 
 def show_written(file: Path, answer: str) -> None:
     """The report's answer, and where it was written."""
     out = console()
-    out.print(Text(printable(answer, 600), style="bold"), soft_wrap=True)
+    out.print(Text(printable(answer, 600), style="bold"))
     out.print(Text(f"written to {file}", style="dim"), soft_wrap=True)
 
 
-def diff_view(found: RunDiff, *, coloured: bool) -> Group:
-    """What `show_diff` prints."""
-    lines = [Text(printable(found.title, 200), style="bold"), *_figures(found)]
+def diff_view(found: RunDiff, out: Console) -> Group:
+    """What `show_diff` prints there."""
+    lines = [Text(printable(found.title, 200), style="bold"), *_figures(found, out)]
     for change in found.changes:
-        lines.extend(_change(change, coloured=coloured))
+        lines.extend(_change(change, out))
     if found.more:
         lines.append(Text(f"and {found.more} more: --limit shows them", style="dim"))
     return Group(*lines)
 
 
-def _figures(found: RunDiff) -> Iterator[Text]:
+def _figures(found: RunDiff, out: Console) -> Iterator[Text]:
     for name, totals in (("before", found.before), ("after", found.after)):
-        yield Text(f"  {name:<6}  {_totals(totals)}")
+        line = whole(f"  {name:<6}  {_totals(totals)}")
+        run = whole(totals.run_id)
+        yield from (
+            [line + whole("  ") + run] if len(line) + 2 + len(run) <= out.width else [line, whole(" " * 10) + run]
+        )
     counted = ", ".join(
         f"{found.counts[kind]} {KIND_WORDS[kind]}" for kind in KINDS if kind in found.counts and kind not in APART
     )
-    yield Text(f"  {counted or 'nothing to compare'}; {EVIDENCE[found.evidence]}")
+    yield from _indented(Text(f"{counted or 'nothing to compare'}; {EVIDENCE[found.evidence]}"), 2, out)
     apart = ", ".join(f"{found.counts[kind]} {KIND_WORDS[kind]}" for kind in APART if kind in found.counts)
     if apart:
-        yield Text(f"  left out of these figures: {apart}", style="yellow")
+        yield from _indented(Text(f"left out of these figures: {apart}", style="yellow"), 2, out)
     yield Text("")
+
+
+def _indented(text: Text, by: int, out: Console) -> Iterator[Text]:
+    """The text in lines that fit, broken between words."""
+    for line in text.wrap(out, out.width - by):
+        yield Text(" " * by) + line
 
 
 def _totals(totals: Totals) -> str:
     score = "–" if totals.score is None else f"{totals.score:.3f}"
     version = f"  {totals.version}" if totals.version else ""
-    return f"{totals.passed} of {totals.trials} passed  score {score}{version}  {totals.run_id}"
+    return f"{totals.passed} of {totals.trials} passed  score {score}{version}"
 
 
-def _change(change: CaseChange, *, coloured: bool) -> Iterator[Text]:
+def _change(change: CaseChange, out: Console) -> Iterator[Text]:
     glyph, style = GLYPHS.get(change.kind, ("·", "dim"))
+    words = change_words(change)
+    room = max(SHORTEST, min(LONGEST_TITLE, out.width - len(words) - 4))
     line = Text(f"{glyph} ", style=style)
-    line.append(shortened(change.title or change.test_case_id, 70), style="bold")
-    line.append(f"  {change_words(change)}", style=style)
+    line.append(shortened(change.title or change.test_case_id, room), style="bold")
+    line.append(f"  {words}", style=style)
     yield line
     if change.title and change.title != change.test_case_id:
-        yield Text(f"   {change.test_case_id}", style="dim")
+        yield whole(f"   {change.test_case_id}", "dim")
     if change.output_diff is not None:
-        yield _output(change.output_diff, coloured=coloured)
+        yield from _indented(_output(change.output_diff, coloured=out.color_system is not None), 3, out)
 
 
 def _output(parts: tuple[DiffPart, ...], *, coloured: bool) -> Text:
     """The output with its changes marked: by colour and line on a terminal, by brackets in a pipe."""
     if all(part.op == "equal" for part in parts):
-        return Text("   same output", style="dim")
-    line = Text("   ")
+        return Text("same output", style="dim")
+    line = Text()
     for at, part in enumerate(parts):
         if len(line.plain) > LONGEST:
             line.append("…", style="dim")

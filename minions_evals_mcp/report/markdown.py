@@ -44,6 +44,8 @@ def _head(report: Report) -> Iterator[str]:
     if summary.regression is not None:
         yield f"> ▼ {_inert(printable(str(summary.regression['summary']), 600))}\n"
         yield f"> {sentences.EVIDENCE[str(summary.regression['evidence'])]}\n"
+    if report.comparison is not None and report.comparison.notes:
+        yield f"{_inert(printable(report.comparison.notes, 600))}\n"
     if summary.failure_types:
         yield "Failed by cause: " + ", ".join(f"{count} {kind}" for kind, count in summary.failure_types.items()) + "\n"
     if report.criteria:

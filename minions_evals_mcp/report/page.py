@@ -20,7 +20,7 @@ from minions_evals_mcp.engine.report_data import Report, Side
 from minions_evals_mcp.engine.report_lines import report_lines
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.case_lines import Room, case_line, embedded
-from minions_evals_mcp.report.charts import chart_css, trend_chart
+from minions_evals_mcp.report.charts import chart_css, history_chart
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.report.sentences import answer
 
@@ -67,7 +67,7 @@ async def page(engine: Engine, report: Report) -> AsyncGenerator[str]:
         answer=printable(answer(report), 600),
         benchmark_run=found,
         columns=columns,
-        chart=Markup(_chart(report)),  # noqa: S704  made by charts.py, whose only text is escaped by its library
+        chart=Markup(history_chart(report.run, report.history)),  # noqa: S704  made by charts.py, whose only text is escaped by its library
         policy=policy(style=style, script=script),
         style=Markup(style),  # noqa: S704  our own file
         labels=Markup(embedded(to_json(_labels(report)).decode())),  # noqa: S704  escaped by `embedded`
@@ -78,14 +78,6 @@ async def page(engine: Engine, report: Report) -> AsyncGenerator[str]:
         async for cases in pages:
             yield "".join([f"{case_line(case, room)}\n" for case in cases])
     yield f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
-
-
-def _chart(report: Report) -> str:
-    """The history of the benchmark, once there is one."""
-    if len(report.history) < 2:
-        return ""
-    label = f"Score of {report.run.title} over its last {len(report.history)} runs; the table below has the figures"
-    return trend_chart(report.history, threshold=report.run.threshold, label=label)
 
 
 def _grid(criteria: int) -> str:

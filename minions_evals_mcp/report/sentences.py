@@ -8,8 +8,11 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Interval, PromptComparison
+from minions_evals_mcp.engine.answers import RunSummary
 from minions_evals_mcp.engine.report_data import Report, ReportedCase, Side, Status
 from minions_evals_mcp.engine.run_diff import CaseChange, Kind, RunDiff
+from minions_evals_mcp.stats.trend import SMALLEST_WINDOW
+from minions_evals_mcp.store.jobs import JobState
 from minions_evals_mcp.store.reporting import Judged
 
 KIND_WORDS: dict[Kind, str] = {
@@ -28,6 +31,14 @@ STATUS_WORDS: dict[Status, str] = {
     "unscored": "◌ not scored",
     "absent": "– not run",
 }
+STATE_WORDS: dict[JobState, str] = {
+    "running": "is running",
+    "awaiting-judgments": "waits",
+    "stopped": "was stopped",
+    "completed": "has ended",
+    "failed": "failed",
+    "cancelled": "was cancelled",
+}
 EVIDENCE = {
     "supported": "more than noise (exact McNemar test, p ≤ .05)",
     "within-noise": "could be noise (exact McNemar test)",
@@ -41,20 +52,37 @@ def answer(report: Report) -> str:
         return _compared(report.comparison)
     if report.diff is not None:
         return _side_by_side(report.diff)
-    return _ran(report.run)
+    return run_answer(report.run)
 
 
-def _ran(side: Side) -> str:
+def run_answer(side: Side) -> str:
+    """What a run came to, in one sentence."""
     summary, found = side.summary, side.summary.benchmark_run
     if found is None and summary.state == "completed" and side.judged:
         return f"{side.title}: {side.passed} of {side.judged} passed{_unscored(side)}."
     if found is None:
-        counted = ", ".join(f"{number} {outcome}" for outcome, number in summary.outcomes.items()) or "nothing yet"
-        return f"{side.title} is {summary.state}: {counted}, of {summary.units}."
+        return f"{side.title} {standing(summary)}."
     reached = "passed" if found["passed"] is True else "is below its threshold"
     verdict = reached if summary.regression is None else "regressed"
     needed = f", {side.threshold:g} is needed" if side.threshold else ""
     return f"{side.title} {verdict}: {_passes(found)}, score {number(found['overallScore'])}{needed}{_unscored(side)}."
+
+
+def standing(summary: RunSummary) -> str:
+    """How far a run is that has no result yet, or never will."""
+    waiting, judged = summary.outcomes.get("awaiting-judgments", 0), summary.outcomes.get("scored", 0)
+    missing = sum(summary.outcomes.values()) - waiting - judged
+    waits = summary.state == "awaiting-judgments"
+    parts = [
+        f"waits for {waiting} output{'' if waiting == 1 else 's'} to be judged" if waits else STATE_WORDS[summary.state]
+    ]
+    if judged or not waits:
+        parts.append(f"{judged} of {summary.units} {'is' if judged == 1 else 'are'} judged")
+    if waiting and not waits:
+        parts.append(f"{waiting} {'waits' if waiting == 1 else 'wait'} for a judgment")
+    if missing:
+        parts.append(f"{missing} not scored")
+    return "; ".join(parts)
 
 
 def _passes(found: Json) -> str:
@@ -92,6 +120,15 @@ def delta_words(found: PromptComparison) -> str:
     if found.p_value is not None:
         parts.append(f"p = {found.p_value:.3f}")
     return ", ".join(parts)
+
+
+def trend_words(trend: Json) -> str:
+    """Where a benchmark is heading; fewer runs than a direction needs have no trend."""
+    points = trend["points"]
+    if isinstance(points, int) and points < SMALLEST_WINDOW:
+        return f"no trend yet: {points} of {SMALLEST_WINDOW} runs"
+    doubts = [word for word in ("provisional", "volatile") if trend[word] is True]
+    return f"trend {trend['direction']}" + (f" ({', '.join(doubts)})" if doubts else "")
 
 
 def interval_words(interval: Interval, *, signed: bool = False) -> str:

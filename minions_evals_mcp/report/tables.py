@@ -17,7 +17,10 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers import FailureLine, RunSummary
+from minions_evals_mcp.report.columns import Column, show_columns
 from minions_evals_mcp.report.plain import printable, shortened
+from minions_evals_mcp.report.sentences import standing, trend_words
+from minions_evals_mcp.store.jobs import Job
 
 SEVERITY = {"critical": "bold red", "major": "yellow", "minor": "dim"}
 EVIDENCE = {
@@ -50,6 +53,19 @@ def show_run(summary: RunSummary) -> None:
         out.print(Text(line), soft_wrap=True)
 
 
+def show_jobs(jobs: Sequence[Job]) -> None:
+    """Runs, a line for each."""
+    columns = [
+        Column("run", [job.id for job in jobs]),
+        Column("state", [job.state for job in jobs], 1),
+        Column("of", [job.subject_id for job in jobs]),
+        Column("kind", [job.kind for job in jobs], 3),
+    ]
+    if any(job.reason for job in jobs):
+        columns.append(Column("reason", [printable(job.reason, LONGEST) for job in jobs], 2))
+    show_columns(console(), columns)
+
+
 def headline(summary: RunSummary, width: int) -> Group:
     """What the run came to, in one or two lines."""
     lines: list[Text] = []
@@ -60,9 +76,8 @@ def headline(summary: RunSummary, width: int) -> Group:
     elif summary.test_runs:
         lines.extend(line for run in summary.test_runs for line in _case_lines(run))
     else:
-        counted = ", ".join(f"{number} {name}" for name, number in summary.outcomes.items()) or "nothing yet"
-        lines.append(Text(f"{summary.subject_id}: {summary.state} ({counted} of {summary.units})"))
-        if summary.reason:
+        lines.append(Text(f"{summary.subject_id} {standing(summary)}"))
+        if summary.reason and summary.state != "awaiting-judgments":  # said already
             lines.append(Text(f"  {printable(summary.reason, 300)}", style="dim"))
     return Group(*lines)
 
@@ -72,7 +87,7 @@ def _score_line(subject: str, found: Json, *, bar: int) -> Text:
     share = passed / total
     full = round(share * bar)
     good = found["passed"] is True
-    text = _whole("")
+    text = whole("")
     text.append(f"{subject}  ", style="bold")
     text.append("█" * full + "░" * (bar - full), style="green" if good else "red")
     text.append(f"  {passed} of {total} passed", style="bold")
@@ -91,7 +106,7 @@ def _interval_line(found: Json, summary: RunSummary) -> Text:
     if summary.bounds is not None and summary.bounds.worst != summary.bounds.best:
         parts.append(f"with what was not scored: {summary.bounds.worst:.0f}–{summary.bounds.best:.0f} %")
     if summary.trend is not None:
-        parts.append(f"trend {summary.trend['direction']}{' (provisional)' if summary.trend['provisional'] else ''}")
+        parts.append(trend_words(summary.trend))
     if found.get("notes"):
         parts.append(printable(str(found["notes"]), 160))
     return Text("  " + "; ".join(parts), style="dim")
@@ -99,7 +114,7 @@ def _interval_line(found: Json, summary: RunSummary) -> Text:
 
 def _case_lines(run: Json) -> Iterator[Text]:
     passed = run["passed"] is True
-    line = _whole("✓ passed" if passed else "✗ failed", style="green" if passed else "red")
+    line = whole("✓ passed" if passed else "✗ failed", style="green" if passed else "red")
     line.append(
         f"  {run['testCaseId']}  {_float(run['totalScore']):g} of {_float(run['maxPossibleScore']):g}", style="default"
     )
@@ -107,11 +122,11 @@ def _case_lines(run: Json) -> Iterator[Text]:
     judged = run.get("judgments")
     for one in judged if isinstance(judged, list) else []:
         if isinstance(one, dict):
-            yield _whole(f"  {one['criterionId']}: {_float(one['score']):g} by {one['judgedBy']}")
+            yield whole(f"  {one['criterionId']}: {_float(one['score']):g} by {one['judgedBy']}")
             yield Text(f"    {printable(str(one['rationale']), 240)}", style="dim")
 
 
-def _whole(line: str, style: str = "") -> Text:
+def whole(line: str, style: str = "") -> Text:
     """A line with an id, which is never broken: in two parts it cannot be copied."""
     return Text(line, style=style, no_wrap=True, overflow="ignore")
 
@@ -134,7 +149,7 @@ def regression_panel(regression: Json, width: int) -> Group:
     lines = wrap(
         named, width, initial_indent=" ", subsequent_indent=" ", break_long_words=False, break_on_hyphens=False
     )
-    return Group(panel, *map(_whole, lines))
+    return Group(panel, *map(whole, lines))
 
 
 def failures_table(summary: RunSummary, width: int) -> Group:
@@ -220,7 +235,7 @@ def unscored_list(summary: RunSummary, width: int) -> Group:
     """What has no verdict, and why: never counted as failed."""
     lines = [Text("not scored", style="bold")]
     for one in summary.unscored:
-        lines.append(_whole(f" {one.test_case_id}  {one.outcome}"))
+        lines.append(whole(f" {one.test_case_id}  {one.outcome}"))
         lines.append(Text(f"   {shortened(one.reason, 2 * min(width, WIDEST))}", style="dim"))
     return Group(*lines)
 

@@ -10,15 +10,24 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.report_data import Report, Subject, cases_at, find_subject, read_report
+from minions_evals_mcp.engine.report_data import (
+    Report,
+    Side,
+    cases_at,
+    criteria,
+    find_subject,
+    history,
+    read_report,
+    read_side,
+)
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.report.forms import FORMS
-from minions_evals_mcp.report.sentences import answer
-from minions_evals_mcp.store import browsing, records, viewing
+from minions_evals_mcp.report.sentences import run_answer
+from minions_evals_mcp.store import browsing, records, reporting, viewing
 from minions_evals_mcp.store.viewing import CaseFilter
 from minions_evals_mcp.store.waiting import count_waiting
 from minions_evals_mcp.view.asked import engine_of, named, page_number, required
-from minions_evals_mcp.view.rendering import chart, rendered
+from minions_evals_mcp.view.rendering import begun, chart, part, rendered
 
 PAGE = 50
 NEWEST = 10
@@ -69,55 +78,56 @@ async def benchmark(request: Request) -> Response:
     if record is None or record.type != "benchmark":
         raise NotFoundError("benchmark", ident, remedy="The overview lists them.")
     lines = await engine.store.read(partial(viewing.run_lines, skip=0, limit=NEWEST, subject_id=ident))
-    report = await _newest(engine, ident)
+    newest = await engine.store.read(partial(reporting.newest_run, benchmark_id=ident))
+    if newest is None:
+        return rendered("benchmark", benchmark=record, runs=lines, side=None)
+    side = await read_side(engine, newest)
+    points = await engine.store.read(partial(history, summary=side.summary))
     return rendered(
         "benchmark",
         benchmark=record,
         runs=lines,
-        report=report,
-        answer=None if report is None else answer(report),
-        chart=None if report is None else chart(report),
+        side=side,
+        history=points,
+        answer=run_answer(side),
+        chart=chart(side, points),
     )
-
-
-async def _newest(engine: Engine, benchmark_id: str) -> Report | None:
-    """The newest run's report; None for a benchmark that never ran."""
-    try:
-        subject = await find_subject(engine, benchmark_id)
-    except BadInputError:
-        return None
-    return await read_report(engine, Subject(subject.run_id))
 
 
 async def run(request: Request) -> Response:
     """A run: the answer first, then the figures, then a page of its cases."""
     engine, page = engine_of(request), page_number(request)
-    subject = await find_subject(engine, required(request, "id"))
-    report = await read_report(engine, Subject(subject.run_id))
+    side = await read_side(engine, (await find_subject(engine, required(request, "id"))).run_id)
     asked = CaseFilter(named(request, "status"), named(request, "cause"), named(request, "q").strip())
+    live = side.summary.state in IN_PROGRESS
+    first = part("run", side=side, answer=run_answer(side), live=live)
+    return begun(first, partial(_cases, engine, side, asked, page))
+
+
+async def _cases(engine: Engine, side: Side, asked: CaseFilter, page: int) -> str:
+    """What grows with the run: the means, and a page of its cases."""
+    run_id = side.summary.run_id
+    means = await engine.store.read(partial(criteria, run_id=run_id))
     cases, fitting = await engine.store.read(
-        partial(viewing.case_lines, run_id=subject.run_id, asked=asked, skip=(page - 1) * PAGE, limit=PAGE)
+        partial(viewing.case_lines, run_id=run_id, asked=asked, skip=(page - 1) * PAGE, limit=PAGE)
     )
-    return rendered(
-        "run",
-        report=report,
-        answer=answer(report),
+    return part(
+        "run_cases",
+        summary=side.summary,
+        criteria=means,
         cases=cases,
         asked=asked,
         fitting=fitting,
         page=page,
         size=PAGE,
-        live=report.run.summary.state in IN_PROGRESS,
     )
 
 
 async def progress(request: Request) -> Response:
     """The part of a run's page that is renewed while the run goes on."""
     engine = engine_of(request)
-    subject = await find_subject(engine, required(request, "id"))
-    report = await read_report(engine, Subject(subject.run_id))
-    live = report.run.summary.state in IN_PROGRESS
-    return rendered("progress", report=report, answer=answer(report), live=live)
+    side = await read_side(engine, (await find_subject(engine, required(request, "id"))).run_id)
+    return rendered("progress", side=side, answer=run_answer(side), live=side.summary.state in IN_PROGRESS)
 
 
 async def case(request: Request) -> Response:
@@ -129,9 +139,10 @@ async def case(request: Request) -> Response:
     found = await cases_at(engine, run_id, [(int(position), int(trial))])
     if not found:
         raise NotFoundError("case of that run", f"{run_id} {position}.{trial}", remedy="Start from the run's page.")
-    report = await read_report(engine, Subject(run_id))
-    titles = {one.id: one.title for one in report.criteria}
-    return rendered("case", case=found[0], run_id=run_id, run_title=report.run.title, titles=titles)
+    run_title = (await read_side(engine, run_id)).title
+    judged = [one.criterion_id for one in found[0].shown.judgments]
+    titles = await engine.store.read(partial(reporting.titles, idents=judged))
+    return rendered("case", case=found[0], run_id=run_id, run_title=run_title, titles=titles)
 
 
 async def failures(request: Request) -> Response:

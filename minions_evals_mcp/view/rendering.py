@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -10,13 +11,14 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic import JsonValue
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from minions_evals_mcp.engine.report_data import Report
+from minions_evals_mcp.engine.report_data import Side, TrendPoint
 from minions_evals_mcp.report import sentences
-from minions_evals_mcp.report.charts import chart_css, trend_chart
+from minions_evals_mcp.report.charts import chart_css, history_chart
 from minions_evals_mcp.report.plain import printable, revealed
 
+REST = Markup("<!-- the rest -->")
 LONG = 50_000
 """A text is cut at so many characters."""
 
@@ -28,7 +30,7 @@ def _templates() -> Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     found.filters.update(line=_line, whole=_whole, when=_when, figure=sentences.number)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
-    found.globals.update(words=sentences, share=sentences.fraction)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above
+    found.globals.update(words=sentences, share=sentences.fraction, rest=REST)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above
     return found
 
 
@@ -49,16 +51,29 @@ def _whole(value: JsonValue) -> str:
 
 def rendered(name: str, *, status: int = 200, **values: object) -> Response:
     """The page of that name."""
-    return HTMLResponse(_templates().get_template(f"{name}.html.j2").render(**values), status)
+    return HTMLResponse(part(name, **values), status)
 
 
-def chart(report: Report) -> Markup | None:
-    """The history of the benchmark, once there is one."""
-    if len(report.history) < 2:
-        return None
-    label = f"Score of {report.run.title} over its last {len(report.history)} runs; the table below has the figures"
-    drawn = trend_chart(report.history, threshold=report.run.threshold or None, label=label)
-    return Markup(drawn)  # noqa: S704  made by charts.py, whose only text is escaped by its library
+def part(name: str, **values: object) -> str:
+    """The page of that name, or the part of one, as a text."""
+    return _templates().get_template(f"{name}.html.j2").render(**values)
+
+
+def begun(page: str, rest: Callable[[], Awaitable[str]]) -> Response:
+    """The page at once, so that it can be painted, and `rest` as soon as it is there: where its template says {{ rest }}."""
+    return StreamingResponse(_pieces(page, rest), media_type="text/html")
+
+
+async def _pieces(page: str, rest: Callable[[], Awaitable[str]]) -> AsyncGenerator[str]:
+    before, _, after = page.partition(REST)
+    yield before
+    yield await rest()
+    yield after
+
+
+def chart(run: Side, points: Sequence[TrendPoint]) -> Markup:
+    """The history of that run's benchmark, once there is one; else nothing."""
+    return Markup(history_chart(run, points))  # noqa: S704  made by charts.py, whose only text is escaped by its library
 
 
 @cache

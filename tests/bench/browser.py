@@ -14,9 +14,8 @@ from typing import cast
 
 from tests.bench.process import PATH
 from tests.bench.report import CLI, store_of
-from tests.browser.driver import Tab, started, tab
+from tests.browser.driver import CHROMIUM, Tab, started, tab
 from tests.cli.terminal import Terminal
-from tests.report.chromium import CHROMIUM
 from tests.view.process import viewing
 
 TIMES = 5

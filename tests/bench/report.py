@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.bench.process import PATH, measured
 from tests.bench.runs import recorded_suite
-from tests.report.chromium import CHROMIUM, chromium
+from tests.browser.driver import CHROMIUM, started, tab
 
 CLI = [sys.executable, "-m", "minions_evals_mcp.cli"]
 
@@ -80,13 +80,14 @@ def main() -> None:
             env=environment,
             stdout=subprocess.DEVNULL,
         )
-        for what in (blank, file, folder / "r.html", folder / "both.html"):
-            started = time.perf_counter()
-            chromium(folder, "--dump-dom", what.as_uri())
-            taken = time.perf_counter() - started
-            sys.stdout.write(
-                f"Chromium from start to exit, {what.name} of {what.stat().st_size / 1e6:.1f} MB: {taken:.2f} s\n"
-            )
+        with started(folder) as browser, tab(browser) as at:
+            for what in (blank, file, folder / "r.html", folder / "both.html"):
+                begun = time.perf_counter()
+                at.go(what.as_uri())
+                taken = time.perf_counter() - begun
+                sys.stdout.write(
+                    f"opened in Chromium, {what.name} of {what.stat().st_size / 1e6:.1f} MB: {taken:.2f} s\n"
+                )
 
 
 if __name__ == "__main__":

@@ -33,7 +33,8 @@ def _axe() -> str:
 
 def grave(at: Tab, *rules: str) -> list[object]:
     """The serious and critical violations on the page, of those rules where some are named."""
-    at.ask_page(f"{_axe()};0")
+    if at.ask_page("typeof axe") == "undefined":
+        at.ask_page(f"{_axe()};0")
     asked = {**OPTIONS, **({"runOnly": [*rules]} if rules else {})}
     found = cast("list[dict[str, object]]", at.ask_page(ASK.replace("OPTIONS", json.dumps(asked))))
     return [one for one in found if one["impact"] in GRAVE]

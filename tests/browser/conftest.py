@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import fcntl
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 
 import anyio
 import pytest
 
 from tests.browser import gallery
-from tests.browser.driver import Chromium, Tab, started, tab
-from tests.report.chromium import CHROMIUM
+from tests.browser.driver import CHROMIUM, Chromium, Tab, started, tab
 from tests.report.hostile import written
 from tests.view.process import viewing
 from tests.workshop import config_in, opened
+
+Once = Callable[[str, Callable[[Path], Awaitable[None]]], Path]
+"""The folder of that name, which whoever asks first fills for all workers; nobody may change what is in it."""
 
 
 @pytest.fixture(scope="session")
@@ -33,10 +36,29 @@ def at(browser: Chromium) -> Iterator[Tab]:
 
 
 @pytest.fixture(scope="session")
-def shown(browser: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    """The addresses of every page on the gallery's store, and of reports of it; nobody may change the store."""
-    folder = tmp_path_factory.mktemp("gallery")
-    anyio.run(_exhibited, folder)
+def once(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Once:
+    """Folders that all workers of a run share."""
+    own = tmp_path_factory.getbasetemp()
+    shared = own.parent if hasattr(request.config, "workerinput") else own
+
+    def made(name: str, fill: Callable[[Path], Awaitable[None]]) -> Path:
+        folder, begun = shared / name, shared / f"{name}-begun"
+        with (shared / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not folder.exists():
+                begun.mkdir()
+                anyio.run(fill, begun)
+                begun.rename(folder)
+        return folder
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def shown(browser: Chromium, once: Once) -> Iterator[dict[str, str]]:
+    """The addresses of every page on the gallery's store, and of reports of it."""
+    del browser  # without one nothing is made
+    folder = once("gallery", _exhibited)
     files = {f"report of {name}": (folder / f"{name}.html").as_uri() for name in gallery.REPORTS}
     with viewing(folder) as page:
         yield {name: page.at(address) for name, address in gallery.PAGES.items()} | files

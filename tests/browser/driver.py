@@ -8,6 +8,7 @@ import json
 import os
 import select
 import shlex
+import shutil
 import subprocess
 import time
 from collections.abc import Generator, Mapping
@@ -16,8 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from tests.report.chromium import CHROMIUM, FLAGS
-
+CHROMIUM = shutil.which("chromium")
+FLAGS = (
+    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--v=0",
+)  # fmt: skip
 LIMIT_S = 20
 ABOVE_STANDARD = 10
 """The pipe's ends are moved above the descriptors under which Chromium reads (3) and writes (4) DevTools messages."""

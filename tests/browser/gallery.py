@@ -64,6 +64,8 @@ REPORTS = {
     "a comparison": (COMPARED, None),
 }
 """What each report is of, and beside which run."""
+TWICE = {"two runs", "report of a benchmark"}
+"""Documents that are there under another address, too: the report of two runs, and that of the benchmark's newest run."""
 
 
 async def filled(folder: Path) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import cast
 
-import anyio
 import pytest
 
+from tests.browser.conftest import Once
 from tests.browser.driver import CANARY, Chromium, Tab
 from tests.report.hostile import LONG, PAYLOADS, hostile_runs, written
 from tests.view.process import viewing
@@ -25,11 +26,11 @@ FOREIGN = """
 
 
 @pytest.fixture(scope="module")
-def hostile(browser: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def hostile(browser: Chromium, once: Once) -> Iterator[dict[str, str]]:
     """The addresses of pages and reports of two hostile runs, of which one output has 5 MB."""
-    folder = tmp_path_factory.mktemp("hostile")
+    del browser  # without one nothing is made
 
-    async def filled() -> None:
+    async def filled(folder: Path) -> None:
         async with opened(config_in(folder)) as engine:
             await hostile_runs(engine, long=LONG)
             waits = answer("aw", "w", PAYLOADS[0] + PAYLOADS[4])
@@ -41,7 +42,7 @@ def hostile(browser: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iter
                 text = await written(engine, ".html", "two", compare=compare)
                 (folder / f"{name}.html").write_text(text, encoding="utf-8")
 
-    anyio.run(filled)
+    folder = once("hostile", filled)
     files = {name: (folder / f"{name}.html").as_uri() for name in ("run", "beside")}
     with viewing(folder) as page:
         yield {address: page.at(address) for address in PAGES} | files

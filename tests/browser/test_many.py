@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
-import anyio
 import pytest
 
+from tests.browser.conftest import Once
 from tests.browser.driver import Chromium, Tab
 from tests.report.hostile import written
 from tests.view.process import viewing
@@ -17,17 +18,17 @@ ROWS = "document.querySelectorAll('#cases details').length"
 
 
 @pytest.fixture(scope="module")
-def many(browser: Chromium, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+def many(browser: Chromium, once: Once) -> Iterator[dict[str, str]]:
     """The addresses of a run of 120 cases, of which 20 failed, and of its report."""
-    folder = tmp_path_factory.mktemp("many")
+    del browser  # without one nothing is made
 
-    async def filled() -> None:
+    async def filled(folder: Path) -> None:
         async with opened(config_in(folder)) as engine:
             await fleet(engine, 120)
             await measured(engine, "v", first(100, 120))
             (folder / "report.html").write_text(await written(engine, ".html", "b"), encoding="utf-8")
 
-    anyio.run(filled)
+    folder = once("many", filled)
     with viewing(folder) as page:
         yield {"page": page.at("/run?id=job1"), "report": (folder / "report.html").as_uri()}
 

@@ -18,6 +18,11 @@ def runs_of(found: Ended) -> list[Json]:
     return [one for one in runs if isinstance(one, dict)]
 
 
+def results(run: Json) -> Json:
+    """The run without the trend, which is the benchmark's as it is now: it goes on with the runs after it."""
+    return {name: value for name, value in run.items() if name != "trend"}
+
+
 def test_the_demo_catches_the_planted_regression_in_under_a_minute(at: Terminal) -> None:
     began = time.monotonic()
     found = at.run("demo", "--json")
@@ -35,13 +40,14 @@ def test_the_demo_catches_the_planted_regression_in_under_a_minute(at: Terminal)
 
 
 def test_a_second_demo_does_no_harm_and_judges_nothing_again(at: Terminal) -> None:
-    first = at.run("demo", "--json").one()
-    store = str(first["db"])
+    first = at.run("demo", "--json")
+    store = str(first.one()["db"])
     kept = at.run("db", "check", "--json", "--db", store).one()
     again = at.run("demo")
     assert again.code == 0
     assert "nothing was judged again" in again.out
-    assert at.run("demo", "--json").one() == first
+    third = at.run("demo", "--json")
+    assert [results(one) for one in runs_of(third)] == [results(one) for one in runs_of(first)]
     assert at.run("db", "check", "--json", "--db", store).one() == kept
     assert kept["ok"] is True
 

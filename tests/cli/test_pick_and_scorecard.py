@@ -255,7 +255,7 @@ def test_a_run_is_found_by_id_too_and_one_that_is_not_there_is_named(judged: Ter
     )
     assert newest.one() == by_key.one()
     assert (missing.code, too_long.code) == (2, 2)
-    assert missing.err.startswith("Error: no benchmark-run with the id 'week-9'.")
+    assert missing.err.startswith("Error: no benchmark-run with the id 'week-9'; did you mean 'week-2' or 'week-1'?")
 
 
 def test_a_run_without_a_store_makes_none(at: Terminal) -> None:

@@ -25,7 +25,8 @@ def drawn(before: str, after: str) -> str:
         evidence="undecidable", changes=(change,),
     )  # fmt: skip
     stream = io.StringIO()
-    Console(file=stream, width=10_000, highlight=False, color_system=None).print(diff_view(found, coloured=False))
+    out = Console(file=stream, width=10_000, highlight=False, color_system=None)
+    out.print(diff_view(found, out))
     *_, title, line = stream.getvalue().splitlines()
     assert title.rstrip() == "↓ c  worse: 1.00 (2 of 2 trials) → 0.50 (2 of 2 trials)"
     assert "nothing to compare" in stream.getvalue()
@@ -50,3 +51,27 @@ def test_a_change_without_end_is_cut() -> None:
     before, after = (" ".join(f"{letter}{n} same{n}" for n in range(500)) for letter in "xy")
     assert len(drawn(before, after)) < LONGEST + 300
     assert drawn(before, after).endswith("…")
+
+
+def test_no_line_is_wider_than_the_terminal_or_breaks_a_word_and_no_id_is_cut() -> None:
+    ident = "0f2dc45d-5634-481c-81ba-3666232d9eff"
+    totals = Totals(run_id=ident, version="support/prompt@2", score=0.5, passed=10, trials=20)
+    measured = Measured(score=1, passed=1, trials=1)
+    change = CaseChange(
+        test_case_id="c/1", title="A customer who writes everything into the subject line and then goes on and on",
+        kind="newly-failing", before=measured, after=replace(measured, score=0, passed=0), loss=1,
+        output_diff=word_diff("the refund is on its way " * 8, "the money has been on its way " * 8),
+    )  # fmt: skip
+    found = RunDiff(
+        benchmark_id="b", title="B", before=totals, after=totals, shared=20, alike=20, counts={"newly-failing": 1},
+        evidence="undecidable", changes=(change,),
+    )  # fmt: skip
+    stream = io.StringIO()
+    out = Console(file=stream, width=60, highlight=False, color_system=None)
+    out.print(diff_view(found, out), crop=False)
+    lines = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= 60
+    assert sum(ident in line for line in lines) == 2
+    words = " ".join(" ".join(lines).split())
+    assert "too few cases changed to tell it from chance" in words
+    assert [line for line in lines if line and not line.startswith((" ", "✗", "B"))] == [], "what goes on is indented"

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import AsyncGenerator
+from datetime import datetime, timedelta
 from html.parser import HTMLParser
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -278,9 +279,9 @@ def test_what_cannot_be_seen_is_spelled_out() -> None:
     assert revealed("a\u202eb\x1b[1m\r\nc\td\ud800") == "a⟨U+202E⟩b⟨U+001B⟩[1m\nc\td⟨U+D800⟩"
 
 
-def point(score: float, *, new_series: bool = False, is_regression: bool = False) -> TrendPoint:
+def point(score: float, *, new_series: bool = False, is_regression: bool = False, at: datetime = START) -> TrendPoint:
     return TrendPoint(
-        run_id="r", at=START, score=score, interval=(max(0.0, score - 0.1), min(1.0, score + 0.1)), passed=1, total=2, version=None,
+        run_id="r", at=at, score=score, interval=(max(0.0, score - 0.1), min(1.0, score + 0.1)), passed=1, total=2, version=None,
         new_series=new_series, is_regression=is_regression,
     )  # fmt: skip
 
@@ -295,3 +296,24 @@ def test_a_chart_has_a_line_for_each_series_an_interval_for_each_point_and_a_mar
     assert sum(name.startswith("line ") for name in classes) == 3  # the threshold and two series
     assert not {one.tag.rpartition("}")[2] for one in root.iter()} & {"script", "style", "title", "a"}
     assert not [one for one in root.iter() if one.get("style")]
+
+
+def test_runs_of_one_day_are_told_apart_by_their_time() -> None:
+    days = [START, START + timedelta(hours=1, minutes=5), START + timedelta(days=1)]
+    root = ET.fromstring(trend_chart([point(0.5, at=at) for at in days], threshold=None, label="x"))  # noqa: S314  made just now
+    texts = [one.text for one in root.iter() if one.tag.endswith("text")]
+    assert f"{days[0]:%Y-%m-%d %H:%M}" in texts
+    assert f"{days[1]:%Y-%m-%d %H:%M}" in texts
+    assert f"{days[2]:%Y-%m-%d}" in texts
+
+
+@pytest.mark.parametrize(("threshold", "lines"), [(0.0, 1), (0.5, 2)])
+async def test_a_chart_has_a_line_for_a_threshold_and_none_where_nothing_is_needed(
+    engine: Engine, threshold: float, lines: int
+) -> None:
+    await fleet(engine, 2, passingThreshold=threshold)
+    for key in ("one", "two"):
+        await measured(engine, key, [True, False], key=key)
+    text = await written(engine, ".html", "two")
+    assert text.count('class="line ') == lines
+    assert ("the dashed line is the threshold" in text) == (threshold > 0)

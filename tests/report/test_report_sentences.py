@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from typing import Literal
 
 import pytest
@@ -12,7 +13,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.report_data import find_subject
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.forms import FORMS
-from minions_evals_mcp.report.sentences import answer
+from minions_evals_mcp.report.sentences import answer, trend_words
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job, JobKind
 from tests.report.hostile import read, written
@@ -69,9 +70,55 @@ async def test_a_case_a_run_that_waits_and_one_that_judged_nothing_say_where_the
     said = [answer((await read(engine, key))[0]) for key in ("judged", "waits", "waits too")]
     assert said == [
         "Case: 1 of 1 passed.",
-        "d is awaiting-judgments: 1 awaiting-judgments, of 1.",
-        "b is awaiting-judgments: 1 awaiting-judgments, of 1.",
+        "d waits for 1 output to be judged.",
+        "b waits for 1 output to be judged.",
     ]
+
+
+@pytest.mark.parametrize(
+    ("state", "outcomes", "said"),
+    [
+        (
+            "awaiting-judgments",
+            {"awaiting-judgments": 2, "scored": 1},
+            "waits for 2 outputs to be judged; 1 of 4 is judged",
+        ),
+        ("running", {}, "is running; 0 of 4 are judged"),
+        ("running", {"scored": 2, "awaiting-judgments": 1}, "is running; 2 of 4 are judged; 1 waits for a judgment"),
+        ("stopped", {"scored": 1, "target-error": 2}, "was stopped; 1 of 4 is judged; 2 not scored"),
+    ],
+)
+async def test_a_run_without_a_result_says_how_far_it_is_as_a_person_would(
+    engine: Engine, state: str, outcomes: dict[str, int], said: str
+) -> None:
+    await save(engine, rubric("r", 1, tone={"judgeType": "human"}), case("d", rubricId="r"), recorded("2", "d", "said"))
+    await save(engine, benchmark("b", "d"))
+    await bench(engine, "b", key="k")
+    report, _ = await read(engine, "k")
+    summary = report.run.summary.model_copy(update={"state": state, "outcomes": outcomes, "units": 4})
+    run = report.run.model_copy(update={"summary": summary})
+    assert answer(report.model_copy(update={"run": run})) == f"b {said}."
+
+
+async def test_no_trend_is_spoken_of_before_the_third_run(engine: Engine) -> None:
+    await fleet(engine, 2)
+    said: list[str] = []
+    for number, version in enumerate(("v", "w", "x")):
+        await measured(engine, version, first(2 - number % 2, 2), key=version)
+        trend = (await read(engine, version))[0].run.summary.trend
+        assert trend is not None
+        assert trend["direction"] == "stable"
+        said.append(trend_words(trend))
+    assert said[:2] == ["no trend yet: 1 of 3 runs", "no trend yet: 2 of 3 runs"]
+    assert said[2] == "trend stable (provisional)"
+
+
+async def test_a_comparison_names_its_test_in_words_in_every_form_for_people(engine: Engine) -> None:
+    ident = await compared(engine)
+    for form in (".html", ".md"):
+        text = html.unescape(await written(engine, form, ident))
+        assert "exact McNemar test, Tango's interval" in text
+        assert "mcnemar+tango" not in text
 
 
 @pytest.mark.parametrize(("kind", "why"), [("comparison", "no result yet: running"), ("ab-test", "is an A/B test")])

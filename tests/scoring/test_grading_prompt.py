@@ -64,9 +64,9 @@ def test_messages_may_be_made_by_filling_in() -> None:
     ("template", "error", "said"),
     [
         ("  ", InvalidRecordError, "must say something"),
-        ("{% include 'x' %}", UnsupportedError, "Include"),
+        ("{% include 'x' %}", UnsupportedError, "include"),
         ("{{ output.trim() }}", UnsupportedError, "method"),
-        ('[{"role": "user", "content": "{% block a %}{% endblock %}"}]', UnsupportedError, "Block"),
+        ('[{"role": "user", "content": "{% block a %}{% endblock %}"}]', UnsupportedError, "block"),
         ('[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]', InvalidRecordError, "only one"),
         ('[{"role": "user", "content": [{"type": "text"}]}]', InvalidRecordError, "only one"),
     ],

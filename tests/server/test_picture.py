@@ -17,7 +17,7 @@ from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
 from minions_evals_mcp.server.picture import PAGE, PICTURE, PICTURED
 from minions_evals_mcp.server.session import Session
-from tests.report.chromium import CHROMIUM, chromium
+from tests.browser.driver import CHROMIUM, started, tab
 from tests.server.hosts import ERAS, Host, hosted, suite
 from tests.workshop import Json, config_in, opened
 
@@ -150,8 +150,11 @@ async def test_a_browser_shows_the_run_the_chart_and_the_failures_in_either_them
         result, page = await _fallen(host), await page_of(host)
     file = tmp_path / "host.html"
     file.write_text(hosting(page, result, theme), encoding="utf-8")
-    shown, log = chromium(tmp_path, "--virtual-time-budget=4000", "--dump-dom", file.as_uri())
-    assert not [line for line in log.splitlines() if "CONSOLE" in line]
+    with started(tmp_path) as browser, tab(browser) as at:
+        at.go(file.as_uri())
+        at.until("document.getElementById('seen').dataset.background")
+        shown = cast("str", at.ask_page("document.documentElement.outerHTML"))
+        assert at.complaints() == []
     assert f'data-background="{background}"' in shown
     seen = shown[shown.index('id="seen"') : shown.index('id="log"')]
     for said in (

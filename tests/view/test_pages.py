@@ -8,10 +8,12 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from starlette.types import Message, Scope
 
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.view.app import view_app
 from tests.report.hostile import NAME, PAYLOADS, hostile_runs
-from tests.view.visitor import visitor, waiting
+from tests.view.visitor import HOME, KEYS, visitor, waiting
 from tests.workshop import Json, answer, bench, benchmark, case, config_in, first, fleet, measured, opened, rubric, save
 
 
@@ -213,3 +215,30 @@ async def test_hostile_outputs_are_text_in_the_queue_too(engine: Engine) -> None
             assert foreign(page) == []
             (digest,) = re.findall('name="digest" value="([^"]+)"', page)
             address = f"/judge?after={digest}"
+
+
+async def test_a_run_s_answer_is_sent_before_its_cases_are_read(engine: Engine) -> None:
+    await fleet(engine, 60)
+    job = await measured(engine, "v", first(40, 60), key="k")
+    assert job.total_count == 60
+    sent: list[Message] = []
+
+    async def asked() -> Message:
+        return {"type": "http.request", "body": b"", "more_body": False}
+
+    async def keep(message: Message) -> None:
+        sent.append(message)
+
+    cookie = f"{KEYS.cookie}={KEYS.session}".encode()
+    scope: Scope = {
+        "type": "http", "method": "GET", "path": "/run", "raw_path": b"/run", "query_string": b"id=k", "root_path": "",
+        "scheme": "http", "server": ("127.0.0.1", KEYS.port), "client": None, "http_version": "1.1",
+        "asgi": {"version": "3.0", "spec_version": "2.4"},
+        "headers": [(b"host", HOME.removeprefix("http://").encode()), (b"cookie", cookie)],
+    }  # fmt: skip
+    await view_app(engine, KEYS)(scope, asked, keep)
+    begun, rest, *_ = [message["body"].decode() for message in sent if message["type"] == "http.response.body"]
+    assert "40 of 60 passed" in begun
+    assert "/case?" not in begun
+    assert rest.count("/case?") == 50
+    assert "60 of 60 shown" in rest
