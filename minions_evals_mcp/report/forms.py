@@ -11,7 +11,6 @@ from minions_evals_mcp.engine.report_data import Report, ReportedCase, report_ca
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.junit import junit
 from minions_evals_mcp.report.markdown import markdown
-from minions_evals_mcp.report.page import page
 from minions_evals_mcp.report.rows import csv_text, json_text
 
 Form = Callable[[Engine, Report], AsyncGenerator[str]]
@@ -27,8 +26,16 @@ def _of_cases(told: Callable[[Report, AsyncIterator[ReportedCase]], AsyncGenerat
     return form
 
 
+async def _page(engine: Engine, report: Report) -> AsyncGenerator[str]:
+    from minions_evals_mcp.report.page import page  # noqa: PLC0415  charts and templates, which no other form needs
+
+    async with aclosing(page(engine, report)) as pieces:
+        async for piece in pieces:
+            yield piece
+
+
 FORMS: dict[str, Form] = {
-    ".html": page,
+    ".html": _page,
     ".md": _of_cases(markdown),
     ".xml": _of_cases(junit),
     ".json": _of_cases(json_text),

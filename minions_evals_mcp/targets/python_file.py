@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-import importlib.util
 import inspect
 import operator
 import sys
 from collections.abc import Awaitable, Callable
+from importlib.machinery import ModuleSpec, SourceFileLoader
+from importlib.util import module_from_spec
 from pathlib import Path
+from types import CodeType
 from typing import cast
 
 import anyio.to_thread
 
 from minions_evals_mcp.errors import BadInputError
+
+
+class _FromSource(SourceFileLoader):
+    """Reads the text each time: kept bytecode is told by size and whole second only, and may be that of an older text."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        return self.source_to_code(self.get_data(path), path)
 
 
 def function_in(path: Path, name: str, *, called_with: str) -> Callable[..., object]:
@@ -23,12 +33,12 @@ def function_in(path: Path, name: str, *, called_with: str) -> Callable[..., obj
     folder = str(path.parent)
     if folder not in sys.path:
         sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location(f"_provider_{path.stem}", path)
+    name_of_it = f"_provider_{path.stem}"
+    loader = _FromSource(name_of_it, str(path))
     try:
-        if spec is None or spec.loader is None:
-            raise ImportError("it is no Python file")  # noqa: TRY301  told like whatever the file raises
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = module_from_spec(ModuleSpec(name_of_it, loader, origin=str(path)))
+        module.__file__ = str(path)
+        loader.exec_module(module)
         found = operator.attrgetter(name)(module)
     except (Exception, SystemExit) as error:  # noqa: BLE001  a user's module may raise anything while it is loaded
         raise BadInputError(

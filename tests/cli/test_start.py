@@ -56,5 +56,5 @@ def test_help_waits_for_nothing_that_it_does_not_need(at: Terminal) -> None:
     assert told.code == 0
     imported = {line.rpartition("|")[2].strip().partition(".")[0] for line in told.err.splitlines()}
     assert {"minions_evals_mcp", "cyclopts"} <= imported
-    assert not imported & {"pydantic", "aiosqlite", "sqlite3", "anyio", "jinja2", "anthropic", "numpy", "mcp"}
+    assert not imported & {"pydantic", "aiosqlite", "anyio", "jinja2", "anthropic", "numpy", "mcp"}
     assert "minions_evals_mcp.engine" not in told.err
