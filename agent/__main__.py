@@ -20,7 +20,7 @@ from minions_evals_mcp.cli.app import tell_error
 from minions_evals_mcp.cli.session import run as run_async
 from minions_evals_mcp.cli.session import say
 from minions_evals_mcp.engine.context import wall_clock
-from minions_evals_mcp.engine.send_message import Receipt, send_message
+from minions_evals_mcp.engine.messages.send_message import Receipt, send_message
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.store.database import open_store
 

@@ -8,9 +8,9 @@ from typing import Protocol, TypeVar
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine import messages
-from minions_evals_mcp.engine.asking import EVAL_AGENT
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.messages import payloads
+from minions_evals_mcp.engine.outbox import EVAL_AGENT
 from minions_evals_mcp.store.inbox import Arriving, Message
 
 P = TypeVar("P", bound=Value)
@@ -54,7 +54,7 @@ class Asked:
 
     def said(self, payload: type[P]) -> P:
         """The message's payload as that type; raises `InvalidRecordError` naming the field that does not fit."""
-        return messages.payload_as(payload, self.message.payload, message=f"message {self.message.id}")
+        return payloads.payload_as(payload, self.message.payload, message=f"message {self.message.id}")
 
     def by(self, triggered_by: str | None) -> str:
         """Who asked for it: as the message says, else its sender."""

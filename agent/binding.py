@@ -9,18 +9,12 @@ from pathlib import Path
 from agent.actions import ACTIONS, UNBOUND
 from agent.asked import Action
 from minions_evals_mcp.domain import vetted
-from minions_evals_mcp.engine import (
-    asking,
-    classify_failure,
-    compare_prompt_versions,
-    comparing,
-    compose,
-    conclude,
-    detect_trend,
-    measures,
-    run_benchmark,
-    units,
-)
+from minions_evals_mcp.engine import outbox
+from minions_evals_mcp.engine.compare import compare_prompt_versions
+from minions_evals_mcp.engine.conclude import benchmark_run, comparison, detect_trend
+from minions_evals_mcp.engine.failures import classify_failure
+from minions_evals_mcp.engine.judge import compose, yardstick
+from minions_evals_mcp.engine.run import run_benchmark, units
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring import rubric
 from minions_evals_mcp.scoring.failures import classify
@@ -30,7 +24,7 @@ from minions_evals_mcp.store import rows, runs
 
 STEPS: dict[str, dict[str, Callable[..., object]]] = {
     "run-test-case": {
-        "load-case": measures.measures,
+        "load-case": yardstick.measures,
         "get-output": units.carry_out,
         "score-criteria": units.judged,
         "make-judgments": vetted.judgment,
@@ -43,7 +37,7 @@ STEPS: dict[str, dict[str, Callable[..., object]]] = {
         "run-cases": run_benchmark.start_cases,
         "aggregate-runs": run_benchmark.conclude_job,
         "compute-figures": runs.sums,
-        "update-benchmark": conclude.conclude,
+        "update-benchmark": benchmark_run.conclude,
         "check-regression": regression.pass_rate_dropped,
     },
     "detect-trend": {
@@ -51,14 +45,14 @@ STEPS: dict[str, dict[str, Callable[..., object]]] = {
         "append-point": runs.record_benchmark_run,
         "compute-direction": trend.read_series,
         "update-trend": detect_trend.record_trend,
-        "escalate-degrading": asking.queue,
+        "escalate-degrading": outbox.queue,
     },
     "compare-prompt-versions": {
         "load-versions": compare_prompt_versions.start_comparison,
         "run-both": compare_prompt_versions.compare_prompt_versions,
-        "record-comparison": comparing.record_comparison,
-        "name-winner": comparing.record_comparison,
-        "report-comparison": comparing.conclude_comparison,
+        "record-comparison": comparison.record_comparison,
+        "name-winner": comparison.record_comparison,
+        "report-comparison": comparison.conclude_comparison,
     },
     "classify-failure": {
         "compare-outputs": compose.failed_output,

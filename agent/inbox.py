@@ -10,7 +10,7 @@ from agent.asked import Asked
 from agent.daemon import Agent, log
 from agent.steps import Steps
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.send_message import reply
+from minions_evals_mcp.engine.messages.send_message import reply
 from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, UnsupportedError, ungrouped
 from minions_evals_mcp.store import inbox, lease
 from minions_evals_mcp.store.connection import Db

@@ -11,8 +11,8 @@ from agent.asked import Asked
 from agent.turns import Turn, Work, next_turn
 from agent.verbs import FINISH, LIST, SHOW, Bearings, arguments_of, looked_up, payload_of
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine import messages
-from minions_evals_mcp.engine.send_message import UNREADABLE
+from minions_evals_mcp.engine.messages import payloads
+from minions_evals_mcp.engine.messages.send_message import UNREADABLE
 from minions_evals_mcp.errors import BadInputError, StoppedError, UnsupportedError
 from minions_evals_mcp.store import inbox, jobs
 from minions_evals_mcp.store.connection import Db
@@ -27,7 +27,7 @@ async def follow_instruction(asked: Asked) -> Json:
             "an instruction needs a model, and none is set up.",
             remedy="Set ANTHROPIC_API_KEY, or --judge-model with its key.",
         )
-    text = asked.said(messages.Instruction).text
+    text = asked.said(payloads.Instruction).text
     work = Work(asked, model, asked.bounds, anyio.current_time() + asked.bounds.seconds)
     while (kept := await _kept(asked, work.next_id)) is not None:  # steps from before a crash
         await _wait_for(work, kept)
@@ -58,9 +58,9 @@ async def _step(work: Work, turn: Turn, bearings: Bearings) -> None:
         arriving = Arriving(work.next_id, UNREADABLE, work.next_id, None, refused)
         await _wait_for(work, await work.asked.loop.hand_in(arriving, refused=str(error)))
     else:
-        kind = messages.kind_of(turn.verb)
-        said = messages.payload_as(kind.payload, payload, message=work.next_id)
-        topic = messages.topic_of(kind, said, work.next_id)
+        kind = payloads.kind_of(turn.verb)
+        said = payloads.payload_as(kind.payload, payload, message=work.next_id)
+        topic = payloads.topic_of(kind, said, work.next_id)
         arriving = Arriving(work.next_id, turn.verb, topic, None, payload)
         await _wait_for(work, await work.asked.loop.hand_in(arriving, refused=""))
 

@@ -9,13 +9,13 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record, record_from_wire
-from minions_evals_mcp.engine import messages
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.messages import payloads
+from minions_evals_mcp.engine.people.take_decision import take_decision
+from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run_benchmark import run_benchmark
-from minions_evals_mcp.engine.run_test_case import run_test_case
-from minions_evals_mcp.engine.save_records import Arrival, save_records
-from minions_evals_mcp.engine.take_decision import take_decision
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
+from minions_evals_mcp.engine.run.run_test_case import run_test_case
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, NotFoundError
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.asked_cases import cases_with_inputs
@@ -24,17 +24,17 @@ from minions_evals_mcp.store.jobs import Job
 
 async def judge_case(asked: Asked) -> Json:
     """run-test-case: one case is judged."""
-    said = asked.said(messages.RunTestCase)
+    said = asked.said(payloads.RunTestCase)
     return await _run_said(asked, await run_test_case(asked.engine, _request(asked, said, said.test_case_id)))
 
 
 async def judge_benchmark(asked: Asked) -> Json:
     """run-benchmark: a benchmark is run, and a regression told."""
-    said = asked.said(messages.RunBenchmark)
+    said = asked.said(payloads.RunBenchmark)
     return await _run_said(asked, await run_benchmark(asked.engine, _request(asked, said, said.benchmark_id)))
 
 
-def _request(asked: Asked, said: messages.Running, subject_id: str) -> RunRequest:
+def _request(asked: Asked, said: payloads.Running, subject_id: str) -> RunRequest:
     named = said.model_dump(by_alias=False, exclude={"test_case_id", "benchmark_id"})
     own = {"subject_id": subject_id, "target": said.target or asked.target, "triggered_by": asked.by(said.triggered_by)}
     return RunRequest.model_validate({**named, **own, "key": asked.key})
@@ -42,7 +42,7 @@ def _request(asked: Asked, said: messages.Running, subject_id: str) -> RunReques
 
 async def judge_on_schedule(asked: Asked) -> Json:
     """schedule: a benchmark is run because its time has come."""
-    ident = asked.said(messages.ScheduleDue).benchmark_id
+    ident = asked.said(payloads.ScheduleDue).benchmark_id
     request = RunRequest(
         subject_id=ident, target=asked.target, triggered_by=f"schedule:{ident}", purpose="scheduled", key=asked.key
     )
@@ -64,7 +64,7 @@ async def _run_said(asked: Asked, job: Job) -> Json:
 
 async def judge_agent_run(asked: Asked) -> Json:
     """agent-run-completed: what an agent produced is recorded as it is, and judged by every case that asked for it."""
-    said = asked.said(messages.AgentRunCompleted)
+    said = asked.said(payloads.AgentRunCompleted)
     run = await _recorded(asked, said)
     if run.fields.status in {"running", "pending-approval"}:
         raise BadInputError(
@@ -81,7 +81,7 @@ async def judge_agent_run(asked: Asked) -> Json:
     return {"agentRunId": run.id, "runs": {**done}}
 
 
-async def _recorded(asked: Asked, said: messages.AgentRunCompleted) -> Record[AgentRun]:
+async def _recorded(asked: Asked, said: payloads.AgentRunCompleted) -> Record[AgentRun]:
     ident = said.agent_run_id
     if ident is None:
         name = f"agent-run:{text_digest(asked.message.id)}"
@@ -102,4 +102,4 @@ async def _asking_cases(engine: Engine, run: Record[AgentRun]) -> list[str]:
 
 async def take_answer(asked: Asked) -> Json:
     """approval-decided: a person's scores become judgments."""
-    return await _run_said(asked, await take_decision(asked.engine, asked.said(messages.ApprovalDecided)))
+    return await _run_said(asked, await take_decision(asked.engine, asked.said(payloads.ApprovalDecided)))

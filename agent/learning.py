@@ -8,14 +8,14 @@ from agent.asked import Asked
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.results import Approval, EvalTrend
-from minions_evals_mcp.engine import messages
-from minions_evals_mcp.engine.approve_prompt_version import ApprovalAsked, approve_prompt_version
-from minions_evals_mcp.engine.classify_failure import classify_failure, classify_failures, store_findings
-from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions
-from minions_evals_mcp.engine.compose import RULES
+from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
+from minions_evals_mcp.engine.conclude.detect_trend import trend_id
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.detect_trend import trend_id
+from minions_evals_mcp.engine.failures.classify_failure import classify_failure, classify_failures, store_findings
 from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.judge.compose import RULES
+from minions_evals_mcp.engine.messages import payloads
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.errors import InstrumentError, NotFoundError
 from minions_evals_mcp.store import records, runs
@@ -23,7 +23,7 @@ from minions_evals_mcp.store import records, runs
 
 async def compare(asked: Asked) -> Json:
     """compare-prompts: a benchmark is run under two versions, and "comparison-complete" told."""
-    said = asked.said(messages.ComparePrompts)
+    said = asked.said(payloads.ComparePrompts)
     request = ComparisonRequest(
         benchmark_id=said.benchmark_id, version_a=said.prompt_version_a, version_b=said.prompt_version_b,
         judge=said.judge, target=said.target or asked.target, trials=said.trials, fresh=said.fresh,
@@ -38,7 +38,7 @@ async def compare(asked: Asked) -> Json:
 
 async def decide_version(asked: Asked) -> Json:
     """approve-prompt-version: a decision is written down, or refused by HR2; the same message decides once."""
-    said = asked.said(messages.ApprovePromptVersion)
+    said = asked.said(payloads.ApprovePromptVersion)
     ident = f"approval:{text_digest(asked.message.id)}"
     kept = await asked.engine.store.read(lambda db: records.find(db, ident))
     if kept is None:
@@ -50,13 +50,13 @@ async def decide_version(asked: Asked) -> Json:
 
 async def classify(asked: Asked) -> Json:
     """classify-failure: a failed test-run, or each of a run, is analysed again."""
-    found = await classify_failures(asked.engine, asked.said(messages.ClassifyFailure).run_id)
+    found = await classify_failures(asked.engine, asked.said(payloads.ClassifyFailure).run_id)
     return {"evalFailures": [one.id for one in found]}
 
 
 async def learn_from_failure(asked: Asked) -> Json:
     """test-run-recorded: its eval-failure stands already; a model refines it where one is set up, and the agent is to remember."""
-    ident = asked.said(messages.EventSeen).subject_id
+    ident = asked.said(payloads.EventSeen).subject_id
     try:
         refine = store_findings if await _is_final(asked.engine, ident) else classify_failure
         found = await refine(asked.engine, ident)
@@ -74,12 +74,12 @@ async def _is_final(engine: Engine, test_run_id: str) -> bool:
 
 async def see_trend(asked: Asked) -> Json:
     """detect-trend: the trend as it was computed with the benchmark's last run."""
-    return await _trend_said(asked.engine, asked.said(messages.DetectTrend).benchmark_id)
+    return await _trend_said(asked.engine, asked.said(payloads.DetectTrend).benchmark_id)
 
 
 async def check_trend(asked: Asked) -> Json:
     """benchmark-run-recorded: the trend was written in the transaction of the run; a comparison's run is no point of it."""
-    ident = asked.said(messages.EventSeen).subject_id
+    ident = asked.said(payloads.EventSeen).subject_id
     run = await asked.engine.store.read(lambda db: runs.benchmark_run(db, ident))
     assert run is not None, ident
     if run.fields.purpose == "comparison":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from agent.daemon import Agent
-from minions_evals_mcp.engine.messages import OWN, EventSeen, topic_of
+from minions_evals_mcp.engine.messages.payloads import OWN, EventSeen, topic_of
 from minions_evals_mcp.store import inbox, lease
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.happened import Happened, happened, last_event

@@ -16,8 +16,8 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.records import record_from_wire, wire_fields
 from minions_evals_mcp.domain.relations import Relation
-from minions_evals_mcp.engine.save_records import Arrival, save_records
-from minions_evals_mcp.engine.send_message import Letter, keep_unreadable, send_message
+from minions_evals_mcp.engine.messages.send_message import Letter, keep_unreadable, send_message
+from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError, InstrumentError, InvalidRecordError
 from minions_evals_mcp.interop.arrivals import held_by
 from minions_evals_mcp.interop.suite import RelationRow

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from minions_evals_mcp.engine.send_message import UNREADABLE
+from minions_evals_mcp.engine.messages.send_message import UNREADABLE
 from minions_evals_mcp.errors import ConflictError, NotFoundError
 from minions_evals_mcp.store import delivery, inbox
 from minions_evals_mcp.store.connection import Db

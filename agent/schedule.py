@@ -8,7 +8,7 @@ from functools import partial
 from agent.daemon import Agent, log
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.values import from_millis, iso, to_millis
-from minions_evals_mcp.engine.schedules import last_due
+from minions_evals_mcp.engine.records.schedules import last_due
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.store import inbox, lease
 from minions_evals_mcp.store.asked_cases import scheduled

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from agent.daemon import Agent, log
 from agent.patience import surely
-from minions_evals_mcp.engine.send_message import Letter, keep_unreadable, send_message
+from minions_evals_mcp.engine.messages.send_message import Letter, keep_unreadable, send_message
 from minions_evals_mcp.errors import BadInputError
 
 LONGEST = 1_000_000

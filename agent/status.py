@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value, iso
-from minions_evals_mcp.engine.messages import OWN
+from minions_evals_mcp.engine.messages.payloads import OWN
 from minions_evals_mcp.report.plain import shortened
 from minions_evals_mcp.store import delivery, inbox, lease
 from minions_evals_mcp.store.connection import Db

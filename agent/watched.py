@@ -13,7 +13,7 @@ from agent.daemon import Agent, log
 from agent.patience import surely
 from agent.sources import MOST_BYTES, read_letter
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.engine.send_message import send_message
+from minions_evals_mcp.engine.messages.send_message import send_message
 from minions_evals_mcp.errors import BadInputError
 
 LOOKED_EVERY_S = 0.2

@@ -17,10 +17,10 @@ from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalJudgment, EvalMetric, TestRun
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
+from minions_evals_mcp.engine.records.save_records import Arrival, Saved, save_records
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run_benchmark import run_benchmark
-from minions_evals_mcp.engine.run_test_case import run_test_case
-from minions_evals_mcp.engine.save_records import Arrival, Saved, save_records
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
+from minions_evals_mcp.engine.run.run_test_case import run_test_case
 from minions_evals_mcp.models.registry import ProviderSettings
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.store import events, records

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 
 from minions_evals_mcp.cli.running import BROKEN, Positive, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
-from minions_evals_mcp.engine.ab_plan import LEAST
-from minions_evals_mcp.engine.branches import branch_executions, branches_of_case
+from minions_evals_mcp.engine.ab_test.branches import branch_executions, branches_of_case
+from minions_evals_mcp.engine.ab_test.plan import LEAST
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, AbTestResult, run_ab_test
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.run_ab_test import AbTestRequest, AbTestResult, run_ab_test
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.ab import Criterion
 

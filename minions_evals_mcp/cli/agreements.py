@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
-from minions_evals_mcp.engine.agreement import Agreed, Disagreement, JudgesAgreement, Said, judges_agreement
+from minions_evals_mcp.engine.people.agreement import Agreed, Disagreement, JudgesAgreement, Said, judges_agreement
 from minions_evals_mcp.report.plain import printable
 
 

@@ -13,9 +13,9 @@ from pydantic import ValidationError
 from minions_evals_mcp.cli.refused_options import refused_option
 from minions_evals_mcp.cli.running import Judge, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
-from minions_evals_mcp.engine.calibrate import CalibrationRequest
-from minions_evals_mcp.engine.calibrate import calibrate as carry_out
 from minions_evals_mcp.engine.calibration import Calibration
+from minions_evals_mcp.engine.run.calibrate import CalibrationRequest
+from minions_evals_mcp.engine.run.calibrate import calibrate as carry_out
 from minions_evals_mcp.report.plain import printable
 
 Repeats = Annotated[int, Parameter(validator=validators.Number(gte=2, lte=50))]

@@ -10,7 +10,7 @@ from cyclopts import Parameter, validators
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.selection import Selection, select_cases
+from minions_evals_mcp.engine.run.selection import Selection, select_cases
 from minions_evals_mcp.errors import BadInputError
 
 BETWEEN = re.compile(r",(?=\s*(?:tag=|status=|text~))")

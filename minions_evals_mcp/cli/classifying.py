@@ -11,13 +11,13 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure
-from minions_evals_mcp.engine.classify_failure import (
+from minions_evals_mcp.engine.failures.classify_failure import (
     ClassifyEstimate,
     classify_failure,
     estimate_classification,
     failed_run_ids,
 )
-from minions_evals_mcp.engine.explain_failure import explainer
+from minions_evals_mcp.engine.failures.explain_failure import explainer
 from minions_evals_mcp.report.plain import printable
 
 

@@ -25,15 +25,15 @@ from minions_evals_mcp.cli.running import (
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval
-from minions_evals_mcp.engine.answers import summarize
-from minions_evals_mcp.engine.approve_prompt_version import ApprovalAsked, approve_prompt_version
-from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions, compare_runs
-from minions_evals_mcp.engine.comparison_summary import summarize_comparison
+from minions_evals_mcp.engine.answers.comparison_summary import summarize_comparison
+from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions, compare_runs
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.rejudge import rejudge_request
+from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.engine.request import ComparisonRequest
-from minions_evals_mcp.engine.run_benchmark import run_benchmark
-from minions_evals_mcp.engine.run_table import find_benchmark_run
+from minions_evals_mcp.engine.run.rejudge import rejudge_request
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError
 
 

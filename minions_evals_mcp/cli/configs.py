@@ -14,10 +14,10 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.running import BROKEN, GATE, Positive, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.engine.config_eval.evaluate import evaluate
+from minions_evals_mcp.engine.config_eval.evaluation import Asked, Evaluation
+from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import wall_clock
-from minions_evals_mcp.engine.evaluate import evaluate
-from minions_evals_mcp.engine.evaluation import Asked, Evaluation
-from minions_evals_mcp.engine.side_by_side import Matrix
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.settings import named_variables

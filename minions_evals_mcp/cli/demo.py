@@ -10,10 +10,10 @@ from platformdirs import user_data_path
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say
 from minions_evals_mcp.cli.suites import import_file
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.engine.answers import RunSummary, summarize
+from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import EngineConfig, open_engine
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run_benchmark import run_benchmark
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
 from minions_evals_mcp.settings import read_settings
 from minions_evals_mcp.shipped import shipped_folder

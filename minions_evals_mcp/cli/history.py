@@ -7,10 +7,8 @@ from functools import partial
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, run, say, session
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.baselines import case_of_run, update_expected_output
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.save_records import get_record
-from minions_evals_mcp.engine.test_history import (
+from minions_evals_mcp.engine.cases.baselines import case_of_run, update_expected_output
+from minions_evals_mcp.engine.cases.test_history import (
     Executions,
     RunLine,
     TestCaseExecution,
@@ -18,6 +16,8 @@ from minions_evals_mcp.engine.test_history import (
     test_case_executions,
     test_case_stats,
 )
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.report.plain import printable
 

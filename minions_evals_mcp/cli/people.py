@@ -15,7 +15,7 @@ from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.domain.values import is_blank
-from minions_evals_mcp.engine.judge_queue import UNASKED, Found, Question, hand_in, next_question
+from minions_evals_mcp.engine.people.judge_queue import UNASKED, Found, Question, hand_in, next_question
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.task import Criterion

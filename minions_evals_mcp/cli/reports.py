@@ -45,7 +45,7 @@ def report(
 
 
 async def _report(ident: str, out: Path, compare: str | None, common: Common) -> int:
-    from minions_evals_mcp.engine.report_data import find_subject, read_report  # noqa: PLC0415  as below
+    from minions_evals_mcp.engine.answers.report_data import find_subject, read_report  # noqa: PLC0415  as below
     from minions_evals_mcp.report.forms import form_of  # noqa: PLC0415  charts and templates, which diff does without
     from minions_evals_mcp.report.sentences import answer  # noqa: PLC0415  as above
 
@@ -103,7 +103,7 @@ def diff(before: str, after: str, /, *, limit: Limit = SHOWN, common: Common = D
 
 
 async def _diff(before: str, after: str, limit: int, common: Common) -> int:
-    from minions_evals_mcp.engine.run_diff import diff_runs  # noqa: PLC0415  as below
+    from minions_evals_mcp.engine.answers.run_diff import diff_runs  # noqa: PLC0415  as below
 
     async with session(replace(common, read_only=True)) as engine:
         found = await diff_runs(engine, before, after, limit=limit)

@@ -12,9 +12,9 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from minions_evals_mcp.domain.definitions import Benchmark, Fields
 from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.domain.values import ID_PATTERN, Id
-from minions_evals_mcp.engine.baselines import WentOn, save_batches
+from minions_evals_mcp.engine.cases.baselines import WentOn, save_batches
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.save_records import Arrival, Saved, save_records
+from minions_evals_mcp.engine.records.save_records import Arrival, Saved, save_records
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.row_records import RowMapping, RowRecords
 from minions_evals_mcp.store import records

@@ -21,12 +21,12 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, ses
 from minions_evals_mcp.cli.targeting import read_target
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers import RunSummary, summarize
+from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run_benchmark import run_benchmark as carry_out_benchmark
-from minions_evals_mcp.engine.run_test_case import run_test_case as carry_out_case
-from minions_evals_mcp.engine.submit import submit_judgments
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark as carry_out_benchmark
+from minions_evals_mcp.engine.run.run_test_case import run_test_case as carry_out_case
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.packets import Submission
 from minions_evals_mcp.store import jobs

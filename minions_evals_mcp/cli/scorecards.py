@@ -12,8 +12,9 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
-from minions_evals_mcp.engine.run_table import FALLING, FIGURES, find_benchmark_run, run_rows
-from minions_evals_mcp.engine.scoring_code import ScoringCode, read_scoring_code
+from minions_evals_mcp.engine.answers.run_table import FALLING, FIGURES, run_rows
+from minions_evals_mcp.engine.answers.scoring_code import ScoringCode, read_scoring_code
+from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.score_table import read_table
 from minions_evals_mcp.scoring.score_card import Row, ScoreCard, Tallies, custom_card, score_card

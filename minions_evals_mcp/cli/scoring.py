@@ -15,7 +15,7 @@ from cyclopts import Parameter
 from pydantic_core import to_json
 
 from minions_evals_mcp.embedding.embedder import Embedder
-from minions_evals_mcp.engine.evidence import fetched, with_opened
+from minions_evals_mcp.engine.judge.evidence import fetched, with_opened
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.score_rows import Asked, Fetch, Source, Tally, answers, batches, read_row
 from minions_evals_mcp.sandbox.regex import RegexSandbox
@@ -25,7 +25,7 @@ from minions_evals_mcp.settings import read_settings
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import EngineConfig
-    from minions_evals_mcp.engine.row_grades import RowGrades
+    from minions_evals_mcp.engine.judge.row_grades import RowGrades
     from minions_evals_mcp.models.registry import Models
 
 FAILED = 1
@@ -145,7 +145,7 @@ class _Opened:
 
     @cached_property
     def _grades(self) -> RowGrades:
-        from minions_evals_mcp.engine.row_grades import row_grades  # noqa: PLC0415  as above
+        from minions_evals_mcp.engine.judge.row_grades import row_grades  # noqa: PLC0415  as above
 
         return row_grades(*self._models, max_cost_usd=self.how.max_cost_usd)
 

@@ -14,10 +14,10 @@ from minions_evals_mcp.cli.row_imports import BY, RowImport, filled
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, run, say, session
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
-from minions_evals_mcp.engine.baselines import WentOn, save_with_baselines
+from minions_evals_mcp.engine.cases.baselines import WentOn, save_with_baselines
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.restoring import handed_in
-from minions_evals_mcp.engine.save_records import Saved, delete_record, get_record
+from minions_evals_mcp.engine.records.restoring import handed_in
+from minions_evals_mcp.engine.records.save_records import Saved, delete_record, get_record
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.row_records import RowMapping, RowType
 from minions_evals_mcp.interop.suite import read_suite

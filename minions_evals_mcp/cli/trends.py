@@ -6,7 +6,7 @@ import sys
 from functools import partial
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
-from minions_evals_mcp.engine.trend_summary import TrendPoint, TrendSummary, summarize_trend
+from minions_evals_mcp.engine.answers.trend_summary import TrendPoint, TrendSummary, summarize_trend
 from minions_evals_mcp.report.plain import printable
 
 BARS = "▁▂▃▄▅▆▇█"

@@ -6,7 +6,7 @@ import sys
 from functools import partial
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
-from minions_evals_mcp.engine.prompt_versions import VersionLine, line_diff, version_chain
+from minions_evals_mcp.engine.answers.prompt_versions import VersionLine, line_diff, version_chain
 from minions_evals_mcp.report.plain import printable
 
 

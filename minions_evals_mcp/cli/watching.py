@@ -14,9 +14,9 @@ from minions_evals_mcp.cli.choosing import WHOLE, Choice
 from minions_evals_mcp.cli.running import RUN_DEFAULTS, RunOptions, progress_line, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run
 from minions_evals_mcp.cli.suites import import_file
-from minions_evals_mcp.engine.answers import summarize
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.run_benchmark import run_benchmark
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError, EvalsError
 
 SETTLE_MS = 200

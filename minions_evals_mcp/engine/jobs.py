@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -15,7 +16,7 @@ from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import BusyError, ConflictError, InstrumentError, NotFoundError, StoppedError
-from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobState
 
@@ -111,3 +112,22 @@ def kept_job(db: Db, run_id: str) -> Job:
     if found is None:
         raise NotFoundError("run", run_id, remedy="`minions-evals runs` lists them.")
     return found
+
+
+def request_of(job: Job) -> RunRequest:
+    """The request that a job was started with."""
+    return RunRequest.model_validate(job.spec["request"], strict=False)
+
+
+async def find_benchmark_run(engine: Engine, ident: str) -> str:
+    """The id of the benchmark-run under that id or key; raises `NotFoundError`."""
+    found = await engine.store.read(partial(_find, ident=ident))
+    if found is None:
+        raise NotFoundError("benchmark-run", ident, remedy="minions-evals runs lists the runs.")
+    return found
+
+
+def _find(db: Db, *, ident: str) -> str | None:
+    job = jobs.job_by_key(db, ident)
+    run_id = ident if job is None else job.id
+    return run_id if runs.benchmark_run(db, run_id) is not None else None

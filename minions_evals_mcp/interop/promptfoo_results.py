@@ -14,8 +14,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import SET
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.neighbours import PromptVersion
-from minions_evals_mcp.engine.evaluation import Evaluation, Written
-from minions_evals_mcp.engine.side_by_side import Cell, ColumnFigures, Matrix, Row, Score, Selected
+from minions_evals_mcp.engine.config_eval.evaluation import Evaluation, Written
+from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Matrix, Row, Score, Selected
 
 VERSION = 3
 NO_FAILURE, ASSERTION, ERROR = 0, 1, 2

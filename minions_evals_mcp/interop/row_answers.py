@@ -9,8 +9,8 @@ from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.evidence import fetched
-from minions_evals_mcp.engine.row_grades import row_grades
+from minions_evals_mcp.engine.judge.evidence import fetched
+from minions_evals_mcp.engine.judge.row_grades import row_grades
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.interop.pick_rows import read_pick_row
 from minions_evals_mcp.interop.score_rows import Answer, Asked, Row, read_row

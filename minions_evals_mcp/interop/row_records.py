@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import TYPES, Record, record_from_wire
-from minions_evals_mcp.engine.save_records import Arrival
+from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.table_rows import Row, read_rows
 

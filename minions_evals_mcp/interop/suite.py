@@ -14,7 +14,7 @@ from pydantic_core import ErrorDetails, to_json
 from minions_evals_mcp.domain.records import record_from_wire
 from minions_evals_mcp.domain.relations import RELATIONS, Relation
 from minions_evals_mcp.domain.values import Id, Text, Value
-from minions_evals_mcp.engine.save_records import Arrival
+from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.parsing import lines_of, parse_json, parse_yaml
 

@@ -12,11 +12,11 @@ import anyio
 from pydantic import JsonValue
 
 from minions_evals_mcp.configured import Chosen, engine_config
-from minions_evals_mcp.engine.answers import RunSummary, summarize
+from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import open_engine
+from minions_evals_mcp.engine.records.save_records import save_records
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run_benchmark import run_benchmark
-from minions_evals_mcp.engine.save_records import save_records
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.interop.row_answers import answered, row_of
 from minions_evals_mcp.interop.score_rows import Answer, Row

@@ -11,11 +11,11 @@ import pytest
 
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.domain.definitions import TestCase
-from minions_evals_mcp.engine.answers import RunSummary, summarize
+from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import open_engine, uuid4, wall_clock
+from minions_evals_mcp.engine.records.save_records import save_records
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run_test_case import run_test_case
-from minions_evals_mcp.engine.save_records import save_records
+from minions_evals_mcp.engine.run.run_test_case import run_test_case
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.pytest_plugin.fixture import waited

@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.definitions import TestBranch
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.run_ab_test import AbBranch, AbTestResult
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbBranch, AbTestResult
 from minions_evals_mcp.report.columns import Column, show_columns
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.tables import console

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
-from minions_evals_mcp.engine.report_lines import CaseLine
+from minions_evals_mcp.engine.answers.report_lines import CaseLine
 from minions_evals_mcp.report.plain import HIDDEN, printable
 from minions_evals_mcp.report.sentences import change_words
 

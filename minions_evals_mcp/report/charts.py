@@ -11,7 +11,7 @@ from typing import Any
 
 import pygal  # pyright: ignore[reportMissingTypeStubs]  it has none
 
-from minions_evals_mcp.engine.report_data import Side, TrendPoint
+from minions_evals_mcp.engine.answers.report_data import Side, TrendPoint
 from minions_evals_mcp.report.plain import printable
 
 # pygal's finder for plugins, of which we have none, is of a kind that Python 3.11 warns about at every import after it.

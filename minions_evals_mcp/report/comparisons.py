@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from minions_evals_mcp.engine.comparison_summary import ChangedCase, ComparisonSummary
+from minions_evals_mcp.engine.answers.comparison_summary import ChangedCase, ComparisonSummary
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.tables import console
 from minions_evals_mcp.stats.comparison import METHOD_WORDS

@@ -9,7 +9,7 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from minions_evals_mcp.domain.results import DiffPart
-from minions_evals_mcp.engine.run_diff import APART, KINDS, CaseChange, RunDiff, Totals
+from minions_evals_mcp.engine.answers.run_diff import APART, KINDS, CaseChange, RunDiff, Totals
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.sentences import EVIDENCE, KIND_WORDS, change_words
 from minions_evals_mcp.report.tables import console, whole

@@ -7,7 +7,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.engine.report_data import Report, ReportedCase, Tried
+from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase, Tried
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.report.sentences import answer, case_title, change_words, number

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.engine.side_by_side import Cell, Matrix, Row
+from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, Row
 from minions_evals_mcp.report.matrix_cells import (
     NAME,
     WHY,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from rich.text import Text
 
-from minions_evals_mcp.engine.side_by_side import Cell, ColumnFigures, Matrix, Row, Selected
+from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Matrix, Row, Selected
 from minions_evals_mcp.report.plain import printable, shortened
 
 NAME, WHY, MOST_ERRORS = 26, 160, 10

@@ -15,9 +15,9 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.answers.report_data import Report, Side
+from minions_evals_mcp.engine.answers.report_lines import report_lines
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.report_data import Report, Side
-from minions_evals_mcp.engine.report_lines import report_lines
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.case_lines import Room, case_line, embedded
 from minions_evals_mcp.report.charts import chart_css, history_chart

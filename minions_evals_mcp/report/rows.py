@@ -8,7 +8,7 @@ import json
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from minions_evals_mcp.domain.digests import canonical
-from minions_evals_mcp.engine.report_data import Report, ReportedCase
+from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase
 from minions_evals_mcp.report.sentences import answer
 
 CELL = 32_000

@@ -8,9 +8,9 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Interval, PromptComparison
-from minions_evals_mcp.engine.answers import RunSummary
-from minions_evals_mcp.engine.report_data import Report, ReportedCase, Side, Status
-from minions_evals_mcp.engine.run_diff import CaseChange, Kind, RunDiff
+from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase, Side, Status
+from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
+from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.stats.trend import SMALLEST_WINDOW
 from minions_evals_mcp.store.jobs import JobState
 from minions_evals_mcp.store.reporting import Judged

@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers import FailureLine, RunSummary
+from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary
 from minions_evals_mcp.report.columns import Column, show_columns
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.sentences import standing, trend_words

@@ -7,9 +7,9 @@ from typing import cast
 from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers import summarize
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestResult, ab_test_result
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.engine.run_ab_test import AbTestResult, ab_test_result
 from minions_evals_mcp.server.answers import Shape, answered
 from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.refusals import in_arguments

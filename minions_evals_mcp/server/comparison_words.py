@@ -10,8 +10,8 @@ from mcp_types import CallToolResult
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers import summarize
-from minions_evals_mcp.engine.comparison_summary import ComparisonSummary, summarize_comparison
+from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.server.answers import Shape, answered
 from minions_evals_mcp.server.calls import Call

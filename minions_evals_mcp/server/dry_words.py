@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.engine.estimate import Estimate
+from minions_evals_mcp.engine.run.estimate import Estimate
 
 
 def dry_line(*sides: Estimate) -> str:

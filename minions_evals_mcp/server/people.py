@@ -13,8 +13,8 @@ from pydantic import BaseModel, Field, JsonValue, ValidationError, create_model
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.engine.judge_queue import next_question, question_of
-from minions_evals_mcp.engine.submit import submit_judgments
+from minions_evals_mcp.engine.people.judge_queue import next_question, question_of
+from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
 from minions_evals_mcp.report.plain import printable, revealed

@@ -16,8 +16,8 @@ from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.domain.rules import RULES
 from minions_evals_mcp.domain.schema import minion_type
 from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
 from minions_evals_mcp.engine.jobs import get_job, kept_job
-from minions_evals_mcp.engine.trend_summary import summarize_trend
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.server import addresses, asked
 from minions_evals_mcp.server.answers import WHOLE, Pages, Shape, answered, fitted

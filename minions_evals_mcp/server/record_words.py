@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import IMPORTABLE, TYPES, Envelope, record_from_wire
 from minions_evals_mcp.domain.results import EvalFailure
-from minions_evals_mcp.engine.save_records import Arrival
+from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import InvalidRecordError
 
 SAVED = (*IMPORTABLE, EvalFailure.slug)

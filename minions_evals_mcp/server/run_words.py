@@ -9,7 +9,7 @@ from typing import cast
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers import RunSummary
+from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.server.refusals import in_arguments
 
 _SETTINGS = (

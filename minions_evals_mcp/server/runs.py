@@ -6,19 +6,20 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Literal
 
 import anyio
 from anyio.abc import TaskGroup
 
 from minions_evals_mcp.domain.results import Outcome
-from minions_evals_mcp.engine.compare_prompt_versions import start_comparison
+from minions_evals_mcp.engine.ab_test.run_ab_test import request_of as ab_request_of
+from minions_evals_mcp.engine.ab_test.run_ab_test import start_ab_test
+from minions_evals_mcp.engine.compare.compare_prompt_versions import start_comparison
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job, set_state, working_on
-from minions_evals_mcp.engine.request import ComparisonRequest
-from minions_evals_mcp.engine.run_ab_test import request_of as ab_request_of
-from minions_evals_mcp.engine.run_ab_test import start_ab_test
-from minions_evals_mcp.engine.starting import Started, start
-from minions_evals_mcp.engine.submit import request_of
+from minions_evals_mcp.engine.jobs import get_job, request_of, set_state, working_on
+from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
+from minions_evals_mcp.engine.run.run_benchmark import Started, start_benchmark
+from minions_evals_mcp.engine.run.run_test_case import start_test_case
 from minions_evals_mcp.errors import BusyError, EvalsError
 from minions_evals_mcp.server.logs import log
 from minions_evals_mcp.store import asked as asked_runs
@@ -183,3 +184,23 @@ async def _followed(active: _Active, tell: Tell) -> None:
             await tell(done, active.job.total, active.told())
             continue
         await changed.wait()
+
+
+async def start(engine: Engine, request: RunRequest, *, kind: Literal["test-case", "benchmark"]) -> Started:
+    """The job under the request's key, vetted and written down; nothing has run until it is finished.
+
+    Raises `NotFoundError`, `BadInputError`, `UnsupportedError` or `ConflictError` by name.
+    """
+    return await (start_test_case if kind == "test-case" else start_benchmark)(engine, request)
+
+
+async def resume(engine: Engine, job: Job) -> Started:
+    """The same job, to be carried on from where it was left; raises `ConflictError` if the suite was edited since."""
+    if job.kind == "comparison":
+        asked = ComparisonRequest.model_validate(job.spec["request"], strict=False)
+        return await start_comparison(engine, asked.model_copy(update={"key": job.key}))
+    if job.kind == "ab-test":
+        return await start_ab_test(engine, ab_request_of(job))
+    request = request_of(job).model_copy(update={"key": job.key})
+    kind: Literal["test-case", "benchmark"] = "test-case" if job.kind == "test-case" else "benchmark"
+    return await start(engine, request, kind=kind)

@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.domain.values import is_blank
-from minions_evals_mcp.engine.judge_queue import UNASKED, Question, hand_in, next_question, question_of
+from minions_evals_mcp.engine.people.judge_queue import UNASKED, Question, hand_in, next_question, question_of
 from minions_evals_mcp.errors import BusyError, ConflictError, EvalsError, InvalidRecordError, RuleError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.task import Criterion

@@ -9,8 +9,7 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.report_data import (
+from minions_evals_mcp.engine.answers.report_data import (
     Report,
     Side,
     cases_at,
@@ -20,6 +19,7 @@ from minions_evals_mcp.engine.report_data import (
     read_report,
     read_side,
 )
+from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.report.forms import FORMS
 from minions_evals_mcp.report.sentences import run_answer

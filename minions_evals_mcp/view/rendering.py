@@ -13,7 +13,7 @@ from markupsafe import Markup
 from pydantic import JsonValue
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from minions_evals_mcp.engine.report_data import Side, TrendPoint
+from minions_evals_mcp.engine.answers.report_data import Side, TrendPoint
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.charts import chart_css, history_chart
 from minions_evals_mcp.report.plain import printable, revealed

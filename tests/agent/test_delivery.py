@@ -13,8 +13,8 @@ from agent.loop import serve
 from agent.retry import retry
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.engine.asking import message, queue, task
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.outbox import message, queue, task
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.ports import Neighbour
 from minions_evals_mcp.store import delivery

@@ -19,8 +19,8 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import AgentMessage
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.messages import KINDS, OWN
-from minions_evals_mcp.engine.send_message import Letter, keep_unreadable, send_message
+from minions_evals_mcp.engine.messages.payloads import KINDS, OWN
+from minions_evals_mcp.engine.messages.send_message import Letter, keep_unreadable, send_message
 from minions_evals_mcp.errors import ConflictError, InstrumentError, InvalidRecordError, NotFoundError, UnsupportedError
 from minions_evals_mcp.store import inbox
 from minions_evals_mcp.store.inbox import Arriving

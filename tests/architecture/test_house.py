@@ -11,9 +11,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PLACES = ("skills/{file}/SKILL.md", "minions_evals_mcp/engine/{module}.py", "tests/engine/test_{module}.py")
-SKILLS = ("run-test-case", "run-benchmark", "detect-trend", "compare-prompt-versions", "classify-failure")
-"""Skills that have landed in all their places; the table grows and never shrinks."""
+PLACES = ("skills/{file}/SKILL.md", "minions_evals_mcp/engine/{room}/{module}.py", "tests/engine/test_{module}.py")
+SKILLS = {
+    "run-test-case": "run",
+    "run-benchmark": "run",
+    "detect-trend": "conclude",
+    "compare-prompt-versions": "compare",
+    "classify-failure": "failures",
+}
+"""Skills that have landed in all their places, each with its room of the engine; the table grows and never shrinks."""
 
 VIOLATIONS = (
     ("domain/values.py", "from minions_evals_mcp.store import rows", "The house"),
@@ -55,14 +61,15 @@ def test_the_import_contracts_hold() -> None:
 @pytest.mark.parametrize("skill", SKILLS)
 @pytest.mark.parametrize("place", PLACES)
 def test_a_skill_bears_one_name_in_every_place(skill: str, place: str) -> None:
-    assert (ROOT / place.format(file=skill, module=skill.replace("-", "_"))).is_file()
+    assert (ROOT / place.format(file=skill, room=SKILLS[skill], module=skill.replace("-", "_"))).is_file()
 
 
 def test_top_level_names_are_fixed() -> None:
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     names = {line.split("/")[0] for line in listed.splitlines()}
     assert names <= {
-        ".ci", ".gitignore", "README.md", "agent", "fixtures", "minions_evals_mcp", "pyproject.toml", "skills", "tests",
+        ".ci", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "agent", "docs", "examples", "fixtures",
+        "minions_evals_mcp", "pyproject.toml", "skills", "tests",
     }  # fmt: skip
 
 

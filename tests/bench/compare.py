@@ -16,8 +16,8 @@ from pathlib import Path
 import anyio
 
 from minions_evals_mcp.domain.results import BenchmarkRun
-from minions_evals_mcp.engine.compare_prompt_versions import compare_runs
-from minions_evals_mcp.engine.comparison_summary import summarize_comparison
+from minions_evals_mcp.engine.answers.comparison_summary import summarize_comparison
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from tests.bench.process import PATH, measured
 from tests.workshop import all_of, answer, bench, benchmark, case, config_in, opened, rubric, save, says
 

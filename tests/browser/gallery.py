@@ -6,7 +6,7 @@ from pathlib import Path
 
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import ComparisonRequest
 from tests.view.visitor import TWO

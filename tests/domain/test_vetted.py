@@ -27,7 +27,7 @@ from minions_evals_mcp.domain.outcomes import (
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import OUTCOMES, EvalFailure, EvalJudgment, Outcome, TestRun
 from minions_evals_mcp.domain.vetted import completed, judgment, vetted_verdict
-from minions_evals_mcp.engine.pipeline import outcome_of
+from minions_evals_mcp.engine.run.pipeline import outcome_of
 from minions_evals_mcp.errors import (
     BadInputError,
     BusyError,

@@ -14,8 +14,8 @@ from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.embedding.embedder import Vector
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, AbTestResult, run_ab_test
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.run_ab_test import AbTestRequest, AbTestResult, run_ab_test
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.models.registry import ProviderSettings
 from tests.fakes.llm_server import Server

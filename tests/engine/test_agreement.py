@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.domain.results import TestRun
-from minions_evals_mcp.engine.agreement import judges_agreement
-from minions_evals_mcp.engine.answers import summarize
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.judge_queue import hand_in
-from minions_evals_mcp.engine.rejudge import rejudge_request
-from minions_evals_mcp.engine.run_benchmark import run_benchmark
+from minions_evals_mcp.engine.people.agreement import judges_agreement
+from minions_evals_mcp.engine.people.judge_queue import hand_in
+from minions_evals_mcp.engine.run.rejudge import rejudge_request
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.stats.agreement import agreement

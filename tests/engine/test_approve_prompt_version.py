@@ -11,13 +11,17 @@ from pydantic_core import to_json
 
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import Approval
-from minions_evals_mcp.engine.approve_prompt_version import ApprovalAsked, approve_prompt_version, current_version
-from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions, compare_runs
+from minions_evals_mcp.engine.compare.approve_prompt_version import (
+    ApprovalAsked,
+    approve_prompt_version,
+    current_version,
+)
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions, compare_runs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.people.submit import submit_judgments
+from minions_evals_mcp.engine.records.save_records import delete_record
 from minions_evals_mcp.engine.request import ComparisonRequest
-from minions_evals_mcp.engine.save_records import delete_record
-from minions_evals_mcp.engine.submit import submit_judgments
 from minions_evals_mcp.errors import NotFoundError, RuleError
 from minions_evals_mcp.judges.packets import Submission
 from minions_evals_mcp.store import jobs, pairs

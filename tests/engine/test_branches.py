@@ -11,16 +11,16 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import TestBranch
-from minions_evals_mcp.engine.branches import (
+from minions_evals_mcp.engine.ab_test.branches import (
     branch_executions,
     branches_of_case,
     create_branch,
     delete_branch,
     update_branch,
 )
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, AbTestResult, run_ab_test
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.run_ab_test import AbTestRequest, AbTestResult, run_ab_test
-from minions_evals_mcp.engine.save_records import get_record
+from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
 from tests.engine.ab_workshop import ANTHROPIC, OPENAI, ab, branch, executions, laboratory, prepared, says
 from tests.fakes.llm_server import FakeSettings, Server, serving

@@ -9,10 +9,10 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.cli.running import gate
 from minions_evals_mcp.domain.results import BenchmarkRun
-from minions_evals_mcp.engine.answers import summarize
-from minions_evals_mcp.engine.calibrate import CalibrationRequest, calibrate
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.calibration import Calibration
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.run.calibrate import CalibrationRequest, calibrate
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.workshop import all_of, answer, bench, benchmark, case, config_in, fleet, measured, opened, rubric, save

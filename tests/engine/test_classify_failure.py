@@ -11,15 +11,15 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import MemoryItem
 from minions_evals_mcp.domain.results import EvalFailure, TestRun
-from minions_evals_mcp.engine.classify_failure import (
+from minions_evals_mcp.engine.context import Engine, EngineConfig
+from minions_evals_mcp.engine.failures.classify_failure import (
     classify_failure,
     classify_failures,
     estimate_classification,
     failed_run_ids,
     store_findings,
 )
-from minions_evals_mcp.engine.context import Engine, EngineConfig
-from minions_evals_mcp.engine.explain_failure import explainer
+from minions_evals_mcp.engine.failures.explain_failure import explainer
 from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, RuleError, StoppedError
 from minions_evals_mcp.store import events
 from tests.fakes.llm_server import FakeSettings, serving

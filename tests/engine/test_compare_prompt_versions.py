@@ -8,17 +8,21 @@ import pytest
 from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalTrend, PromptComparison
-from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions, compare_runs, start_comparison
-from minions_evals_mcp.engine.comparison_summary import summarize_comparison
+from minions_evals_mcp.engine.answers.comparison_summary import summarize_comparison
+from minions_evals_mcp.engine.compare.compare_prompt_versions import (
+    compare_prompt_versions,
+    compare_runs,
+    start_comparison,
+)
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.engine.pipeline import Progress
+from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.request import ComparisonRequest
-from minions_evals_mcp.engine.run_benchmark import silent
-from minions_evals_mcp.engine.starting import resume
-from minions_evals_mcp.engine.submit import submit_judgments
+from minions_evals_mcp.engine.run.pipeline import Progress
+from minions_evals_mcp.engine.run.run_benchmark import silent
 from minions_evals_mcp.errors import BadInputError, ConflictError, InvalidRecordError, NotFoundError
 from minions_evals_mcp.judges.packets import Submission
+from minions_evals_mcp.server.runs import resume
 from tests.workshop import (
     all_of,
     answer,

@@ -10,15 +10,18 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.results import PromptComparison
-from minions_evals_mcp.engine.compare_prompt_versions import compare_prompt_versions, compare_runs, start_comparison
-from minions_evals_mcp.engine.comparison_summary import ComparisonSummary, summarize_comparison
+from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
+from minions_evals_mcp.engine.compare.compare_prompt_versions import (
+    compare_prompt_versions,
+    compare_runs,
+    start_comparison,
+)
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.engine.pipeline import Progress
-from minions_evals_mcp.engine.rejudge import rejudge_request
+from minions_evals_mcp.engine.jobs import get_job, request_of
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
-from minions_evals_mcp.engine.run_benchmark import run_benchmark, silent, start_benchmark
-from minions_evals_mcp.engine.submit import request_of
+from minions_evals_mcp.engine.run.pipeline import Progress
+from minions_evals_mcp.engine.run.rejudge import rejudge_request
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, silent, start_benchmark
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, InstrumentError, NotFoundError
 from minions_evals_mcp.store.jobs import Job
 from tests.fakes.llm_server import FakeSettings, serving

@@ -11,7 +11,7 @@ import pytest
 from minions_evals_mcp.domain.neighbours import AgentMessage
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalTrend
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers import summarize
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from tests.workshop import all_of, bench, benchmark, case, first, fleet, found, measured, outbox, rubric, save, says
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import JsonValue
 
-from minions_evals_mcp.engine.evaluators import Embed, embedding_similarity
-from minions_evals_mcp.engine.prompt_scoring import run_test
+from minions_evals_mcp.engine.prompt_scoring.evaluators import Embed, embedding_similarity
+from minions_evals_mcp.engine.prompt_scoring.score import run_test
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.scoring.prompt_scoring import TestResult
 

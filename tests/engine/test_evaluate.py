@@ -11,10 +11,10 @@ import anyio
 import pytest
 
 from minions_evals_mcp.domain.results import TestRun
+from minions_evals_mcp.engine.config_eval.evaluate import evaluate
+from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, Row
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.evaluate import evaluate
-from minions_evals_mcp.engine.evaluation import Asked
-from minions_evals_mcp.engine.side_by_side import Cell, Matrix, Row
 from minions_evals_mcp.errors import BadInputError, StoppedError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from tests.engine.seed_configs import CODE, CONTENT, RESPONSE

@@ -8,10 +8,10 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.engine.config_eval.evaluate import evaluate
+from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.evaluate import evaluate
-from minions_evals_mcp.engine.evaluation import Asked
-from minions_evals_mcp.engine.side_by_side import Matrix
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config import read_config
 from minions_evals_mcp.interop.promptfoo_results import results_json

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
-from minions_evals_mcp.engine.evaluators import Ask, llm_judge, rule_based
-from minions_evals_mcp.engine.prompt_scoring import Evaluator, run_test
+from minions_evals_mcp.engine.prompt_scoring.evaluators import Ask, llm_judge, rule_based
+from minions_evals_mcp.engine.prompt_scoring.score import Evaluator, run_test
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.scoring.prompt_scoring import TestResult
 

@@ -8,9 +8,9 @@ import yaml
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.results import EvalFailure, TestRun
-from minions_evals_mcp.engine.classify_failure import classify_failure
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.save_records import save_records
+from minions_evals_mcp.engine.failures.classify_failure import classify_failure
+from minions_evals_mcp.engine.records.save_records import save_records
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.shipped import shipped_folder
 from tests.workshop import START, all_of, bench, failure_of

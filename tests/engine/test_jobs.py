@@ -8,7 +8,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.results import BenchmarkRun, TestRun
-from minions_evals_mcp.engine.answers import summarize
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, lock_path, waiting_reason, working_on
 from minions_evals_mcp.errors import BadInputError, BusyError, ConflictError, InstrumentError, NotFoundError

@@ -7,7 +7,7 @@ import pytest
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, working_on
-from minions_evals_mcp.engine.judge_queue import Question, hand_in, next_question, question_of
+from minions_evals_mcp.engine.people.judge_queue import Question, hand_in, next_question, question_of
 from minions_evals_mcp.errors import BusyError, ConflictError, NotFoundError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from tests.view.visitor import TWO, waiting

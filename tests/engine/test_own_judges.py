@@ -13,10 +13,10 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.results import EvalJudgment, TestRun
+from minions_evals_mcp.engine.config_eval.evaluate import evaluate
+from minions_evals_mcp.engine.config_eval.evaluation import Asked
+from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.evaluate import evaluate
-from minions_evals_mcp.engine.evaluation import Asked
-from minions_evals_mcp.engine.side_by_side import Cell, Matrix
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, StoppedError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from tests.fakes.llm_server import Server, serving

@@ -14,15 +14,15 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored, UnitKey
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalJudgment, Outcome, TestRun
-from minions_evals_mcp.engine import planning
-from minions_evals_mcp.engine.answers import summarize
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.measures import measures
-from minions_evals_mcp.engine.pipeline import BREAKER, Health, Switch, run_units
+from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run_benchmark import run_benchmark
-from minions_evals_mcp.engine.units import Bench, Unit
+from minions_evals_mcp.engine.run import planning
+from minions_evals_mcp.engine.run.pipeline import BREAKER, Health, Switch, run_units
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
+from minions_evals_mcp.engine.run.units import Bench, Unit
 from minions_evals_mcp.errors import InstrumentError, StoppedError
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job

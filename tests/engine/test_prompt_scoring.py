@@ -19,7 +19,13 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.engine.context import Engine, open_engine
-from minions_evals_mcp.engine.prompt_scoring import CONCURRENCY, Storage, compare_versions, run_test, run_test_suite
+from minions_evals_mcp.engine.prompt_scoring.score import (
+    CONCURRENCY,
+    Storage,
+    compare_versions,
+    run_test,
+    run_test_suite,
+)
 from minions_evals_mcp.errors import (
     BadInputError,
     EvalsError,

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.domain.relations import Relation
-from minions_evals_mcp.engine.approve_prompt_version import ApprovalAsked, approve_prompt_version
+from minions_evals_mcp.engine.answers.prompt_versions import line_diff, version_chain
+from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.prompt_versions import line_diff, version_chain
 from minions_evals_mcp.errors import NotFoundError, RuleError
 from tests.workshop import config_in, minion, opened, save
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalTrend, TestRun
-from minions_evals_mcp.engine.compare_prompt_versions import compare_runs
-from minions_evals_mcp.engine.rejudge import rejudge_request
-from minions_evals_mcp.engine.run_benchmark import run_benchmark
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
+from minions_evals_mcp.engine.run.rejudge import rejudge_request
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import NotFoundError
 from tests.workshop import (
     all_of,

@@ -12,11 +12,11 @@ import pytest
 from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.domain.results import Outcome, TestBranchExecution
-from minions_evals_mcp.engine.ab_results import ab_test_result
-from minions_evals_mcp.engine.answers import summarize
+from minions_evals_mcp.engine.ab_test.results import ab_test_result
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, run_ab_test, start_ab_test
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.engine.run_ab_test import AbTestRequest, run_ab_test, start_ab_test
 from minions_evals_mcp.errors import (
     BadInputError,
     ConflictError,

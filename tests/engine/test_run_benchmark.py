@@ -12,11 +12,11 @@ from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.neighbours import AgentMessage, Task
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalJudgment, EvalTrend, TestRun
-from minions_evals_mcp.engine.answers import summarize
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.people.submit import submit_judgments
+from minions_evals_mcp.engine.records.save_records import delete_record
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.save_records import delete_record
-from minions_evals_mcp.engine.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentError, NotFoundError, StoppedError
 from minions_evals_mcp.judges.packets import Submission
 from minions_evals_mcp.store import events, jobs, records

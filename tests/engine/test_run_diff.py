@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from minions_evals_mcp.engine.answers.run_diff import RunDiff, diff_runs
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.run_diff import RunDiff, diff_runs
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from tests.workshop import Json, answer, bench, benchmark, by_rule, case, rubric, save, says
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from minions_evals_mcp.engine.answers.run_table import PAGE, run_rows
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.run_table import PAGE, find_benchmark_run, run_rows
+from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.errors import NotFoundError
 from tests.workshop import answer, bench, benchmark, by_rule, case, first, fleet, measured, rubric, save, says
 

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import AgentRun, ApprovalRequest
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
-from minions_evals_mcp.engine.answers import summarize
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, UnsupportedError
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION

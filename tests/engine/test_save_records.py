@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.save_records import Arrival, Saved, delete_record, get_record, save_records
+from minions_evals_mcp.engine.records.save_records import Arrival, Saved, delete_record, get_record, save_records
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, RuleError
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.shipped import shipped_folder

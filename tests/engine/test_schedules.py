@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.schedules import last_due
+from minions_evals_mcp.engine.records.schedules import last_due
 from minions_evals_mcp.errors import InvalidRecordError
 from tests.workshop import benchmark, case, save
 

@@ -9,12 +9,12 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.results import EvalTrend
-from minions_evals_mcp.engine.compare_prompt_versions import compare_runs
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.rejudge import rejudge_request
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run_benchmark import run_benchmark
-from minions_evals_mcp.engine.selection import Selection, select_cases
+from minions_evals_mcp.engine.run.rejudge import rejudge_request
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
+from minions_evals_mcp.engine.run.selection import Selection, select_cases
 from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError
 from minions_evals_mcp.store import records, reporting, runs, trends
 from minions_evals_mcp.store.jobs import Job

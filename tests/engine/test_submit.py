@@ -10,11 +10,11 @@ from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.domain.neighbours import ApprovalRequest
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalJudgment, Outcome, TestRun
-from minions_evals_mcp.engine.answers import RunSummary, summarize
+from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run_benchmark import run_benchmark
-from minions_evals_mcp.engine.submit import submit_judgments
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import (
     BadInputError,
     ConflictError,

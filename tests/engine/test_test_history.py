@@ -13,11 +13,11 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import TestRun
-from minions_evals_mcp.engine import test_history as seen
-from minions_evals_mcp.engine import testing
-from minions_evals_mcp.engine.baselines import case_of_run, update_expected_output
+from minions_evals_mcp.engine.cases import test_history as seen
+from minions_evals_mcp.engine.cases import testing
+from minions_evals_mcp.engine.cases.baselines import case_of_run, update_expected_output
+from minions_evals_mcp.engine.cases.test_history import TestCaseExecution, TestCaseSummary
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.test_history import TestCaseExecution, TestCaseSummary
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, NotFoundError
 from minions_evals_mcp.store.connection import Db
 from tests.fakes.llm_server import FakeSettings, serving

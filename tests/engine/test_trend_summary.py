@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from minions_evals_mcp.engine.answers.trend_summary import TrendSummary, summarize_trend
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.trend_summary import TrendSummary, summarize_trend
 from minions_evals_mcp.errors import NotFoundError
 from tests.workshop import answer, bench, case, config_in, first, fleet, opened, save
 

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
-from minions_evals_mcp.engine.evaluation import AddressSpec, Evaluation, ModelSpec, ProgramSpec, SelectBest
+from minions_evals_mcp.engine.config_eval.evaluation import AddressSpec, Evaluation, ModelSpec, ProgramSpec, SelectBest
 from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.scoring.max_score import MaxScore

@@ -9,7 +9,7 @@ import pytest
 
 from minions_evals_mcp.domain.assertions import Assertion, Grader, ScoringCode
 from minions_evals_mcp.domain.definitions import TestCase
-from minions_evals_mcp.engine.evaluation import Evaluation, SelectBest
+from minions_evals_mcp.engine.config_eval.evaluation import Evaluation, SelectBest
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from tests.workshop import START

@@ -12,7 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.embedding.local import wordllama_embedder
-from minions_evals_mcp.engine.evidence import fetched
+from minions_evals_mcp.engine.judge.evidence import fetched
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.score_rows import CHUNK, Tally, answers, batches, read_row
 from minions_evals_mcp.sandbox.regex import RegexSandbox

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.relations import Relation
-from minions_evals_mcp.engine.save_records import Arrival
+from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.suite import read_suite
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from minions_evals_mcp.engine.run_diff import CaseChange, Measured, RunDiff, Totals
+from minions_evals_mcp.engine.answers.run_diff import CaseChange, Measured, RunDiff, Totals
 from minions_evals_mcp.report.diffs import LONGEST, diff_view
 from minions_evals_mcp.scoring.word_diff import word_diff
 

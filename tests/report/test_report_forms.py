@@ -20,8 +20,8 @@ from justhtml import JustHTML
 from pydantic import JsonValue
 from pydantic_core import to_json
 
+from minions_evals_mcp.engine.answers.report_data import TrendPoint
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.report_data import TrendPoint
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.case_lines import LONG, SHORT, Room, embedded
 from minions_evals_mcp.report.charts import trend_chart

@@ -8,9 +8,9 @@ from typing import Literal
 import pytest
 
 from minions_evals_mcp.domain.results import PromptComparison
-from minions_evals_mcp.engine.compare_prompt_versions import compare_runs
+from minions_evals_mcp.engine.answers.report_data import find_subject
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.report_data import find_subject
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.forms import FORMS
 from minions_evals_mcp.report.sentences import answer, trend_words

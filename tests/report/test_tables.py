@@ -8,7 +8,7 @@ import pytest
 from pydantic import JsonValue
 from rich.console import Console, RenderableType
 
-from minions_evals_mcp.engine.answers import FailureLine, RunSummary, UnscoredLine
+from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary, UnscoredLine
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.tables import failures_table, headline, regression_panel, unscored_list
 

@@ -16,8 +16,8 @@ from minions_evals_mcp.domain.results import Approval, EvalFailure, EvalJudgment
 from minions_evals_mcp.domain.rules import RULES
 from minions_evals_mcp.domain.vetted import completed, vetted_verdict
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.save_records import Arrival, delete_record, save_records
-from minions_evals_mcp.engine.submit import submit_judgments
+from minions_evals_mcp.engine.people.submit import submit_judgments
+from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, save_records
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, RuleError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
 from minions_evals_mcp.shipped import shipped_folder

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.engine.embedders import wordllama_embedder
-from minions_evals_mcp.engine.evidence import fetched, with_opened
+from minions_evals_mcp.engine.judge.evidence import fetched, with_opened
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.engine.asking import message, task
+from minions_evals_mcp.engine.outbox import message, task
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.toolboxes.mcp_line import McpLine
 from minions_evals_mcp.toolboxes.mcp_tools import McpNeighbour, McpSource, filled

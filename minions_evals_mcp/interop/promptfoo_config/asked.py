@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.digests import canonical, digest
-from minions_evals_mcp.engine.evaluation import Provider
+from minions_evals_mcp.engine.config_eval.evaluation import Provider
 from minions_evals_mcp.interop.promptfoo_config.options import Options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
 from minions_evals_mcp.interop.promptfoo_config.providers import Listed, read_providers

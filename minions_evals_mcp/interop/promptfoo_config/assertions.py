@@ -10,7 +10,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
-from minions_evals_mcp.engine.evaluation import Chooser, SelectBest
+from minions_evals_mcp.engine.config_eval.evaluation import Chooser, SelectBest
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.graders import Graders
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text

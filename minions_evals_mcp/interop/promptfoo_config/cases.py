@@ -14,8 +14,8 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.engine.evaluation import Chooser, Written
-from minions_evals_mcp.engine.save_records import Arrival
+from minions_evals_mcp.engine.config_eval.evaluation import Chooser, Written
+from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.interop.promptfoo_config.asked import Asking, Asks
 from minions_evals_mcp.interop.promptfoo_config.assertions import Assertions, Checks
 from minions_evals_mcp.interop.promptfoo_config.graders import Graders, without_keys

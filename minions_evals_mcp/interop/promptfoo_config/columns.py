@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from minions_evals_mcp.engine.evaluation import Column, GivenSpec, ModelSpec, Part, Provider
+from minions_evals_mcp.engine.config_eval.evaluation import Column, GivenSpec, ModelSpec, Part, Provider
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config.cases import SHOWN, Case, benchmark_id, version_id
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.engine.evaluation import Column, Evaluation, ModelSpec
-from minions_evals_mcp.engine.providers import VARIABLE
-from minions_evals_mcp.engine.save_records import Arrival
+from minions_evals_mcp.engine.config_eval.evaluation import Column, Evaluation, ModelSpec
+from minions_evals_mcp.engine.config_eval.providers import VARIABLE
+from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.promptfoo_config.asked import Asking, rows_of
 from minions_evals_mcp.interop.promptfoo_config.cases import (

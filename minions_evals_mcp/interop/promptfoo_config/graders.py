@@ -16,7 +16,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Grader
-from minions_evals_mcp.engine.evaluation import ModelSpec
+from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
 from minions_evals_mcp.interop.promptfoo_config.model_provider import ACCESS, model_spec
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.evaluation import ModelSpec
+from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
 from minions_evals_mcp.interop.promptfoo_config.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.targets.live import MAX_TOKENS

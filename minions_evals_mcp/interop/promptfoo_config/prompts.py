@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.engine.evaluation import PromptCode
+from minions_evals_mcp.engine.config_eval.evaluation import PromptCode
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config.code import code_file
 from minions_evals_mcp.interop.promptfoo_config.reading import (

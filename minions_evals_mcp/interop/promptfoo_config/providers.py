@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.engine.evaluation import (
+from minions_evals_mcp.engine.config_eval.evaluation import (
     AddressSpec,
     EchoSpec,
     ProgramSpec,

@@ -7,8 +7,8 @@ from functools import partial
 from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.ab_estimate import estimate_ab_test
-from minions_evals_mcp.engine.run_ab_test import AbTestRequest, start_ab_test
+from minions_evals_mcp.engine.ab_test.estimate import estimate_ab_test
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, start_ab_test
 from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import answered
 from minions_evals_mcp.server.calls import Call

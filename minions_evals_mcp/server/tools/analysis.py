@@ -11,10 +11,10 @@ from mcp_types import CallToolResult
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import EvalFailure
-from minions_evals_mcp.engine.classify_failure import classify_failure as classify
-from minions_evals_mcp.engine.classify_failure import estimate_classification, failed_run_ids
-from minions_evals_mcp.engine.explain_failure import Explainer, explainer
-from minions_evals_mcp.engine.trend_summary import TrendSummary, summarize_trend
+from minions_evals_mcp.engine.answers.trend_summary import TrendSummary, summarize_trend
+from minions_evals_mcp.engine.failures.classify_failure import classify_failure as classify
+from minions_evals_mcp.engine.failures.classify_failure import estimate_classification, failed_run_ids
+from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
 from minions_evals_mcp.errors import StoppedError
 from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of

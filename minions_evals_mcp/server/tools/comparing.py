@@ -7,10 +7,10 @@ from functools import partial
 from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.compare_prompt_versions import compare_runs, start_comparison
-from minions_evals_mcp.engine.estimate import Estimate, estimate
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs, start_comparison
+from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
-from minions_evals_mcp.engine.run_table import find_benchmark_run
+from minions_evals_mcp.engine.run.estimate import Estimate, estimate
 from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import answered
 from minions_evals_mcp.server.calls import Call

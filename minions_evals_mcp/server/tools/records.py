@@ -15,11 +15,11 @@ from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.baselines import WentOn, save_with_baselines
+from minions_evals_mcp.engine.cases.baselines import WentOn, save_with_baselines
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.resolve_failure import Resolution, resolve_failures
-from minions_evals_mcp.engine.save_records import Saved
-from minions_evals_mcp.engine.save_records import delete_record as hide_record
+from minions_evals_mcp.engine.failures.resolve_failure import Resolution, resolve_failures
+from minions_evals_mcp.engine.records.save_records import Saved
+from minions_evals_mcp.engine.records.save_records import delete_record as hide_record
 from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
 from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, going_on_from, part_of, selected

@@ -9,11 +9,11 @@ from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import is_blank
-from minions_evals_mcp.engine.approve_prompt_version import ApprovalAsked
-from minions_evals_mcp.engine.approve_prompt_version import approve_prompt_version as decide
-from minions_evals_mcp.engine.messages import kind_of
-from minions_evals_mcp.engine.send_message import Letter
-from minions_evals_mcp.engine.send_message import send_message as send
+from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked
+from minions_evals_mcp.engine.compare.approve_prompt_version import approve_prompt_version as decide
+from minions_evals_mcp.engine.messages.payloads import kind_of
+from minions_evals_mcp.engine.messages.send_message import Letter
+from minions_evals_mcp.engine.messages.send_message import send_message as send
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.server import asked as arguments
 from minions_evals_mcp.server.answers import answered

@@ -12,13 +12,12 @@ from mcp_types import CallToolResult, InputRequiredResult
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers import RunSummary, summarize
-from minions_evals_mcp.engine.estimate import estimate
+from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.engine.rejudge import rejudge_request
+from minions_evals_mcp.engine.people.submit import submit_judgments as take_judgments
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.starting import Started, start
-from minions_evals_mcp.engine.submit import submit_judgments as take_judgments
+from minions_evals_mcp.engine.run.estimate import estimate
+from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
 from minions_evals_mcp.server import asked as arguments
@@ -29,6 +28,7 @@ from minions_evals_mcp.server.comparison_words import comparison_answer
 from minions_evals_mcp.server.dry_words import dry_line
 from minions_evals_mcp.server.people import can_be_asked, judged_by_person, resumed_run, run_of
 from minions_evals_mcp.server.run_words import instructions_for, next_calls, told_run
+from minions_evals_mcp.server.runs import Started, start
 from minions_evals_mcp.store.jobs import Job
 
 GRACE_S = 0.25

@@ -11,8 +11,9 @@ from mcp_types import CallToolResult
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.evidence import fetched
-from minions_evals_mcp.engine.run_table import FALLING, FIGURES, find_benchmark_run, run_rows
+from minions_evals_mcp.engine.answers.run_table import FALLING, FIGURES, run_rows
+from minions_evals_mcp.engine.jobs import find_benchmark_run
+from minions_evals_mcp.engine.judge.evidence import fetched
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.interop.pick_rows import read_pick_row
 from minions_evals_mcp.interop.score_rows import Asked, read_row

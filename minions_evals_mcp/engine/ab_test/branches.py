@@ -1,0 +1,100 @@
+"""The branches of A/B tests (seed 5): made, changed, hidden, and read with what their executions add up to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import cast
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Fields, Json, TestBranch, TestCase
+from minions_evals_mcp.domain.records import Record, record_from_wire, wire_fields
+from minions_evals_mcp.domain.results import TestBranchExecution
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, get_record, save_records
+from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.scoring.ab import consistency_score
+from minions_evals_mcp.scoring.similarity import cosine
+from minions_evals_mcp.store import branches, records
+from minions_evals_mcp.store.connection import Db
+
+COMPARED = 50
+"""So many of a branch's newest outputs are compared with each other for its consistency."""
+
+
+async def create_branch(engine: Engine, fields: Mapping[str, JsonValue]) -> Record[TestBranch]:
+    """A new branch with the seed's fields; raises `InvalidRecordError`, for the sixth of a test case too."""
+    wire: Json = {"type": TestBranch.slug, "fields": dict(fields)}
+    record = record_from_wire(wire, new_id=engine.new_id(), now=engine.clock())
+    return await _saved(engine, record)
+
+
+async def update_branch(engine: Engine, branch_id: str, changes: Mapping[str, JsonValue]) -> Record[TestBranch]:
+    """The branch with those fields changed; a field that is set to null is taken out."""
+    kept = await _branch(engine, branch_id)
+    merged = {**wire_fields(kept.fields), **changes}
+    wire: Json = {**kept.wire(), "fields": {name: value for name, value in merged.items() if value is not None}}
+    return await _saved(engine, record_from_wire(wire, new_id=branch_id, now=engine.clock()))
+
+
+async def delete_branch(engine: Engine, branch_id: str) -> Record[TestBranch]:
+    """Hides the branch; its executions stay."""
+    await _branch(engine, branch_id)
+    return cast("Record[TestBranch]", await delete_record(engine, branch_id))
+
+
+async def _saved(engine: Engine, record: Record[Fields]) -> Record[TestBranch]:
+    await save_records(engine, [Arrival(record)])
+    return await _branch(engine, record.id)
+
+
+async def _branch(engine: Engine, ident: str) -> Record[TestBranch]:
+    found = await engine.store.read(lambda db: records.minion(db, ident))
+    if found is None or not isinstance(found.fields, TestBranch):
+        raise NotFoundError("test-branch", ident, remedy="`minions-evals list test-branch` shows them.")
+    return found  # pyright: ignore[reportReturnType]  checked above
+
+
+async def branches_of_case(engine: Engine, test_case_id: str) -> list[Record[TestBranch]]:
+    """The branches of a test case with what their executions add up to, consistency included."""
+    case = await get_record(engine, test_case_id)
+    if not isinstance(case.fields, TestCase):
+        raise NotFoundError("test-case", test_case_id, remedy="`minions-evals list test-case` shows them.")
+    found = await engine.store.read(lambda db: _with_outputs(db, test_case_id))
+    return [await _consistent(engine, record, outputs) for record, outputs in found]
+
+
+Outputs = dict[int | None, list[str]]
+
+
+def _with_outputs(db: Db, test_case_id: str) -> list[tuple[Record[TestBranch], Outputs]]:
+    """The branches with their figures, each with its newest outputs by prompt version."""
+    found: list[tuple[Record[TestBranch], Outputs]] = []
+    for record in records.branches_of(db, test_case_id):
+        outputs: Outputs = defaultdict(list)
+        for one in branches.executions_of(db, record.id, limit=COMPARED):
+            if one.fields.status == "success":
+                outputs[one.fields.prompt_version].append(one.fields.output)
+        found.append((cast("Record[TestBranch]", branches.with_figures(db, record)), outputs))
+    return found
+
+
+async def _consistent(engine: Engine, record: Record[TestBranch], outputs: Outputs) -> Record[TestBranch]:
+    repeated = [said for said in outputs.values() if len(said) > 1]
+    differing = list({text for said in repeated if len(set(said)) > 1 for text in said})
+    vectors = dict(zip(differing, await engine.embedder().embed(differing), strict=True)) if differing else {}
+
+    def similarity(one: str, other: str) -> float:
+        return 1.0 if one == other else cosine(vectors[one], vectors[other])
+
+    fields = record.fields.model_copy(update={"consistency_score": consistency_score(repeated, similarity)})
+    return cast("Record[TestBranch]", record.touched(fields, record.updated_at))
+
+
+async def branch_executions(
+    engine: Engine, branch_id: str, *, limit: int = 20, offset: int = 0
+) -> list[Record[TestBranchExecution]]:
+    """A page of the branch's executions, the newest first; raises `NotFoundError`."""
+    await _branch(engine, branch_id)
+    return await engine.store.read(lambda db: branches.executions_of(db, branch_id, limit=limit, offset=offset))

@@ -1,0 +1,219 @@
+"""One branch of an A/B test, run once: the streamed call, what is measured of the answer, and the record of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import assert_never
+
+import anyio
+import anyio.to_thread
+
+from minions_evals_mcp.domain.definitions import Json, TestBranch
+from minions_evals_mcp.domain.outcomes import Observed, UnitKey
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Outcome, TestBranchExecution
+from minions_evals_mcp.embedding.tokens import token_count
+from minions_evals_mcp.engine.ab_test.plan import AbPlan
+from minions_evals_mcp.engine.budget import Budget, Metered
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.likeness import expects_text, likeness_of
+from minions_evals_mcp.engine.records.branch_parameters import MAX_TOKENS, not_sent, sent_parameters
+from minions_evals_mcp.errors import InstrumentError
+from minions_evals_mcp.models.registry import ModelRef
+from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated
+from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.scoring.ab import consistency_hash, is_valid_json, tokens_per_second
+from minions_evals_mcp.scoring.clarity import clarity
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.rows import insert
+
+
+@dataclass(frozen=True, slots=True)
+class AbRun:
+    """An A/B test that is being carried out."""
+
+    engine: Engine
+    job: Job
+    plan: AbPlan
+    budget: Budget
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What is measured of an answer beside what the provider says. `unmeasured`: why there is no quality though there should be."""
+
+    input_tokens: int
+    output_tokens: int
+    estimated: bool
+    quality: float | None
+    unmeasured: str = ""
+
+
+Answered = Completion | Truncated | Refused
+
+
+async def prepare(engine: Engine, plan: AbPlan) -> None:
+    """Loads what measures answers, so that no branch's latency carries it; raises `InstrumentError` before anything is paid."""
+    clarity(plan.prompt)
+    found = await likeness_of(engine, plan.case.fields, Observed(output={"output": plan.prompt}))
+    if found is not None and found.unmeasured:
+        raise InstrumentError(found.unmeasured, remedy="Choose another --embedder: wordllama needs no network.")
+
+
+async def execute(run: AbRun, position: int, iteration: int) -> Outcome:
+    """Runs the branch at that position once and keeps the execution; raises `HaltedError` where a cap forbids the call."""
+    branch = run.plan.branches[position]
+    asked_at = anyio.current_time()
+    reply = await _asked(run, branch.fields)
+    took_ms = (anyio.current_time() - asked_at) * 1000
+    detail = _sent(run, branch)
+    if isinstance(reply, Failed):
+        fields, outcome = _failed(run, branch, reply, took_ms), "target-error"
+    else:
+        seen = await _seen(run, reply)
+        fields = _answered(run, branch, reply, seen)
+        outcome: Outcome = "timed-out" if _is_late(run, reply) else "scored"
+        detail |= _told(reply, seen)
+    key = UnitKey(run.job.id, position, iteration)
+    spent = run.budget.news()
+    await run.engine.store.write(lambda db: _record(db, run, key, fields, outcome, detail, spent))
+    return outcome
+
+
+async def _asked(run: AbRun, branch: TestBranch) -> Reply:
+    engine = run.engine
+    ref = ModelRef(branch.provider, branch.model)
+    client = Metered(ref.provider, partial(engine.models.client, ref), run.budget)
+    request = ModelRequest(
+        model=ref.model,
+        user=run.plan.prompt,
+        max_tokens=branch.max_tokens or MAX_TOKENS,
+        params=sent_parameters(branch),
+        stream=True,
+    )
+    # Longer than the case's own limit, so that a slow answer is seen to be slow instead of given up.
+    deadline_s = max(engine.config.call_timeout_s, 2 * (run.plan.case.fields.timeout_ms or 0) / 1000)
+    return await client.complete(request, deadline_s=deadline_s)
+
+
+async def _seen(run: AbRun, reply: Answered) -> _Seen:
+    usage = reply.usage
+    if usage is not None:
+        read, written = usage.input_tokens, usage.output_tokens
+    else:
+        read, written = await anyio.to_thread.run_sync(_estimated, run.plan.prompt, reply.text)
+    quality, unmeasured = await _quality(run, reply)
+    return _Seen(read, written, usage is None, quality, unmeasured)
+
+
+def _estimated(prompt: str, text: str) -> tuple[int, int]:
+    return token_count(prompt), token_count(text)
+
+
+async def _quality(run: AbRun, reply: Answered) -> tuple[float | None, str]:
+    """The likeness to what was expected, 0 for a refusal; None where nothing is, or with the reason why it is not known."""
+    case = run.plan.case.fields
+    if isinstance(reply, Refused) and expects_text(case):
+        return 0.0, ""
+    found = await likeness_of(run.engine, case, Observed(output={"output": reply.text}))
+    return (None, "") if found is None else (found.semantic_score, found.unmeasured)
+
+
+def _is_late(run: AbRun, reply: Answered) -> bool:
+    limit = run.plan.case.fields.timeout_ms
+    return limit is not None and reply.latency_ms > limit
+
+
+def _error(run: AbRun, reply: Answered) -> str | None:
+    """Why an answer cannot win: only one that is whole and in time can."""
+    if _is_late(run, reply):
+        return f"timed out: {reply.latency_ms:.0f} ms, the test case allows {run.plan.case.fields.timeout_ms} ms"
+    match reply:
+        case Completion():
+            return None
+        case Truncated():
+            return f"cut off: {reply.stop_reason}"
+        case Refused():
+            return f"refused: {reply.explanation or reply.stop_reason}"
+        case _:
+            assert_never(reply)
+
+
+def _answered(run: AbRun, branch: Record[TestBranch], reply: Answered, seen: _Seen) -> TestBranchExecution:
+    error = _error(run, reply)
+    return TestBranchExecution(
+        branch_id=branch.id,
+        execution_id=run.job.id,
+        output=reply.text,
+        error=error,
+        status="success" if error is None else "error",
+        latency_ms=reply.latency_ms,
+        time_to_first_token=reply.first_token_ms,
+        tokens_per_second=tokens_per_second(seen.output_tokens, reply.latency_ms),
+        input_tokens=seen.input_tokens,
+        output_tokens=seen.output_tokens,
+        total_tokens=seen.input_tokens + seen.output_tokens,
+        estimated_cost=reply.cost_usd,
+        quality_score=seen.quality,
+        similarity_score=None if isinstance(reply, Refused) else seen.quality,
+        clarity_score=clarity(reply.text),
+        valid_json=is_valid_json(reply.text),
+        consistency_hash=consistency_hash(reply.text),
+        prompt_version=run.plan.version_number,
+    )
+
+
+def _failed(run: AbRun, branch: Record[TestBranch], reply: Failed, took_ms: float) -> TestBranchExecution:
+    return TestBranchExecution(
+        branch_id=branch.id,
+        execution_id=run.job.id,
+        output="",
+        error=f"{reply.kind}: {reply.reason}",
+        status="error",
+        latency_ms=took_ms,
+        input_tokens=0,
+        output_tokens=0,
+        total_tokens=0,
+        prompt_version=run.plan.version_number,
+    )
+
+
+def _sent(run: AbRun, branch: Record[TestBranch]) -> Json:
+    """What the event says of the request: what was sent, and which of the seed's defaults were not."""
+    limit = branch.fields.max_tokens or MAX_TOKENS
+    return {
+        "branchId": branch.id, "testCaseId": run.plan.case.id, "runId": run.job.id,
+        "sent": {"maxTokens": limit, **sent_parameters(branch.fields)}, "notSent": list(not_sent(branch.fields)),
+    }  # fmt: skip
+
+
+def _told(reply: Answered, seen: _Seen) -> Json:
+    """What the event says of the answer."""
+    found: Json = {"model": reply.model, "stopReason": reply.stop_reason, "attempts": reply.attempts}
+    if seen.estimated:
+        found["tokens"] = "estimated"
+    if seen.unmeasured:
+        found["unmeasured"] = seen.unmeasured
+    return found
+
+
+def _record(  # noqa: PLR0913, PLR0917  what one transaction writes
+    db: Db,
+    run: AbRun,
+    key: UnitKey,
+    fields: TestBranchExecution,
+    outcome: Outcome,
+    detail: Json,
+    spent: dict[str, float],
+) -> None:
+    """Writes the execution, its event, how far the test is and what it has cost."""
+    at = run.engine.clock()
+    insert(db, Record(key.run_id, fields, key.run_id, at, at))
+    told: Json = {**detail, "iteration": key.trial, "status": fields.status}
+    append(db, Event("test-branch-executed", fields.slug, key.run_id, told), at=at)
+    jobs.save_unit(db, key, run.plan.case.id, outcome=outcome, reason=fields.error or "")
+    jobs.add_spent(db, run.job.id, spent)

@@ -1,0 +1,271 @@
+"""What an A/B test came to, read from its kept executions: ranks, the winner, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+from minions_evals_mcp.domain.definitions import Json, TestBranch, TestCase
+from minions_evals_mcp.domain.outcomes import UnitKey
+from minions_evals_mcp.domain.records import Record, wire_fields
+from minions_evals_mcp.domain.results import TestBranchExecution
+from minions_evals_mcp.domain.values import Count, Value
+from minions_evals_mcp.engine.ab_test.pick import AbPick, pick_by_max_score
+from minions_evals_mcp.engine.ab_test.plan import AbTestRequest, request_of
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.records.branch_parameters import not_sent
+from minions_evals_mcp.scoring.ab import Contender, Criterion, Ranking, Standing, mean_known, ranked
+from minions_evals_mcp.stats.wins import WinEvidence, WinTest, win_test
+from minions_evals_mcp.store import branches, records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job, JobState
+
+Execution = Record[TestBranchExecution]
+
+
+class AbBranch(Value):
+    """One branch of an A/B test. `execution` is its newest; the figures are means over its executions that succeeded.
+
+    `figure` is what the criterion ranks by. Milliseconds, US dollars; None is unknown.
+    """
+
+    branch_id: str
+    branch_name: str
+    provider: str
+    model: str
+    is_control: bool
+    rank: int
+    figure: float | None
+    execution: Json | None
+    quality_score: float | None
+    latency_ms: float | None
+    estimated_cost: float | None
+    tokens_per_second: float | None
+    time_to_first_token: float | None
+    runs: Count
+    failures: Count
+    wins: Count
+    win_share: float
+    total_cost: float | None
+    not_sent: list[str]
+
+
+class AbWinner(Value):
+    """The branch that won."""
+
+    branch_id: str
+    branch_name: str
+    model: str
+    quality_score: float | None
+    latency_ms: float | None
+    estimated_cost: float | None
+
+
+class AbTestResult(Value):
+    """An A/B test, its branches by rank. `evidence` says whether the winner's wins are more than chance (`p_value`).
+
+    Over one iteration nothing can be said about that. `note` says what a reader must know beside the figures.
+    """
+
+    run_id: str
+    key: str
+    state: JobState
+    test_case_id: str
+    prompt_version: int | None
+    criteria: Criterion
+    iterations: Count
+    completed_iterations: Count
+    branches: list[AbBranch]
+    winner: AbWinner | None
+    ties: Count
+    evidence: WinEvidence | None
+    p_value: float | None
+    max_score: AbPick | None
+    note: str
+    spent: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What is kept of an A/B test: of each branch, in the order given, the executions by iteration."""
+
+    job: Job
+    request: AbTestRequest
+    case: Record[TestCase]
+    branches: tuple[Record[TestBranch], ...]
+    executions: Mapping[str, Mapping[int, Execution]]
+
+    def rounds(self) -> list[list[Execution]]:
+        """The iterations in which every branch was run, each with an execution for each branch."""
+        return [
+            [self.executions[branch.id][number] for branch in self.branches]
+            for number in range(1, self.request.iterations + 1)
+            if all(number in self.executions[branch.id] for branch in self.branches)
+        ]
+
+
+async def ab_test_result(engine: Engine, run_id: str) -> AbTestResult:
+    """The A/B test under that id or key, as far as it is; raises `NotFoundError`."""
+    job = await get_job(engine, run_id)
+    request = request_of(job)
+    kept = await engine.store.read(partial(_read, job=job, request=request))
+    newest = {ident: made[max(made)].fields for ident, made in kept.executions.items() if made}
+    return _result(kept, await pick_by_max_score(engine, kept.case.fields, newest))
+
+
+def _read(db: Db, *, job: Job, request: AbTestRequest) -> _Kept:
+    found = records.minions(db, (request.test_case_id, *request.branch_ids))
+    ids = {
+        (branch_id, number): UnitKey(job.id, position, number).run_id
+        for position, branch_id in enumerate(request.branch_ids)
+        for number in range(1, request.iterations + 1)
+    }
+    made = branches.executions(db, ids.values())
+    by_branch: dict[str, dict[int, Execution]] = {branch_id: {} for branch_id in request.branch_ids}
+    for (branch_id, number), ident in ids.items():
+        if ident in made:
+            by_branch[branch_id][number] = made[ident]
+    return _Kept(
+        job,
+        request,
+        cast("Record[TestCase]", found[request.test_case_id]),
+        tuple(cast("Record[TestBranch]", found[ident]) for ident in request.branch_ids),
+        by_branch,
+    )
+
+
+def _result(kept: _Kept, pick: AbPick | None) -> AbTestResult:
+    job, request = kept.job, kept.request
+    rounds = kept.rounds()
+    rankings = [_ranking(kept, made) for made in rounds]
+    won = Counter(one.winner for one in rankings if one.winner is not None)
+    overall = ranked([_mean(kept, branch, won[branch.id]) for branch in kept.branches], request.winner_criteria)
+    shown = [_shown(kept, standing, won, len(rounds)) for standing in overall.standings]
+    first = shown[0] if won[shown[0].branch_id] else None
+    test = None if first is None or request.iterations == 1 else _tested(rankings, first.branch_id, len(shown))
+    ties = sum(1 for one in rankings if one.winner is not None and not one.is_clear)
+    number = job.spec["versionNumber"]
+    return AbTestResult(
+        run_id=job.id,
+        key=job.key,
+        state=job.state,
+        test_case_id=kept.case.id,
+        prompt_version=number if isinstance(number, int) else None,
+        criteria=request.winner_criteria,
+        iterations=request.iterations,
+        completed_iterations=len(rounds),
+        branches=shown,
+        winner=None if first is None else _winner(first),
+        ties=ties,
+        evidence=None if test is None else test.evidence,
+        p_value=None if test is None else test.p_value,
+        max_score=pick,
+        note=_note(kept, first, ties),
+        spent=job.spent,
+    )
+
+
+def _ranking(kept: _Kept, made: Sequence[Execution]) -> Ranking:
+    """One iteration's ranking."""
+    contenders = [
+        Contender(
+            branch.id,
+            branch.fields.is_control,
+            one.fields.quality_score,
+            one.fields.latency_ms,
+            one.fields.estimated_cost,
+            failed=one.fields.status == "error",
+        )
+        for branch, one in zip(kept.branches, made, strict=True)
+    ]
+    return ranked(contenders, kept.request.winner_criteria)
+
+
+def _tested(rankings: Sequence[Ranking], winner: str, contenders: int) -> WinTest:
+    """Whether the winner's wins are more than chance; a tie, which the order decides, says nothing."""
+    clear = [one.winner for one in rankings if one.is_clear]
+    return win_test(clear.count(winner), len(clear), contenders)
+
+
+def _succeeded(kept: _Kept, branch_id: str) -> list[TestBranchExecution]:
+    return [one.fields for one in kept.executions[branch_id].values() if one.fields.status == "success"]
+
+
+def _mean(kept: _Kept, branch: Record[TestBranch], wins: int) -> Contender:
+    """A branch by the means of its executions that succeeded."""
+    made = _succeeded(kept, branch.id)
+    return Contender(
+        branch.id,
+        branch.fields.is_control,
+        mean_known(one.quality_score for one in made),
+        mean_known(one.latency_ms for one in made) or 0.0,
+        mean_known(one.estimated_cost for one in made),
+        failed=not made,
+        wins=wins,
+    )
+
+
+def _shown(kept: _Kept, standing: Standing, won: Mapping[str, int], rounds: int) -> AbBranch:
+    branch = next(one for one in kept.branches if one.id == standing.branch_id)
+    made = kept.executions[branch.id]
+    newest = made[max(made)] if made else None
+    good = _succeeded(kept, branch.id)
+    costs = [one.fields.estimated_cost for one in made.values() if one.fields.estimated_cost is not None]
+    wins = won.get(branch.id, 0)
+    return AbBranch(
+        branch_id=branch.id,
+        branch_name=branch.fields.name,
+        provider=branch.fields.provider,
+        model=branch.fields.model,
+        is_control=branch.fields.is_control,
+        rank=standing.rank,
+        figure=None if standing.figure is None or math.isinf(standing.figure) else standing.figure,
+        execution=None if newest is None else {"id": newest.id, **wire_fields(newest.fields)},
+        quality_score=mean_known(one.quality_score for one in good),
+        latency_ms=mean_known(one.latency_ms for one in good),
+        estimated_cost=mean_known(one.estimated_cost for one in good),
+        tokens_per_second=mean_known(one.tokens_per_second for one in good),
+        time_to_first_token=mean_known(one.time_to_first_token for one in good),
+        runs=len(made),
+        failures=len(made) - len(good),
+        wins=wins,
+        win_share=wins / rounds if rounds else 0.0,
+        total_cost=math.fsum(costs) if costs else None,
+        not_sent=list(not_sent(branch.fields)),
+    )
+
+
+def _winner(branch: AbBranch) -> AbWinner:
+    return AbWinner(
+        branch_id=branch.branch_id,
+        branch_name=branch.branch_name,
+        model=branch.model,
+        quality_score=branch.quality_score,
+        latency_ms=branch.latency_ms,
+        estimated_cost=branch.estimated_cost,
+    )
+
+
+def _note(kept: _Kept, winner: AbBranch | None, ties: int) -> str:
+    """What a reader must know beside the figures."""
+    made = [one.fields for of_branch in kept.executions.values() for one in of_branch.values()]
+    good = [one for one in made if one.status == "success"]
+    parts: list[str] = []
+    if made and not good:
+        parts.append("every execution failed, so nobody wins")
+    elif good and winner is None and kept.request.winner_criteria != "fastest":
+        unknown = "quality" if all(one.quality_score is None for one in good) else "cost"
+        parts.append(f"no {unknown} is known, so nobody wins by {kept.request.winner_criteria}")
+    unpriced = sum(1 for one in good if one.estimated_cost is None)
+    if unpriced:
+        parts.append(f"the cost of {unpriced} of {len(good)} executions is unknown: their models have no listed price")
+    if ties and winner is not None:
+        parts.append(f"{ties} of {len(kept.rounds())} iterations tied: the control, then the order given, decided")
+    if kept.request.iterations == 1 and winner is not None:
+        parts.append("one iteration says nothing about how sure this is: repeat it with more")
+    return "; ".join(parts)

@@ -1,0 +1,239 @@
+"""What a comparison came to: which version to ship and how sure that is, then the criteria and the cases that changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import PromptComparison
+from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.engine.compare.approve_prompt_version import current_version
+from minions_evals_mcp.engine.compare.comparison_picks import MaxScorePicks, picks
+from minions_evals_mcp.engine.conclude.comparison import (
+    MARGIN,
+    RECOMMENDATION,
+    CriterionDifference,
+    Pairing,
+    criterion_differences,
+    pairing,
+)
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.stats.comparison import CasePair, Difference, compare
+from minions_evals_mcp.store import pairs, records
+from minions_evals_mcp.store.connection import Db
+
+Interval = tuple[float, float]
+_SHOWN = 0.001
+"""Of a difference in words: three decimals."""
+
+
+class PassSummary(Value):
+    """Passes of both versions, of so many outputs of the shared cases; `delta` is a fraction, `gained` and `lost` are cases."""
+
+    a: int
+    b: int
+    units_a: int
+    units_b: int
+    gained: int
+    lost: int
+    delta: float
+    interval: Interval
+    p_value: float
+    method: str
+
+
+class CriterionLine(Value):
+    """One criterion: how far it moved (share of its range), and how sure that is among all criteria (Holm)."""
+
+    criterion_id: str
+    title: str
+    delta: float
+    interval: Interval
+    p_value: float
+
+
+class ChangedCase(Value):
+    """A case whose mean score fraction changed from version A to version B."""
+
+    test_case_id: str
+    title: str
+    score_a: float
+    score_b: float
+    flipped: Literal["gained", "lost", ""]
+
+
+class ComparisonSummary(Value):
+    """A prompt-comparison, read for a decision. Scores and their difference are 0 to 1, B minus A."""
+
+    comparison_id: str
+    benchmark_id: str
+    version_a: str
+    version_b: str
+    run_a: str
+    run_b: str
+    score_a: float
+    score_b: float
+    score_delta: float
+    winner: str
+    tie_threshold: float
+    verdict: str
+    recommendation: str
+    in_words: str
+    interval: Interval | None
+    p_value: float | None
+    method: str
+    sample_size: int
+    trials: int
+    passes: PassSummary
+    max_score: MaxScorePicks | None = None
+    criteria: list[CriterionLine]
+    worse: list[ChangedCase]
+    better: list[ChangedCase]
+    more_changed: int
+    caution: str
+    settle: str
+    current_version: str
+    notes: str
+    compared_at: str
+
+
+async def summarize_comparison(engine: Engine, ident: str, *, limit: int = 10) -> ComparisonSummary:
+    """The summary of the comparison under that id; at most `limit` cases that got worse, and that got better."""
+    summary, shared = await engine.store.read(lambda db: _summary(db, ident, limit))
+    return summary.model_copy(update={"max_score": await picks(engine, summary.run_a, summary.run_b, shared)})
+
+
+def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequence[str]]:
+    record = pairs.comparison(db, ident)
+    if record is None:
+        raise NotFoundError("prompt-comparison", ident, remedy="`minions-evals list prompt-comparison` shows them.")
+    fields = record.fields
+    paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
+    case_pairs = paired.pairs()
+    found = compare(case_pairs, margin=MARGIN)
+    criteria = criterion_differences(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b, paired.shared)
+    worse, better, more = _changed(db, case_pairs, limit)
+    summary = ComparisonSummary(
+        comparison_id=record.id,
+        benchmark_id=fields.benchmark_id,
+        version_a=fields.prompt_version_a,
+        version_b=fields.prompt_version_b,
+        run_a=fields.benchmark_run_id_a,
+        run_b=fields.benchmark_run_id_b,
+        score_a=fields.score_a,
+        score_b=fields.score_b,
+        score_delta=fields.score_delta,
+        winner=fields.winner,
+        tie_threshold=fields.tie_threshold,
+        verdict=fields.verdict,
+        recommendation=RECOMMENDATION[fields.verdict],
+        in_words=in_words(record, found) + _but(fields, paired.apart),
+        interval=fields.delta_ci,
+        p_value=fields.p_value,
+        method="sequential" if fields.notes.startswith("sequential") else found.method,
+        sample_size=fields.sample_size,
+        trials=found.trials,
+        passes=_passes(paired, found),
+        criteria=[_line(one) for one in criteria],
+        worse=worse,
+        better=better,
+        more_changed=more,
+        caution="; ".join(part for part in (paired.apart, found.caution) if part),
+        settle="" if fields.notes.startswith("sequential") else found.settle,
+        current_version=current_version(db, fields.prompt_version_b),
+        notes=fields.notes,
+        compared_at=iso(fields.compared_at),
+    )
+    return summary, paired.shared
+
+
+def in_words(record: Record[PromptComparison], found: Difference) -> str:
+    """The answer in one or two sentences: what to do, and how sure that is."""
+    fields = record.fields
+    low, high = found.interval
+    moved = _moved(found.delta, fields.prompt_version_a)
+    sure = f"(95 %: {low:+.3f} to {high:+.3f}, p = {found.p_value:.2g}; {found.cases} cases)"
+    if fields.notes.startswith("sequential"):
+        sure = f"({fields.notes})"
+    match fields.verdict:
+        case "improved":
+            return f"Ship {fields.prompt_version_b}: it scores {moved}, more than chance would {sure}."
+        case "regressed":
+            return f"Hold {fields.prompt_version_b}: it scores {moved}, beyond chance {sure}."
+        case "equivalent":
+            return f"Either will do: {fields.prompt_version_b} scores {moved}, less than {MARGIN:g} for sure {sure}."
+        case "inconclusive":
+            return f"Run more: {fields.prompt_version_b} scores {moved}, which can be chance {sure}."
+
+
+def _but(fields: PromptComparison, apart: str) -> str:
+    """Why the seed's winner is another than the verdict says; empty where the two agree."""
+    better = {"improved": fields.prompt_version_b, "regressed": fields.prompt_version_a}.get(
+        fields.verdict, fields.winner
+    )
+    if fields.winner == better:
+        return ""
+    if fields.winner == "tie":
+        return f" But by score it is a tie: {fields.score_delta:+.3f} is within {fields.tie_threshold:g}."
+    return f" But over all that each run measured {fields.winner} scores higher: {apart}."
+
+
+def _moved(delta: float, other: str) -> str:
+    if abs(delta) < _SHOWN / 2:
+        return f"as high as {other}"
+    return f"{abs(delta):.3f} {'higher' if delta > 0 else 'lower'} than {other}"
+
+
+def _passes(paired: Pairing, found: Difference) -> PassSummary:
+    change = found.passes
+    return PassSummary(
+        a=sum(sum(paired.a[case_id].passed) for case_id in paired.shared),
+        b=sum(sum(paired.b[case_id].passed) for case_id in paired.shared),
+        units_a=sum(len(paired.a[case_id].passed) for case_id in paired.shared),
+        units_b=sum(len(paired.b[case_id].passed) for case_id in paired.shared),
+        gained=change.b,
+        lost=change.c,
+        delta=change.delta,
+        interval=change.interval,
+        p_value=change.p_value,
+        method=change.method,
+    )
+
+
+def _line(one: CriterionDifference) -> CriterionLine:
+    return CriterionLine(
+        criterion_id=one.criterion_id,
+        title=one.title,
+        delta=one.difference.delta,
+        interval=one.difference.interval,
+        p_value=one.p_value,
+    )
+
+
+def _changed(db: Db, case_pairs: list[CasePair], limit: int) -> tuple[list[ChangedCase], list[ChangedCase], int]:
+    """The cases that lost and gained most, and how many more changed."""
+    moved = sorted((_mean(pair.b) - _mean(pair.a), pair.case_id, pair) for pair in case_pairs)
+    worse = [pair for delta, _, pair in moved if delta < -1e-9]
+    better = [pair for delta, _, pair in reversed(moved) if delta > 1e-9]
+    shown = [*worse[:limit], *better[:limit]]
+    titles = {ident: one.title for ident, one in records.minions(db, [pair.case_id for pair in shown]).items()}
+    told = [_case(pair, titles.get(pair.case_id, pair.case_id)) for pair in shown]
+    cut = min(limit, len(worse))
+    return told[:cut], told[cut:], len(worse) + len(better) - len(shown)
+
+
+def _case(pair: CasePair, title: str) -> ChangedCase:
+    before, now = _mean([float(one) for one in pair.passed_a]), _mean([float(one) for one in pair.passed_b])
+    return ChangedCase(
+        test_case_id=pair.case_id,
+        title=title,
+        score_a=_mean(pair.a),
+        score_b=_mean(pair.b),
+        flipped="gained" if now > before else "lost" if now < before else "",
+    )
+
+
+def _mean(values: tuple[float, ...] | list[float]) -> float:
+    return sum(values) / len(values)

@@ -1,0 +1,372 @@
+"""What a report tells, whatever its form: a run (beside another), a benchmark's newest run, or a comparison, and its history."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from minions_evals_mcp.domain.definitions import Benchmark, Json
+from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.results import Outcome, PromptComparison, RegressionType
+from minions_evals_mcp.domain.values import Timestamp, Value
+from minions_evals_mcp.engine.answers.report_order import Pair, ordered_pairs, ordered_units, paged
+from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff, run_diff
+from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.store import jobs, pairs, records, reporting, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.reporting import Judged, Place, UnitDetail, UnitLine
+
+Status = Literal["passed", "failed", "unscored", "absent"]
+HISTORY = 60
+
+
+class CriterionMean(Value):
+    """A criterion or named metric over a run; `before` is its mean in the run beside it."""
+
+    id: str
+    title: str
+    score: float
+    max_score: float
+    runs: int
+    before: float | None = None
+
+
+class TrendPoint(Value):
+    """One run in a benchmark's history. `new_series`: measured otherwise than the run before, so not to be compared."""
+
+    run_id: str
+    at: Timestamp
+    score: float
+    interval: tuple[float, float] | None
+    passed: int
+    total: int
+    version: str | None
+    new_series: bool
+    is_regression: bool
+
+
+class Side(Value):
+    """A run in figures: `passed` of its `judged` test-runs. `threshold` is the benchmark's as it is now."""
+
+    summary: RunSummary
+    title: str
+    passed: int
+    judged: int
+    threshold: float | None
+
+
+class Report(Value):
+    """Everything but the cases. `diff` and `before` are there where two runs stand side by side."""
+
+    run: Side
+    before: Side | None
+    comparison: PromptComparison | None
+    diff: RunDiff | None
+    criteria: tuple[CriterionMean, ...]
+    history: tuple[TrendPoint, ...]
+
+
+class Cause(Value):
+    """Why a case failed."""
+
+    failure_type: str
+    severity: str
+    description: str
+    root_cause: str
+
+
+class Tried(Value):
+    """One trial of a case in one run. Without a verdict `passed` and `score` (0–1) are None and `reason` says why."""
+
+    run_id: str
+    test_run_id: str | None
+    outcome: Outcome
+    reason: str
+    passed: bool | None
+    score: float | None
+    points: float | None
+    possible: float | None
+    output: Json | None
+    text: str
+    tool_calls: list[JsonValue]
+    judgments: tuple[Judged, ...]
+    metrics: dict[str, float]
+    cause: Cause | None
+    latency_ms: float | None
+    cost_usd: float | None
+    regression_types: Annotated[tuple[RegressionType, ...], Field(strict=False)]
+    flipped: bool
+
+
+class ReportedCase(Value):
+    """A case as it was tried. `edited`: it was changed since, so `inputs` and `expected` may not be what was judged."""
+
+    test_case_id: str
+    title: str
+    trial: int
+    inputs: Json
+    expected: Json | None
+    edited: bool
+    tried: Tried | None
+    before: Tried | None
+    change: CaseChange | None
+
+    @property
+    def shown(self) -> Tried:
+        """The trial of the run that the report is about, else that of the run beside it."""
+        found = self.tried or self.before
+        assert found is not None
+        return found
+
+    @property
+    def status(self) -> Status:
+        """How it stands in the run that the report is about; an instrument that failed is no failure."""
+        if self.tried is None:
+            return "absent"
+        if self.tried.passed is None:
+            return "unscored"
+        return "passed" if self.tried.passed else "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """Which runs a report is about: `before` where two stand side by side."""
+
+    run_id: str
+    before: str | None = None
+    comparison: PromptComparison | None = None
+
+
+async def find_subject(engine: Engine, ident: str, *, compare: str | None = None) -> Subject:
+    """What stands under the id of a run (or its key), a benchmark or a comparison; `compare` names the run to put beside it.
+
+    Raises `NotFoundError` for an id under which there is none of these, `BadInputError` for a benchmark that never ran.
+    """
+    found = await engine.store.read(partial(_subject, ident=ident))
+    if compare is None:
+        return found
+    if found.before is not None:
+        raise BadInputError(f"{ident} has two runs already.", remedy="Leave --compare out.")
+    other = await engine.store.read(partial(_subject, ident=compare))
+    return Subject(found.run_id, other.run_id)
+
+
+def _subject(db: Db, *, ident: str) -> Subject:
+    job = jobs.job(db, ident) or jobs.job_by_key(db, ident)
+    compared = pairs.comparison(db, ident if job is None else job.id)
+    if compared is not None:
+        return Subject(compared.fields.benchmark_run_id_b, compared.fields.benchmark_run_id_a, compared.fields)
+    if job is not None:
+        return _run(job)
+    found = records.minion(db, ident)
+    if found is None or not isinstance(found.fields, Benchmark):
+        raise NotFoundError(
+            "run, benchmark or comparison",
+            ident,
+            remedy="`minions-evals runs` and `minions-evals list benchmark` show them.",
+        )
+    newest = reporting.newest_run(db, ident)
+    if newest is None:
+        raise BadInputError(f"the benchmark {ident} has no run yet.", remedy=f"minions-evals run-benchmark {ident}")
+    return Subject(newest)
+
+
+def _run(job: Job) -> Subject:
+    if job.kind == "comparison":
+        raise BadInputError(
+            f"the comparison {job.key} has no result yet: {job.state}.", remedy="Run it to its end first."
+        )
+    if job.kind == "ab-test":
+        raise BadInputError(
+            f"{job.key} is an A/B test, which has no cases to report.", remedy="`minions-evals ab-test` shows it."
+        )
+    return Subject(job.id)
+
+
+async def read_report(engine: Engine, subject: Subject) -> Report:
+    """The subject in figures. Raises `BadInputError` where two runs have no case in common."""
+    run = await read_side(engine, subject.run_id)
+    before = None if subject.before is None else await read_side(engine, subject.before)
+    return await engine.store.read(partial(_report, subject=subject, run=run, before=before))
+
+
+async def read_side(engine: Engine, run_id: str) -> Side:
+    """The run in figures."""
+    summary = await summarize(engine, run_id, limit=0)
+    return await engine.store.read(partial(_side, summary=summary))
+
+
+def _side(db: Db, *, summary: RunSummary) -> Side:
+    about, found = records.minion(db, summary.subject_id), runs.benchmark_run(db, summary.run_id)
+    counted = (found.fields.passed_count, found.fields.total_count) if found else reporting.tally(db, summary.run_id)
+    fields = None if about is None else about.fields
+    return Side(
+        summary=summary,
+        title=summary.subject_id if about is None else about.title,
+        passed=counted[0],
+        judged=counted[1],
+        threshold=fields.passing_threshold if isinstance(fields, Benchmark) else None,
+    )
+
+
+def _report(db: Db, *, subject: Subject, run: Side, before: Side | None) -> Report:
+    diff = None
+    if subject.before is not None:
+        _benchmark_runs(run, before)
+        diff = run_diff(db, subject.before, subject.run_id)
+    return Report(
+        run=run,
+        before=before,
+        comparison=subject.comparison,
+        diff=diff,
+        criteria=criteria(db, subject.run_id, before=subject.before),
+        history=history(db, run.summary),
+    )
+
+
+def _benchmark_runs(*sides: Side | None) -> None:
+    for side in sides:
+        if side is not None and side.summary.benchmark_run is None:
+            raise BadInputError(
+                f"{side.summary.run_id} is no completed benchmark-run.", remedy="Put two completed benchmark-runs side by side."
+            )  # fmt: skip
+
+
+def criteria(db: Db, run_id: str, *, before: str | None = None) -> tuple[CriterionMean, ...]:
+    """The means of the run, beside those of the run before where one is named."""
+    then = {} if before is None else {one.dimension: one.score for one in runs.means(db, before)}
+    return tuple(
+        CriterionMean(
+            id=one.dimension,
+            title=one.title,
+            score=one.score,
+            max_score=one.max_score,
+            runs=one.runs,
+            before=then.get(one.dimension),
+        )
+        for one in runs.means(db, run_id)
+    )
+
+
+def history(db: Db, summary: RunSummary) -> tuple[TrendPoint, ...]:
+    """The newest runs of the benchmark that the run is of, oldest first; of a test case there are none."""
+    return tuple(_history(db, summary)) if summary.kind == "benchmark" else ()
+
+
+def _history(db: Db, summary: RunSummary) -> Iterator[TrendPoint]:
+    series = None
+    for point in reporting.history(db, summary.subject_id, limit=HISTORY):
+        yield TrendPoint(
+            run_id=point.run_id,
+            at=point.at,
+            score=point.score,
+            interval=None if point.interval is None else (point.interval[0], point.interval[1]),
+            passed=point.passed,
+            total=point.total,
+            version=point.version,
+            new_series=series is not None and point.series != series,
+            is_regression=point.is_regression,
+        )
+        series = point.series
+
+
+async def report_cases(engine: Engine, report: Report) -> AsyncGenerator[ReportedCase]:
+    """The cases: the failed ones first, the lowest scores first; side by side, the largest loss first."""
+    run_id = report.run.summary.run_id
+    if report.before is None or report.diff is None:
+        for page in paged(await ordered_units(engine, run_id)):
+            for one in await engine.store.read(partial(_details, run_id=run_id, page=page)):
+                yield _case(one, _tried(one, run_id))
+        return
+    beside = report.before.summary.run_id
+    for both in paged(await ordered_pairs(engine, report.diff, run_id, beside)):
+        for case in await engine.store.read(partial(_side_by_side, page=both, run_id=run_id, before=beside)):
+            yield case
+
+
+async def cases_at(engine: Engine, run_id: str, places: Sequence[Place]) -> list[ReportedCase]:
+    """Those units of the run, as far as they are there."""
+    found = await engine.store.read(lambda db: reporting.unit_details(db, run_id, places))
+    return [_case(one, _tried(one, run_id)) for one in found]
+
+
+def _details(db: Db, *, run_id: str, page: Sequence[UnitLine]) -> list[UnitDetail]:
+    return reporting.unit_details(db, run_id, [line.place for line in page])
+
+
+def _side_by_side(db: Db, *, page: Sequence[Pair], run_id: str, before: str) -> list[ReportedCase]:
+    now = _by_place(db, run_id, [pair.run.place for pair in page if pair.run is not None])
+    then = _by_place(db, before, [pair.before.place for pair in page if pair.before is not None])
+    found: list[ReportedCase] = []
+    for pair in page:
+        one = None if pair.run is None else now[pair.run.place]
+        other = None if pair.before is None else then[pair.before.place]
+        newest = one or other
+        assert newest is not None
+        tried = None if one is None else _tried(one, run_id)
+        found.append(_case(newest, tried, before=None if other is None else _tried(other, before), change=pair.change))
+    return found
+
+
+def _by_place(db: Db, run_id: str, places: Sequence[Place]) -> dict[Place, UnitDetail]:
+    return {one.place: one for one in reporting.unit_details(db, run_id, places)}
+
+
+def _case(
+    one: UnitDetail, tried: Tried | None, *, before: Tried | None = None, change: CaseChange | None = None
+) -> ReportedCase:
+    return ReportedCase(
+        test_case_id=one.case_id,
+        title=one.title,
+        trial=one.place[1],
+        inputs=one.inputs,
+        expected=one.expected,
+        edited=one.edited,
+        tried=tried,
+        before=before,
+        change=change,
+    )
+
+
+def _tried(one: UnitDetail, run_id: str) -> Tried:
+    """The trial; its output is the test-run's, else what waits to be judged."""
+    output = one.run.get("actualOutput", one.observed.get("output"))
+    calls = one.tool_calls or one.observed.get("toolCalls")
+    return Tried(
+        run_id=run_id,
+        test_run_id=one.test_run_id,
+        outcome=one.outcome,
+        reason=one.reason,
+        passed=one.passed,
+        score=None if one.score is None or one.possible is None else one.score / one.possible,
+        points=one.score,
+        possible=one.possible,
+        output=output,  # pyright: ignore[reportArgumentType]  a mapping, as the test-run's type says
+        text=output_text(output) if isinstance(output, dict) else "",
+        tool_calls=calls if isinstance(calls, list) else [],
+        judgments=tuple(one.judgments),
+        metrics=one.metrics,
+        cause=_cause(one.failure),
+        latency_ms=one.run.get("latencyMs"),  # pyright: ignore[reportArgumentType]  a number, as the test-run's type says
+        cost_usd=one.run.get("costUsd"),  # pyright: ignore[reportArgumentType]  as above
+        regression_types=one.run.get("regressionTypes", []),  # pyright: ignore[reportArgumentType]  as above
+        flipped=one.run.get("flipped") is True,
+    )
+
+
+def _cause(failure: Json) -> Cause | None:
+    if not failure:
+        return None
+    return Cause(
+        failure_type=str(failure["failureType"]),
+        severity=str(failure["severity"]),
+        description=str(failure.get("description", "")),
+        root_cause=str(failure.get("rootCause", "")),
+    )

@@ -1,0 +1,201 @@
+"""Two benchmark-runs case by case: what flipped, got better or worse, and what was not measured alike."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from statistics import fmean
+from typing import ClassVar, Literal
+
+from pydantic import ConfigDict
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.results import DiffPart, Evidence
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.conclude.comparison import unlike
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import find_benchmark_run
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.scoring.rubric import TOLERANCE
+from minions_evals_mcp.scoring.word_diff import word_diff
+from minions_evals_mcp.stats.paired import evidence
+from minions_evals_mcp.store import pairs, reporting, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.pairs import CaseScores
+
+Kind = Literal["newly-failing", "worse", "newly-passing", "better", "same", "not-alike", "only-before", "only-after"]
+KINDS: tuple[Kind, ...] = (
+    "newly-failing", "worse", "newly-passing", "better", "same", "not-alike", "only-before", "only-after",
+)  # fmt: skip
+APART: tuple[Kind, ...] = ("not-alike", "only-before", "only-after")
+"""Cases that count in neither run's figures: they cannot be compared."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """A case in one run: its mean share of the points, and how many of its trials passed."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = (
+        Value.model_config
+    )  # on the wire like all others; made by the ten thousand
+    score: float
+    passed: int
+    trials: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaseChange:
+    """A case in two runs. `loss` is the fall of its score (0–1); `unlike` names what it was measured with differently."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = Value.model_config
+    test_case_id: str
+    title: str = ""
+    kind: Kind
+    before: Measured | None
+    after: Measured | None
+    loss: float = 0.0
+    unlike: tuple[str, ...] = ()
+    output_diff: tuple[DiffPart, ...] | None = None
+
+
+class Totals(Value):
+    """A run over the cases that both runs measured alike."""
+
+    run_id: str
+    version: str | None
+    score: float | None
+    passed: int
+    trials: int
+
+
+class RunDiff(Value):
+    """Two runs side by side: figures over the `alike` cases, `counts` of cases by kind, the changes sorted by loss."""
+
+    benchmark_id: str
+    title: str
+    before: Totals
+    after: Totals
+    shared: int
+    alike: int
+    counts: dict[Kind, int]
+    evidence: Evidence
+    changes: tuple[CaseChange, ...]
+    more: int = 0
+
+
+async def diff_runs(engine: Engine, before: str, after: str, *, limit: int) -> RunDiff:
+    """What changed from one benchmark-run to another: at most `limit` changes, with their outputs word by word.
+
+    Raises `NotFoundError` for a run that is not there, `BadInputError` where the two have no case in common.
+    """
+    one, other = await find_benchmark_run(engine, before), await find_benchmark_run(engine, after)
+    return await engine.store.read(partial(_shown, before=one, after=other, limit=limit))
+
+
+def _shown(db: Db, *, before: str, after: str, limit: int) -> RunDiff:
+    whole = run_diff(db, before, after)
+    changed = [one for one in whole.changes if one.kind != "same"]
+    shown = _with_outputs(db, changed[:limit], before, after)
+    return whole.model_copy(update={"changes": tuple(shown), "more": len(changed) - len(shown)})
+
+
+def run_diff(db: Db, before: str, after: str) -> RunDiff:
+    """The two runs with every case, the largest loss first, those that cannot be compared last; without outputs."""
+    one, other = pairs.case_scores(db, before), pairs.case_scores(db, after)
+    shared = [case_id for case_id in one if case_id in other]
+    if not shared:
+        raise BadInputError(
+            f"{before} and {after} have no case in common.", remedy="Name two runs of the same benchmark."
+        )
+    changes = [_change(case_id, one.get(case_id), other.get(case_id)) for case_id in {**one, **other}]
+    alike = [change.test_case_id for change in changes if change.kind not in APART]
+    counts = Counter(change.kind for change in changes)
+    subject = _of(db, after)[0]
+    return RunDiff(
+        benchmark_id=subject,
+        title=reporting.titles(db, [subject]).get(subject, subject),
+        before=_totals(db, before, one, alike),
+        after=_totals(db, after, other, alike),
+        shared=len(shared),
+        alike=len(alike),
+        counts={kind: counts[kind] for kind in KINDS if counts[kind]},
+        evidence=evidence(counts["newly-failing"], counts["newly-passing"]),
+        changes=tuple(sorted(changes, key=lambda change: (change.kind in APART, -change.loss, change.kind))),
+    )
+
+
+def _change(case_id: str, before: CaseScores | None, after: CaseScores | None) -> CaseChange:
+    one, other = _measured(before), _measured(after)
+    if before is None or after is None or one is None or other is None:
+        return CaseChange(
+            test_case_id=case_id, kind="only-after" if before is None else "only-before", before=one, after=other
+        )
+    differing = unlike(before, after)
+    return CaseChange(
+        test_case_id=case_id,
+        kind="not-alike" if differing else _kind(one, other),
+        before=one,
+        after=other,
+        loss=one.score - other.score,
+        unlike=differing,
+    )
+
+
+def _measured(scores: CaseScores | None) -> Measured | None:
+    if scores is None:
+        return None
+    trials = len(scores.passed)
+    score = scores.fractions[0] if trials == 1 else fmean(scores.fractions)
+    return Measured(score=score, passed=sum(scores.passed), trials=trials)
+
+
+def _kind(before: Measured, after: Measured) -> Kind:
+    """By the share of trials that passed (in whole numbers), else by the score."""
+    passes = after.passed * before.trials - before.passed * after.trials
+    if passes:
+        return "newly-passing" if passes > 0 else "newly-failing"
+    gain = after.score - before.score
+    if abs(gain) <= TOLERANCE:
+        return "same"
+    return "better" if gain > 0 else "worse"
+
+
+def _totals(db: Db, run_id: str, scores: Mapping[str, CaseScores], alike: Sequence[str]) -> Totals:
+    counted = [scores[case_id] for case_id in alike]
+    possible = sum(one.possible * len(one.passed) for one in counted)
+    return Totals(
+        run_id=run_id,
+        version=_of(db, run_id)[1],
+        score=sum(one.possible * sum(one.fractions) for one in counted) / possible if possible else None,
+        passed=sum(sum(one.passed) for one in counted),
+        trials=sum(len(one.passed) for one in counted),
+    )
+
+
+def _of(db: Db, run_id: str) -> tuple[str, str | None]:
+    """The benchmark and the prompt version of a run."""
+    found = runs.benchmark_run(db, run_id)
+    assert found is not None
+    return found.fields.benchmark_id, found.fields.prompt_version_ref
+
+
+def _with_outputs(db: Db, changes: Sequence[CaseChange], before: str, after: str) -> list[CaseChange]:
+    """The same with titles and what changed in the first trial's output."""
+    ids = [change.test_case_id for change in changes]
+    titles = reporting.titles(db, ids)
+    one, other = reporting.outputs(db, before, ids), reporting.outputs(db, after, ids)
+    return [
+        replace(
+            change,
+            title=titles.get(change.test_case_id, change.test_case_id),
+            output_diff=_output_diff(one.get(change.test_case_id), other.get(change.test_case_id)),
+        )
+        for change in changes
+    ]
+
+
+def _output_diff(before: Json | None, after: Json | None) -> tuple[DiffPart, ...] | None:
+    return None if before is None or after is None else word_diff(output_text(before), output_text(after))

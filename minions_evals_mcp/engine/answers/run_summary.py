@@ -1,0 +1,264 @@
+"""What a run came to, short enough to read at once: the figures first, then the cases that matter."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
+from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.engine.calibration import calibration_of
+from minions_evals_mcp.engine.conclude.detect_trend import trend_id
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import kept_job, request_of
+from minions_evals_mcp.engine.judge.panel import implicit, outside_criteria
+from minions_evals_mcp.engine.judge.yardstick import Measure, measures
+from minions_evals_mcp.engine.run.planning import series
+from minions_evals_mcp.judges.packets import packet
+from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.store import events, jobs, pairs, records, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job, JobKind, JobState
+
+
+class FailureLine(Value):
+    """A failed run in one line."""
+
+    test_run_id: str
+    test_case_id: str
+    title: str
+    trial: int
+    failure_type: str
+    severity: str
+    score: float
+    possible: float
+    description: str
+    lost_most: str
+    root_cause: str
+
+
+class UnscoredLine(Value):
+    """A unit without a verdict, and why."""
+
+    test_case_id: str
+    trial: int
+    outcome: Outcome
+    reason: str
+
+
+class Bounds(Value):
+    """The pass rate (0–100) if everything that was not scored had failed, and had passed."""
+
+    worst: float
+    best: float
+
+
+class RunSummary(Value):
+    """Where a run stands. `outcomes` counts units (case × trial); `open` are not done yet."""
+
+    run_id: str
+    key: str
+    kind: JobKind
+    subject_id: str
+    state: JobState
+    reason: str
+    units: int
+    outcomes: dict[str, int]
+    open: int
+    spent: dict[str, float]
+    benchmark_run: Json | None = None
+    bounds: Bounds | None = None
+    test_runs: list[Json] = []
+    failures: list[FailureLine] = []
+    failure_types: dict[str, int] = {}
+    unscored: list[UnscoredLine] = []
+    regression: Json | None = None
+    trend: Json | None = None
+    comparison: Json | None = None
+    packets: list[JsonValue] = []
+    more_packets: int = 0
+    started_at: str
+
+
+async def summarize(engine: Engine, run_id: str, *, limit: int = 20) -> RunSummary:
+    """The summary of the run under that id or key; at most `limit` failures, unscored units and packets."""
+    return await engine.store.read(lambda db: _summary(db, kept_job(db, run_id), limit))
+
+
+def _summary(db: Db, job: Job, limit: int) -> RunSummary:
+    counts = _counts(db, job)
+    found = runs.benchmark_run(db, job.id) if job.kind == "benchmark" else None
+    failing = runs.failing_of(db, job.id, limit=limit) if limit else []
+    failures = runs.failures_of(db, [run.id for run in failing])
+    waiting = counts.get("awaiting-judgments", 0)
+    packets = _packets(db, job, limit) if waiting else []
+    return RunSummary(
+        run_id=job.id,
+        key=job.key,
+        kind=job.kind,
+        subject_id=job.subject_id,
+        state=job.state,
+        reason=job.reason,
+        units=job.total,
+        outcomes={str(outcome): number for outcome, number in counts.items()},
+        open=job.total - sum(counts.values()),
+        spent=job.spent,
+        benchmark_run=_benchmark_json(found),
+        bounds=_bounds(found, counts.get("skipped", 0)),
+        test_runs=[_run_json(db, run) for run in runs.job_runs(db, job.id, limit=limit)]
+        if job.kind == "test-case"
+        else [],
+        failures=[_failure_line(db, run, failures[run.id]) for run in failing],
+        failure_types=runs.failure_types(db, job.id),
+        unscored=[
+            UnscoredLine(
+                test_case_id=row.case_id, trial=row.key.trial, outcome=row.outcome or "skipped", reason=row.reason
+            )
+            for row in jobs.units_with(db, job.id, (*UNSCORED, "skipped"), limit=limit)
+        ],
+        regression=_regression(db, found),
+        trend=_trend(db, found),
+        comparison=_comparison(db, job),
+        packets=packets,
+        more_packets=max(0, waiting - len(packets)),
+        started_at=iso(job.created_at),
+    )
+
+
+def _counts(db: Db, job: Job) -> dict[Outcome, int]:
+    """How many units ended how; of a comparison, those of both sides."""
+    if job.kind != "comparison":
+        return jobs.unit_counts(db, job.id)
+    total: Counter[Outcome] = Counter()
+    for which in ("A", "B"):
+        side = jobs.job_by_key(db, f"{job.id}:{which}")
+        total.update(jobs.unit_counts(db, side.id) if side else {})
+    return dict(total)
+
+
+def _benchmark_json(run: Record[BenchmarkRun] | None) -> Json | None:
+    if run is None:
+        return None
+    found = run.wire()["fields"]
+    assert isinstance(found, dict)
+    return {"id": run.id, **{name: value for name, value in found.items() if name != "testRunIds"}}
+
+
+def _bounds(run: Record[BenchmarkRun] | None, skipped: int) -> Bounds | None:
+    if run is None:
+        return None
+    fields = run.fields
+    unscored = fields.error_count + skipped
+    units = fields.total_count + unscored
+    return Bounds(worst=100 * fields.passed_count / units, best=100 * (fields.passed_count + unscored) / units)
+
+
+def _run_json(db: Db, run: Record[TestRun]) -> Json:
+    found = run.wire()["fields"]
+    assert isinstance(found, dict)
+    judged = [
+        {"id": one.id, **one.fields.model_dump(mode="json", include=_TOLD)} for one in runs.judgments_of(db, run.id)
+    ]
+    return {"id": run.id, **found, "judgments": judged}  # pyright: ignore[reportReturnType]  JSON all through
+
+
+_TOLD = {"criterion_id", "score", "min_score", "max_score", "rationale", "judged_by", "judged_by_type", "confidence"}
+
+
+def _failure_line(db: Db, run: Record[TestRun], failure: Record[EvalFailure]) -> FailureLine:
+    case = records.minion(db, run.fields.test_case_id)
+    return FailureLine(
+        test_run_id=run.id,
+        test_case_id=run.fields.test_case_id,
+        title=case.title if case else run.fields.test_case_id,
+        trial=run.fields.trial,
+        failure_type=failure.fields.failure_type,
+        severity=failure.fields.severity,
+        score=run.fields.total_score,
+        possible=run.fields.max_possible_score,
+        description=failure.fields.description,
+        lost_most=_lost_most(db, failure.fields),
+        root_cause=failure.fields.root_cause,
+    )
+
+
+def _lost_most(db: Db, failure: EvalFailure) -> str:
+    """The name of the criterion that cost the most; none where the case's own checks decided."""
+    found = records.minion(db, failure.affected_criterion_ids[0]) if failure.affected_criterion_ids else None
+    return found.title if found else ""
+
+
+def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
+    if run is None or not run.fields.is_regression:
+        return None
+    failure = records.find(db, f"{run.id}:regression")
+    assert failure is not None
+    assert isinstance(failure.fields, EvalFailure)
+    fields = failure.fields
+    return {
+        "summary": fields.description, "evidence": run.fields.evidence, "failureType": fields.failure_type,
+        "evalFailureId": failure.id, "newlyFailing": [one.removeprefix("newly failing: ") for one in fields.signals],
+        **_against_noise(db, run),
+    }  # fmt: skip
+
+
+def _against_noise(db: Db, run: Record[BenchmarkRun]) -> Json:
+    """How far the score fell, beside the benchmark's noise floor where it was calibrated as it is measured now."""
+    told = events.outbox(db, ident=f"{run.id}:message", limit=1)
+    payload: Json = told[0].record.fields.model_dump(mode="json")["payload"] if told else {}
+    previous = runs.benchmark_run(db, str(payload.get("previousRunId")))
+    if previous is None:
+        return {}
+    fell = previous.fields.overall_score - run.fields.overall_score
+    found: Json = {"previousRunId": previous.id, "scoreFell": fell}
+    calibrated = calibration_of(db, run.fields.benchmark_id, measured_as=series(run.fields.digests))
+    if calibrated is not None:
+        found |= {"noiseFloor": calibrated.noise_floor, "withinNoiseFloor": fell <= calibrated.noise_floor}
+    return found
+
+
+def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
+    found = None if run is None else records.minion(db, trend_id(run.fields.benchmark_id))
+    if run is None or run.fields.selection is not None or found is None or not isinstance(found.fields, EvalTrend):
+        return None
+    fields = found.fields
+    return {
+        "direction": fields.direction, "provisional": fields.provisional, "volatile": fields.volatile, "slope": fields.slope,
+        "pValue": fields.p_value, "consecutiveDegrading": fields.consecutive_degrading,
+        "points": len(json.loads(fields.data_points)),
+    }  # fmt: skip
+
+
+def _comparison(db: Db, job: Job) -> Json | None:
+    """What a comparison's job came to so far: its two runs, and the record once both are concluded."""
+    if job.kind != "comparison":
+        return None
+    sides = [jobs.job_by_key(db, f"{job.id}:{which}") for which in ("A", "B")]
+    found = pairs.comparison(db, job.id)
+    record = None if found is None else found.wire()["fields"]
+    return {"runIds": [side.id for side in sides if side is not None], "record": record}
+
+
+def _packets(db: Db, job: Job, limit: int) -> list[JsonValue]:
+    """The packets that wait, made again from what is kept; their digests are those that were handed out."""
+    rubrics: dict[str, RubricInUse] = {}
+    out: list[JsonValue] = []
+    for row in jobs.units_with(db, job.id, ("awaiting-judgments",), limit=limit):
+        assert row.observed is not None
+        (measure,) = measures(db, (row.case_id,), rubrics)
+        case = measure.case.fields
+        work = Work(case.inputs, case.expected_outputs, row.observed)
+        asked = _asked(job, measure)
+        out.append(packet(row.key, row.case_id, asked, work))
+    return out
+
+
+def _asked(job: Job, measure: Measure) -> tuple[Criterion, ...]:
+    if not isinstance(measure.yardstick, RubricInUse):
+        return (implicit(measure),)
+    return outside_criteria(measure.yardstick, request_of(job).judge, has_model=isinstance(job.spec["judgeModel"], str))

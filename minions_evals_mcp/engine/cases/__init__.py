@@ -1,0 +1,1 @@
+"""Test cases over time: baselines, history, statistics, and the prompt that they test."""

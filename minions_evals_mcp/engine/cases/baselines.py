@@ -1,0 +1,204 @@
+"""Accepting an output as what is expected from now on (seed 5); what was expected before is kept as an event."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import anyio
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Fields, Json, TestCase
+from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.records import Record, record_from_wire, wire_fields
+from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.domain.results import TestRun
+from minions_evals_mcp.engine.cases.test_history import TestCaseSummary, case_record, test_case
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.people.submit import judge_waiting
+from minions_evals_mcp.engine.records.save_records import Arrival, Saved, save_records, vet_records
+from minions_evals_mcp.errors import BadInputError, EvalsError, NotFoundError
+from minions_evals_mcp.store import history, jobs, records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event
+
+PAUSE_S = 0.001
+"""So long a great import leaves the store to others after each batch."""
+_RUN_ID = re.compile(r"(?P<job>.+):(?P<number>[1-9]\d{0,8})\.(?P<trial>[1-9]\d{0,3})")
+
+
+async def update_expected_output(
+    engine: Engine,
+    test_case_id: str,
+    output: JsonValue = None,
+    *,
+    test_run_id: str | None = None,
+    by: str,
+) -> TestCaseSummary:
+    """A new baseline: the given output, else that of the run (also one that waits), else of the case's newest run.
+
+    What was expected before, by whom and when it was changed is kept as the event `expected-output-updated`. Outputs of
+    the case that waited for want of anything to judge by are judged by it. Raises `BadInputError`, `NotFoundError`.
+    """
+    kept = await engine.store.read(lambda db: case_record(db, test_case_id))
+    before = kept.fields.expected_outputs or {}
+    if output is not None:
+        wanted = output_record(output, before)
+    else:
+        test_run_id, actual = await engine.store.read(lambda db: _output_of(db, test_case_id, test_run_id))
+        wanted = _taken_over(actual, before)
+    await save_case(engine, kept, {"expectedOutputs": wanted}, by=by, test_run_id=test_run_id)
+    for key in await engine.store.read(lambda db: history.waiting_units(db, test_case_id)):
+        await judge_waiting(engine, key)
+    return await test_case(engine, test_case_id)
+
+
+@dataclass(frozen=True, slots=True)
+class WentOn:
+    """The runs whose outputs had waited for something to judge by and are judged now, and why others wait on."""
+
+    run_ids: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+    def __add__(self, other: WentOn) -> WentOn:
+        return WentOn(_distinct((*self.run_ids, *other.run_ids)), _distinct((*self.left, *other.left)))
+
+
+async def save_with_baselines(
+    engine: Engine, arrivals: Sequence[Arrival], relations: Sequence[Relation] = (), *, by: str
+) -> tuple[Saved, WentOn]:
+    """Writes the batch as `save_records` does; what a case expected before is kept, and what waited for it is judged.
+
+    What cannot be judged now waits on, and is tried again when its case is saved again.
+    """
+    cases = [one.record for one in arrivals if isinstance(one.record.fields, TestCase)]
+    kept = await engine.store.read(lambda db: records.minions(db, [case.id for case in cases]))
+    changes = [_new_baseline(kept.get(case.id), case, by=by) for case in cases]
+    saved = await save_records(engine, arrivals, relations, events=[one for one in changes if one is not None])
+    return saved, await _judge_what_waited(engine, [case.id for case in cases])
+
+
+async def save_batches(
+    engine: Engine, batches: Callable[[], Iterable[Sequence[Arrival]]], *, by: str
+) -> tuple[Saved, WentOn]:
+    """As `save_with_baselines`, of more than fits into memory: all is vetted in a first reading, written in a second.
+
+    Raises as `save_records` does, and then nothing is written. Others may write between two batches.
+    """
+    for batch in batches():
+        await vet_records(engine, batch)
+    saved, went_on = Saved(0, 0, 0), WentOn()
+    for batch in batches():
+        more = await save_with_baselines(engine, batch, by=by)
+        saved, went_on = saved + more[0], went_on + more[1]
+        await anyio.sleep(PAUSE_S)
+    return saved, went_on
+
+
+async def _judge_what_waited(engine: Engine, case_ids: Sequence[str]) -> WentOn:
+    judged: list[str] = []
+    left: list[str] = []
+    for key in await engine.store.read(lambda db: history.waiting_units(db, *case_ids)):
+        try:
+            if await judge_waiting(engine, key):
+                judged.append(key.job_id)
+        except EvalsError as error:  # the cases are saved: what cannot be judged now waits on, and the others go on
+            left.append(error.message)
+    return WentOn(_distinct(judged), _distinct(left))
+
+
+def _distinct(said: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(said))
+
+
+async def case_of_run(engine: Engine, run_id: str) -> str:
+    """The test case of a test-run, or of an output that waits under the id that its run will have."""
+    found = await engine.store.read(lambda db: records.find(db, run_id))
+    if found is not None and isinstance(found.fields, TestRun):
+        return found.fields.test_case_id
+    row = await engine.store.read(lambda db: _unit_of(db, run_id))
+    if row is None:
+        raise NotFoundError("test-run", run_id, remedy="`minions-evals history CASE` shows them.")
+    return row.case_id
+
+
+async def save_case(
+    engine: Engine, kept: Record[TestCase], changes: Json, *, by: str, test_run_id: str | None = None
+) -> None:
+    """Writes the case with those fields changed, and the event of a new baseline where it gets one."""
+    merged = {**wire_fields(kept.fields), **changes}
+    wire: Json = {**kept.wire(), "fields": {name: value for name, value in merged.items() if value is not None}}
+    record = record_from_wire(cast("JsonValue", wire), new_id=kept.id, now=engine.clock())
+    assert isinstance(record.fields, TestCase)
+    change = _new_baseline(kept, record, by=by, test_run_id=test_run_id)
+    await save_records(engine, [Arrival(record)], events=[] if change is None else [change])
+
+
+def _new_baseline(
+    kept: Record[Fields] | None, case: Record[Fields], *, by: str, test_run_id: str | None = None
+) -> Event | None:
+    """The event that says what a case expected before; None where it is new or expects what it did."""
+    if kept is None or not isinstance(kept.fields, TestCase) or not isinstance(case.fields, TestCase):
+        return None
+    before, after = kept.fields.expected_outputs, case.fields.expected_outputs
+    if before == after:
+        return None
+    about: Json = {} if test_run_id is None else {"testRunId": test_run_id}
+    return Event("expected-output-updated", TestCase.slug, case.id, {"by": by, "from": before, "to": after, **about})
+
+
+def output_record(output: JsonValue, before: Json) -> Json:
+    """An output as a record: under the key that was expected before, where there is one, else under `output`."""
+    if isinstance(output, dict):
+        return output
+    if len(before) > 1:
+        raise BadInputError(
+            f"the case expects {', '.join(before)}; one text cannot stand for them.", remedy="Give a mapping."
+        )
+    return {next(iter(before), "output"): output}
+
+
+def _taken_over(actual: Json, before: Json) -> Json:
+    """The output as what is expected from now on, under the keys that were expected before."""
+    if len(before) == 1:
+        (key,) = before
+        return {key: actual[key] if key in actual else output_text(actual)}
+    missing = [key for key in before if key not in actual]
+    if missing:
+        raise BadInputError(f"the output lacks {', '.join(missing)}.", remedy="Give the expected output as a mapping.")
+    if before:
+        return {key: actual[key] for key in before}
+    return actual if len(actual) == 1 else {"output": output_text(actual)}
+
+
+def _output_of(db: Db, test_case_id: str, run_id: str | None) -> tuple[str, Json]:
+    """A run's id and output: the one that was named, else the case's newest, else the newest that waits."""
+    if run_id is None:
+        page = history.executions(db, test_case_id, limit=1)
+        waiting = history.waiting_units(db, test_case_id)
+        if not page and not waiting:
+            raise NotFoundError("output of the test-case", test_case_id, remedy="Run it first, or give the output.")
+        run_id = page[0][1].id if page else waiting[0].run_id
+    found = records.find(db, run_id)
+    if found is not None and isinstance(found.fields, TestRun):
+        case_id, output = found.fields.test_case_id, found.fields.actual_output
+    else:
+        row = _unit_of(db, run_id)
+        if row is None or row.observed is None:
+            raise NotFoundError("test-run", run_id, remedy="`minions-evals history CASE` shows them.")
+        case_id, output = row.case_id, row.observed.output
+    if case_id != test_case_id:
+        raise BadInputError(f"{run_id} is a run of {case_id}.", remedy=f"Name a run of {test_case_id}.")
+    if not output:
+        raise BadInputError(f"{run_id} produced no output.", remedy="Accept another run, or give the output.")
+    return run_id, output
+
+
+def _unit_of(db: Db, run_id: str) -> jobs.UnitRow | None:
+    found = _RUN_ID.fullmatch(run_id)
+    if found is None:
+        return None
+    position, trial = int(found["number"]) - 1, int(found["trial"])
+    return jobs.units(db, found["job"], first=position, last=position + 1).get((position, trial))

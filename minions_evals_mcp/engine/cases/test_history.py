@@ -1,0 +1,270 @@
+"""Test cases and their runs as seed 5 shows them: summaries, executions, statistics, and the trend by day."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from typing import Annotated, ClassVar
+
+from pydantic import Field, JsonValue
+
+from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import DiffPart, RegressionType, TestRun
+from minions_evals_mcp.domain.values import Timestamp, Value
+from minions_evals_mcp.engine.cases.prompt_chain import version_of_prompt
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.scoring.history import score_fraction
+from minions_evals_mcp.store import history, records
+from minions_evals_mcp.store.connection import Db
+
+DAYS = 90
+"""So many of the newest days stand in a trend."""
+
+
+class NamedPrompt(Value):
+    """A prompt: the chain's id, and the title of its latest version."""
+
+    id: str
+    name: str
+
+
+class TestCaseSummary(Value):
+    """A test case with its figures; `passRate` is 0–100, `avgScore` 0–1, both null before its first run."""
+
+    __test__: ClassVar[bool] = False
+
+    id: str
+    prompt_id: str | None
+    prompt: NamedPrompt | None = None
+    name: str
+    description: str
+    input: dict[str, JsonValue]
+    expected_output: str | None
+    total_runs: int
+    pass_rate: float | None
+    avg_score: float | None
+    last_run: Timestamp | None
+    last_passed: bool | None
+    created_at: Timestamp
+    updated_at: Timestamp
+
+
+class TestCaseExecution(Value):
+    """A run of a test case. `score` is that by which it was judged; an output that waits has none, and has not passed."""
+
+    __test__: ClassVar[bool] = False
+
+    id: str
+    test_case_execution_id: str
+    test_case_id: str
+    execution_id: str
+    passed: bool | None
+    score: float | None
+    actual_output: str
+    expected_output: str | None
+    output_diff: Annotated[tuple[DiffPart, ...], Field(strict=False)] | None = None
+    exact_match: bool = False
+    semantic_score: float | None = None
+    length_diff: int | None = None
+    token_diff: int | None = None
+    is_regression: bool = False
+    regression_type: RegressionType | None = None
+    regression_types: Annotated[tuple[RegressionType, ...], Field(strict=False)] = ()
+    flipped: bool = False
+    prompt_version: int | None = None
+    run_duration: int | None = None
+    latency_ms: float | None = None
+    cost_usd: float | None = None
+    created_at: Timestamp
+
+
+class Executions(Value):
+    """A page of runs, newest first; `nextCursor` goes on from it, null at the end."""
+
+    executions: Annotated[tuple[TestCaseExecution, ...], Field(strict=False)]
+    total: int
+    next_cursor: int | None
+
+
+class RunLine(Value):
+    """A run in one line."""
+
+    id: str
+    passed: bool
+    score: float
+    regression_type: RegressionType | None
+    prompt_version: int | None
+    created_at: Timestamp
+
+
+class DayFigures(Value):
+    """The runs of one day (UTC)."""
+
+    date: str
+    total_runs: int
+    pass_rate: float
+    avg_score: float
+
+
+class TestCaseStats(Value):
+    """What a case's runs come to; comparisons, later trials and errors are not among them (contracts 7)."""
+
+    __test__: ClassVar[bool] = False
+
+    test_case_id: str
+    total_runs: int
+    pass_rate: float | None
+    avg_score: float | None
+    recent_runs: Annotated[tuple[RunLine, ...], Field(strict=False)]
+    regressions: Annotated[tuple[RunLine, ...], Field(strict=False)]
+    trend_data: Annotated[tuple[DayFigures, ...], Field(strict=False)]
+
+
+async def test_case(engine: Engine, test_case_id: str) -> TestCaseSummary:
+    """The case with its figures and its prompt; raises `NotFoundError`."""
+    return await engine.store.read(lambda db: _with_prompt(db, _summary(db, case_record(db, test_case_id))))
+
+
+async def test_cases(engine: Engine, prompt_id: str) -> list[TestCaseSummary]:
+    """The cases of a prompt that are not deleted, in the order in which they were made."""
+    return await engine.store.read(lambda db: [_summary(db, one) for one in history.cases_of_prompt(db, prompt_id)])
+
+
+async def test_case_executions(
+    engine: Engine, test_case_id: str, *, limit: int = 20, offset: int = 0, cursor: int | None = None
+) -> Executions:
+    """A page of all runs of the case, newest first: after so many (`offset`), or from a page's `nextCursor` on."""
+    return await engine.store.read(
+        partial(_executions, test_case_id=test_case_id, limit=limit, offset=offset, cursor=cursor)
+    )
+
+
+async def test_case_stats(engine: Engine, test_case_id: str, *, limit: int = 10) -> TestCaseStats:
+    """The figures of the case with its newest runs and regressions (at most `limit` each), and its trend by day."""
+    return await engine.store.read(lambda db: _stats(db, test_case_id, limit))
+
+
+def case_record(db: Db, test_case_id: str) -> Record[TestCase]:
+    """The test case under that id; raises `NotFoundError`, also for one that is deleted."""
+    found = records.minion(db, test_case_id)
+    if found is None or not isinstance(found.fields, TestCase) or found.deleted_at is not None:
+        raise NotFoundError("test-case", test_case_id, remedy="`minions-evals list test-case` shows them.")
+    return found  # pyright: ignore[reportReturnType]  checked above
+
+
+def execution_of(run: Record[TestRun], case: Record[TestCase]) -> TestCaseExecution:
+    """The run as seed 5 shows it; what was expected then is read from the difference, for the case may have changed."""
+    fields = run.fields
+    diff = fields.output_diff
+    then = None if diff is None else "".join(part.text for part in diff if part.op != "insert")
+    return TestCaseExecution(
+        id=run.id,
+        test_case_execution_id=run.id,
+        test_case_id=fields.test_case_id,
+        execution_id=fields.execution_id or fields.agent_run_id or run.id,
+        passed=fields.passed,
+        score=score_fraction(fields.total_score, fields.max_possible_score),
+        actual_output=output_text(fields.actual_output) if fields.actual_output else "",
+        expected_output=expected_text(case.fields) if then is None else then,
+        output_diff=diff,
+        exact_match=bool(fields.exact_match),
+        semantic_score=fields.semantic_score,
+        length_diff=fields.length_diff,
+        token_diff=fields.token_diff,
+        is_regression=fields.is_regression,
+        regression_type=fields.regression_type,
+        regression_types=fields.regression_types,
+        flipped=fields.flipped,
+        prompt_version=fields.prompt_version,
+        run_duration=fields.duration_ms,
+        latency_ms=fields.latency_ms,
+        cost_usd=fields.cost_usd,
+        created_at=run.created_at,
+    )
+
+
+def expected_text(case: TestCase) -> str | None:
+    """What the case expects, as text."""
+    return output_text(case.expected_outputs) if case.expected_outputs else None
+
+
+def _summary(db: Db, case: Record[TestCase]) -> TestCaseSummary:
+    fields = case.fields
+    found = history.figures(db, case.id)
+    newest = history.recent(db, case.id, limit=1)
+    return TestCaseSummary(
+        id=case.id,
+        prompt_id=fields.prompt_id,
+        name=fields.name,
+        description=fields.description,
+        input=fields.inputs,
+        expected_output=expected_text(fields),
+        total_runs=found.runs,
+        pass_rate=_pass_rate(found),
+        avg_score=found.average,
+        last_run=newest[0].fields.ran_at if newest else None,
+        last_passed=newest[0].fields.passed if newest else None,
+        created_at=case.created_at,
+        updated_at=case.updated_at,
+    )
+
+
+def _with_prompt(db: Db, summary: TestCaseSummary) -> TestCaseSummary:
+    """The summary with its prompt's name, where a version of it is recorded."""
+    if summary.prompt_id is None:
+        return summary
+    with suppress(NotFoundError):
+        latest = version_of_prompt(db, summary.prompt_id, None)
+        return summary.model_copy(update={"prompt": NamedPrompt(id=summary.prompt_id, name=latest.title)})
+    return summary
+
+
+def _pass_rate(found: history.Figures) -> float | None:
+    return 100 * found.passed / found.runs if found.runs else None
+
+
+def _executions(db: Db, *, test_case_id: str, limit: int, offset: int, cursor: int | None) -> Executions:
+    case = case_record(db, test_case_id)
+    page = history.executions(db, test_case_id, before=cursor, offset=offset, limit=limit + 1)
+    shown = page[:limit]
+    return Executions(
+        executions=tuple(execution_of(run, case) for _, run in shown),
+        total=history.count(db, test_case_id),
+        next_cursor=shown[-1][0] if len(page) > limit else None,
+    )
+
+
+def _stats(db: Db, test_case_id: str, limit: int) -> TestCaseStats:
+    case_record(db, test_case_id)
+    found = history.figures(db, test_case_id)
+    return TestCaseStats(
+        test_case_id=test_case_id,
+        total_runs=found.runs,
+        pass_rate=_pass_rate(found),
+        avg_score=found.average,
+        recent_runs=tuple(_line(run) for run in history.recent(db, test_case_id, limit=limit)),
+        regressions=tuple(_line(run) for run in history.recent(db, test_case_id, regressions=True, limit=limit)),
+        trend_data=tuple(_day(day, one) for day, one in history.figures_by_day(db, test_case_id, limit=DAYS)),
+    )
+
+
+def _line(run: Record[TestRun]) -> RunLine:
+    fields = run.fields
+    return RunLine(
+        id=run.id,
+        passed=fields.passed,
+        score=score_fraction(fields.total_score, fields.max_possible_score),
+        regression_type=fields.regression_type,
+        prompt_version=fields.prompt_version,
+        created_at=run.created_at,
+    )
+
+
+def _day(date: str, found: history.Figures) -> DayFigures:
+    assert found.average is not None, "a day without runs is no day of the trend"
+    return DayFigures(
+        date=date, total_runs=found.runs, pass_rate=100 * found.passed / found.runs, avg_score=found.average
+    )

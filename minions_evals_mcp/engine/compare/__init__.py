@@ -1,0 +1,1 @@
+"""Comparisons of prompt versions, and the approvals that rest on them."""

@@ -1,0 +1,222 @@
+"""Approval of a prompt version: only on a comparison that it wins for sure, measured on what still stands (HR2)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Literal
+
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Approval, PromptComparison
+from minions_evals_mcp.domain.values import Id, Value, Visible, is_blank
+from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
+from minions_evals_mcp.engine.conclude.comparison import MARGIN, Pairing, named, pairing
+from minions_evals_mcp.engine.conclude.looks import concluded
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.yardstick import measures
+from minions_evals_mcp.engine.outbox import message, queue
+from minions_evals_mcp.engine.run.planning import digests_of
+from minions_evals_mcp.errors import EvalsError, NotFoundError, RuleError
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.stats.comparison import CasePair, ComparisonVerdict
+from minions_evals_mcp.stats.comparison import compare as measured_difference
+from minions_evals_mcp.store import jobs, pairs, records, versions
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.rows import insert
+
+
+class ApprovalAsked(Value):
+    """A decision on a prompt version. `comparison_id`: the evidence, else the newest comparison that the version is in.
+
+    `override_reason` lets a person, never an agent, approve on an inconclusive comparison that the version wins.
+    """
+
+    prompt_version_ref: Id
+    comparison_id: Id | None = None
+    decision: Literal["approved", "refused"] = "approved"
+    reason: Visible | None = None
+    decided_by: Visible
+    decided_by_type: Literal["human", "agent"]
+    override_reason: Visible | None = None
+
+
+async def approve_prompt_version(engine: Engine, asked: ApprovalAsked) -> Record[Approval]:
+    """The decision, written down; a refusal needs no evidence.
+
+    Raises `RuleError` (HR2) saying what is missing and what to do next, `NotFoundError` for an unknown version.
+    """
+    return await engine.store.write(partial(_decide, asked=asked, ident=engine.new_id(), at=engine.clock()))
+
+
+def _decide(db: Db, *, asked: ApprovalAsked, ident: str, at: datetime) -> Record[Approval]:
+    found = records.minion(db, asked.prompt_version_ref)
+    if found is None or not isinstance(found.fields, PromptVersion) or found.deleted_at is not None:
+        raise NotFoundError(
+            "prompt-version", asked.prompt_version_ref, remedy="`minions-evals list prompt-version` shows them."
+        )
+    evidence = _evidence(db, asked) if asked.decision == "approved" else None
+    fields = Approval(
+        prompt_version_ref=asked.prompt_version_ref,
+        comparison_id=evidence.id if evidence else asked.comparison_id,
+        decision=asked.decision,
+        reason=asked.reason or (_reason(evidence) if evidence else "refused"),
+        decided_by=asked.decided_by,
+        decided_by_type=asked.decided_by_type,
+        override_reason=asked.override_reason,
+        decided_at=at,
+    )
+    record = Record(ident, fields, f"{asked.prompt_version_ref}: {asked.decision}", at, at)
+    insert(db, record)
+    detail = {"promptVersionRef": asked.prompt_version_ref, "decision": asked.decision}
+    append(db, Event("approval-recorded", "approval", ident, {**detail}), at=at)
+    told = message("prompt-version-decided", {**detail, "approvalId": ident, "decidedBy": asked.decided_by}, at=at)
+    queue(db, f"{ident}:told", told, key=f"prompt-version-decided:{ident}", at=at)
+    return record
+
+
+def _reason(evidence: Record[PromptComparison]) -> str:
+    fields = evidence.fields
+    low, high = fields.delta_ci or (0.0, 0.0)
+    return f"{fields.verdict}: {fields.score_delta:+.3f} ({low:+.3f} to {high:+.3f}) on {fields.sample_size} cases"
+
+
+def _evidence(db: Db, asked: ApprovalAsked) -> Record[PromptComparison]:
+    """The comparison that the approval rests on; raises `RuleError` with the first thing that is missing."""
+    version = asked.prompt_version_ref
+    current = current_version(db, version)
+    if current == version:
+        raise _missing(f"{version} is the current version of its prompt already.", "Nothing needs to be approved.")
+    compare = f"Run: minions-evals compare BENCHMARK --from {current} --to {version}"
+    found = _comparison(db, asked, current, compare)
+    fields = found.fields
+    if fields.prompt_version_b != version or fields.prompt_version_a != current:
+        raise _missing(
+            f"{found.id} compares {fields.prompt_version_b} with {fields.prompt_version_a}; the current version is {current}.",
+            compare,
+        )
+    if fields.winner != version:
+        raise _missing(f"{version} is not the winner of {found.id}: that is {fields.winner}.", "Improve it first.")
+    if fields.verdict != "improved" and not _overridden(asked, fields):
+        raise _missing(f"the verdict of {found.id} is {fields.verdict}, not improved.", _how_on(asked, fields))
+    _vet_standing(db, found, compare)
+    return found
+
+
+def current_version(db: Db, version: str) -> str:
+    """The last approved version of the chain that `version` belongs to, else its first."""
+    chain = versions.chain(db, version)
+    approved = pairs.approved_of(db, chain)
+    return approved.fields.prompt_version_ref if approved else chain[0]
+
+
+def _comparison(db: Db, asked: ApprovalAsked, current: str, compare: str) -> Record[PromptComparison]:
+    if asked.comparison_id is not None:
+        found = pairs.comparison(db, asked.comparison_id)
+        if found is None:
+            raise _missing(f"there is no comparison {asked.comparison_id}.", compare)
+        return found
+    against = [
+        one
+        for one in pairs.comparisons_of(db, asked.prompt_version_ref)
+        if one.fields.prompt_version_a == current
+    ]  # fmt: skip
+    if not against:
+        raise _missing(
+            f"no comparison shows {asked.prompt_version_ref} against the current version {current}.", compare
+        )
+    return against[0]
+
+
+def _overridden(asked: ApprovalAsked, fields: PromptComparison) -> bool:
+    return (
+        fields.verdict == "inconclusive"
+        and asked.decided_by_type == "human"
+        and asked.override_reason is not None
+        and not is_blank(asked.override_reason)
+    )
+
+
+def _how_on(asked: ApprovalAsked, fields: PromptComparison) -> str:
+    if fields.verdict != "inconclusive":
+        return "Improve the version, then compare again."
+    more = f"{fields.notes}. " if fields.notes else ""
+    if asked.decided_by_type == "agent":
+        return f"{more}An agent cannot override this: run more cases or trials, or ask a person."
+    return f"{more}Run more cases or trials, or give an override reason."
+
+
+def _vet_standing(db: Db, found: Record[PromptComparison], compare: str) -> None:
+    """Refuses evidence that was judged by whoever produced it, or measured on what was edited since."""
+    fields = found.fields
+    try:
+        paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
+    except EvalsError as error:
+        raise _missing(f"{found.id} does not hold any more: {error.message}", compare) from None
+    if _suite(db, fields.benchmark_run_id_a) != _suite(db, fields.benchmark_run_id_b):
+        raise _missing(f"the cases of {fields.benchmark_id} were changed between the two runs of {found.id}.", compare)
+    verdict = _verdict(db, fields, paired)
+    if verdict != fields.verdict:
+        raise _missing(f"{found.id} says {fields.verdict}, but its two runs say {verdict}.", compare)
+    _vet_missing(found, paired, verdict)
+    own = [case_id for case_id in paired.shared if paired.a[case_id].self_judged or paired.b[case_id].self_judged]
+    if own:
+        raise _missing(
+            f"{len(own)} cases of {found.id} were judged by whoever produced them (or that cannot be told): {named(own)}.",
+            "Have another judge score the stored outputs: minions-evals rejudge RUN.",
+        )
+    edited = _edited(db, paired)
+    if edited:
+        raise _missing(f"edited since {found.id}: {named(edited)}.", compare)
+
+
+def _verdict(db: Db, fields: PromptComparison, paired: Pairing) -> ComparisonVerdict:
+    """What the two runs say: a comparison that another program wrote need not say the same."""
+    run_a, run_b = fields.benchmark_run_id_a, fields.benchmark_run_id_b
+    job = jobs.job(db, run_a)
+    if job is not None and looked_at(db, run_a):
+        return concluded(db, run_a, run_b, planned=job.total).verdict
+    return measured_difference(paired.pairs(), margin=MARGIN).verdict
+
+
+def _vet_missing(found: Record[PromptComparison], paired: Pairing, verdict: ComparisonVerdict) -> None:
+    """Refuses a win that rests on cases which the version has no verdict for: had it failed them, it would not have won."""
+    lacking = [case_id for case_id in paired.a if case_id not in paired.b]
+    if not lacking or verdict != "improved":
+        return
+    failed = [
+        CasePair(case_id, tuple(one.fractions), (0.0,), tuple(one.passed), (False,), one.possible)
+        for case_id, one in paired.a.items()
+        if case_id not in paired.b
+    ]
+    worst = measured_difference([*paired.pairs(), *failed], margin=MARGIN).verdict
+    if worst != "improved":
+        version = found.fields.prompt_version_b
+        raise _missing(
+            f"{len(lacking)} cases of {found.id} were not measured for {version}; had it failed them, the verdict were {worst}:"
+            f" {named(lacking)}.",
+            "Run the comparison again, so that every case has an output and a verdict.",
+        )
+
+
+def _suite(db: Db, run_id: str) -> str | None:
+    """The digest of the cases that the run was planned with; those that could not be judged are among them."""
+    job = jobs.job(db, run_id)
+    return None if job is None else digests_of(job).test_case
+
+
+def _edited(db: Db, paired: Pairing) -> list[str]:
+    """The cases that were deleted, or whose text, rubric, expectation or threshold is not what the runs were judged with."""
+    rubrics: dict[str, RubricInUse] = {}
+    standing = [one for one in measures(db, paired.shared, rubrics) if one.case.deleted_at is None]
+    now = {one.case.id: (one.case_digest(), one.rubric_digest()) for one in standing}
+    return [
+        case_id
+        for case_id in paired.shared
+        if now.get(case_id) != (paired.a[case_id].digests[0], paired.a[case_id].digests[1])
+    ]
+
+
+def _missing(what: str, remedy: str) -> RuleError:
+    return RuleError("HR2", what, remedy=remedy)

@@ -1,0 +1,223 @@
+"""The skill "compare prompt versions": the benchmark once under each version, on the same cases, then the comparison."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import anyio
+
+from minions_evals_mcp.domain.digests import digest, text_digest
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
+from minions_evals_mcp.engine.compare.sequential import run_until_settled
+from minions_evals_mcp.engine.conclude.comparison import Rule, benchmark_run_in, conclude_comparison, record_comparison
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job, request_of, resumed_under, working_on
+from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
+from minions_evals_mcp.engine.run import planning
+from minions_evals_mcp.engine.run.pipeline import Progress
+from minions_evals_mcp.engine.run.run_benchmark import Started, StartedCases, get_benchmark, silent, start_benchmark
+from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InstrumentError
+from minions_evals_mcp.store import jobs, pairs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job, JobState
+
+
+async def compare_prompt_versions(
+    engine: Engine, request: ComparisonRequest, *, progress: Progress = silent
+) -> Record[PromptComparison] | None:
+    """The comparison under the request's key; None where outputs wait to be judged by the caller or a person.
+
+    Raises as `run_benchmark` does; it can be resumed under its key after each of them.
+    """
+    job = await (await start_comparison(engine, request)).finish(progress)
+    return await engine.store.read(lambda db: pairs.comparison(db, job.id))
+
+
+async def start_comparison(engine: Engine, request: ComparisonRequest) -> Started:
+    """The comparison's job under the request's key, with both sides vetted and written down; nothing has run."""
+    await get_benchmark(engine, request.benchmark_id)
+    for version in (request.version_a, request.version_b):  # before the key is taken
+        asked = RunRequest(subject_id=request.benchmark_id, prompt_version_ref=version, target=request.target)
+        await planning.require_version(engine, asked)
+    job = await _written_down(engine, request)
+    try:
+        sides = [await start_benchmark(engine, _side(request, job, which)) for which in ("A", "B")]
+    except EvalsError as error:
+        await _fail_unbegun(engine, job, str(error))
+        raise
+    await _sum_up(engine, job, sides)
+    return Started(job, partial(_finish, engine, job, request))
+
+
+async def _written_down(engine: Engine, request: ComparisonRequest) -> Job:
+    now = engine.clock()
+    ident = engine.new_id()
+    spec = {"request": request.frozen()}
+    new = Job(ident, request.key or ident, "comparison", request.benchmark_id, {**spec}, "running", "", {}, 0, now, now)
+    kept = await engine.store.write(lambda db: jobs.start(db, new))
+    if kept.spec != new.spec:
+        raise ConflictError(
+            f"the key {kept.key!r} belongs to the run {kept.id}, which was asked for otherwise.",
+            remedy="Resume it as it was asked for, or use another key.",
+        )
+    return kept
+
+
+async def _fail_unbegun(engine: Engine, job: Job, why: str) -> None:
+    """Says why the comparison could not begin; one that has begun stays as it is."""
+    at = engine.clock()
+
+    def fail(db: Db) -> None:
+        if jobs.job_by_key(db, f"{job.id}:A") is None:
+            jobs.set_state(db, job.id, "failed", reason=why, at=at)
+
+    await engine.store.write(fail)
+
+
+def _side(request: ComparisonRequest, job: Job, which: str) -> RunRequest:
+    """One version's run of the benchmark."""
+    return RunRequest(
+        subject_id=request.benchmark_id,
+        prompt_version_ref=request.version_a if which == "A" else request.version_b,
+        judge=request.judge,
+        target=request.target,
+        trials=request.trials,
+        fresh=request.fresh,
+        triggered_by=request.triggered_by,
+        comparison_id=job.id,
+        order_seed=int(text_digest(job.id)[:8], 16) if request.sequential else None,
+        purpose="comparison",
+        key=f"{job.id}:{which}",
+        max_cost_usd=request.max_cost_usd,
+        max_seconds=request.max_seconds,
+    )
+
+
+async def _sum_up(engine: Engine, job: Job, sides: list[StartedCases]) -> None:
+    total = sum(side.job.total for side in sides)
+    if job.total != total:
+        await engine.store.write(lambda db: jobs.set_total(db, job.id, total))
+
+
+async def _finish(engine: Engine, job: Job, request: ComparisonRequest, progress: Progress) -> Job:
+    """Runs what is open of both sides; the second side's conclusion records the comparison in its own transaction.
+
+    Raises `BusyError` where another process carries it on, and leaves it to that.
+    """
+    async with working_on(engine, job):
+        await _carry_on(engine, job, request, progress)
+        return await _ended(engine, job)
+
+
+async def _carry_on(engine: Engine, job: Job, request: ComparisonRequest, progress: Progress) -> None:
+    await _mark(engine, job, "running", "")
+    try:
+        with resumed_under(job.key):
+            await (_run_in_step if request.sequential else _run_in_turn)(engine, job, request, progress)
+    except BaseException as error:
+        why = str(error) if isinstance(error, EvalsError) else "interrupted"
+        with anyio.CancelScope(shield=True):
+            await _mark(engine, job, "stopped", why)
+        raise
+
+
+async def _ended(engine: Engine, job: Job) -> Job:
+    tie, at = engine.skills.compare_prompt_versions.parameters.tie_threshold, engine.clock()
+    await engine.store.write(lambda db: conclude_comparison(db, job.id, tie_threshold=tie, at=at))
+    now = await get_job(engine, job.id)
+    if now.state == "failed":
+        raise InstrumentError(f"the comparison {job.id} could not be made: {now.reason}")
+    await _mark(engine, job, "awaiting-judgments", "outputs wait to be judged")
+    return await get_job(engine, job.id)
+
+
+async def _run_in_turn(engine: Engine, job: Job, request: ComparisonRequest, progress: Progress) -> None:
+    for which in ("A", "B"):
+        side = _side(request, job, which)
+        earlier = await _spent(engine, job, side)
+        capped = side.model_copy(update={"max_cost_usd": _left(request.max_cost_usd, earlier)})
+        await (await start_benchmark(engine, capped)).finish(progress)
+
+
+async def _run_in_step(engine: Engine, job: Job, request: ComparisonRequest, progress: Progress) -> None:
+    """Both sides side by side, each under half of the cap."""
+    half = None if request.max_cost_usd is None else request.max_cost_usd / 2
+    sides = [_side(request, job, which).model_copy(update={"max_cost_usd": half}) for which in ("A", "B")]
+    started = [await start_benchmark(engine, side) for side in sides]
+    if all(side.job.state == "completed" for side in started):
+        return
+    await run_until_settled(engine, started, progress)
+
+
+async def _mark(engine: Engine, job: Job, state: JobState, reason: str) -> None:
+    """Where the comparison stands, unless it is recorded already: judgments may be handed in meanwhile."""
+    at = engine.clock()
+
+    def mark(db: Db) -> None:
+        if pairs.comparison(db, job.id) is None:
+            jobs.set_state(db, job.id, state, reason=reason, at=at)
+
+    await engine.store.write(mark)
+
+
+async def _spent(engine: Engine, job: Job, side: RunRequest) -> float:
+    """What the other side has cost so far."""
+    other = f"{job.id}:{'A' if (side.key or '').endswith('B') else 'B'}"
+    found = await engine.store.read(lambda db: jobs.job_by_key(db, other))
+    return found.spent.get("costUsd", 0.0) if found else 0.0
+
+
+def _left(cap: float | None, spent: float) -> float | None:
+    """What is left of the cap; never nothing at all, for a run under an exhausted cap says so itself."""
+    return None if cap is None else max(cap - spent, 1e-9)
+
+
+async def compare_runs(
+    engine: Engine, run_a: str, run_b: str, *, tie_threshold: float | None = None
+) -> Record[PromptComparison]:
+    """The comparison of two benchmark-runs that are stored; the same two compared twice are one comparison.
+
+    Raises `NotFoundError`, `BadInputError`, or `ConflictError` with what they were measured with differently.
+    """
+    tie = engine.skills.compare_prompt_versions.parameters.tie_threshold if tie_threshold is None else tie_threshold
+    ident = f"comparison:{digest([run_a, run_b, tie])}"
+    kept = await engine.store.read(lambda db: pairs.comparison(db, ident))
+    if kept is not None:
+        return kept
+    at = engine.clock()
+
+    def record(db: Db) -> Record[PromptComparison]:
+        return pairs.comparison(db, ident) or record_comparison(
+            db, ident, _whole_run_in(db, run_a), _whole_run_in(db, run_b), by=Rule(tie), at=at
+        )
+
+    return await engine.store.write(record)
+
+
+def _whole_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:
+    """The benchmark-run under that id, if a comparison may rest on it (HR2).
+
+    One of chosen cases says nothing about the versions; one that was looked at after every case errs if looked at again.
+    """
+    found = benchmark_run_in(db, ident)
+    if found.fields.selection is not None:
+        raise BadInputError(
+            f"the run {ident} is not the whole benchmark: {found.fields.selection}.",
+            remedy=f"`minions-evals diff {ident} RUN` shows what changed; compare whole runs.",
+        )
+    if looked_at(db, ident):
+        raise BadInputError(
+            f"the run {ident} was looked at after every case and may have been stopped for what it showed.",
+            remedy="Take the verdict of its own comparison, or run both versions again without --sequential.",
+        )
+    return found
+
+
+def looked_at(db: Db, run_id: str) -> bool:
+    """Whether the run, or the one whose outputs it judges anew, was looked at after every case."""
+    job = jobs.job(db, run_id)
+    if job is None:
+        return False
+    asked = request_of(job)
+    return asked.order_seed is not None or (asked.rejudge_run_id is not None and looked_at(db, asked.rejudge_run_id))

@@ -1,0 +1,84 @@
+"""Which version's output max-score selects, case by case, where a case's own assertions judge it (seed 2 in a comparison)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minions_evals_mcp.domain.neighbours import AgentRun
+from minions_evals_mcp.domain.outcomes import Observed
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.evidence import fetched
+from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure, measures
+from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.scoring.assertions import check_all, needs
+from minions_evals_mcp.scoring.checks import Aggregate, GradeNeed, Subject
+from minions_evals_mcp.scoring.max_score import OutputScores, Selection, parted, select
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.store import jobs, records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.pairs import checked_by_assertions
+from minions_evals_mcp.targets.recorded import observed_run
+
+Pair = tuple[Measure, Subject, Subject]
+
+
+class MaxScorePicks(Value):
+    """How often max-score selects version A's output and version B's (of equals A's); `unpicked` could not be chosen between."""
+
+    a: int
+    b: int
+    unpicked: int
+
+
+async def picks(engine: Engine, run_a: str, run_b: str, case_ids: Sequence[str]) -> MaxScorePicks | None:
+    """The picks over those cases' first outputs; None where no case is judged by assertions of its own."""
+    pairs = await engine.store.read(lambda db: _pairs(db, run_a, run_b, case_ids))
+    if not pairs:
+        return None
+    chosen = [await _chosen(engine, pair) for pair in pairs]
+    return MaxScorePicks(a=chosen.count(0), b=chosen.count(1), unpicked=chosen.count(None))
+
+
+def _pairs(db: Db, run_a: str, run_b: str, case_ids: Sequence[str]) -> list[Pair]:
+    known: dict[str, RubricInUse] = {}
+    wanted = checked_by_assertions(db, case_ids)
+    judged = [one for one in measures(db, wanted, known) if isinstance(one.yardstick, ByAssertions)]
+    idents = [one.case.id for one in judged]
+    a, b = _outputs(db, run_a, idents, judged), _outputs(db, run_b, idents, judged)
+    return [(one, a[one.case.id], b[one.case.id]) for one in judged if one.case.id in a and one.case.id in b]
+
+
+def _outputs(db: Db, run_id: str, idents: list[str], judged: list[Measure]) -> dict[str, Subject]:
+    """What the first trial of each case put out, as assertions see it."""
+    stored = jobs.outputs_of(db, run_id, idents)
+    found: dict[str, Subject] = {}
+    for measure in judged:
+        case, kept = measure.case, stored.get((measure.case.id, 1))
+        if kept is None:
+            continue
+        seen = kept.observed or _recorded(db, kept.agent_run_id, timeout_ms=case.fields.timeout_ms)
+        if seen is not None:
+            found[case.id] = Work(case.fields.inputs, case.fields.expected_outputs, seen).subject()
+    return found
+
+
+def _recorded(db: Db, ident: str | None, *, timeout_ms: int | None) -> Observed | None:
+    run = None if ident is None else records.minion(db, ident)
+    if run is None or not isinstance(run.fields, AgentRun):
+        return None
+    seen = observed_run(run, timeout_ms=timeout_ms)  # pyright: ignore[reportArgumentType]  checked above
+    return seen if isinstance(seen, Observed) else None
+
+
+async def _chosen(engine: Engine, pair: Pair) -> int | None:
+    """0 for A's output, 1 for B's; None where a check needs a model's grade, or could not be carried out."""
+    measure, *subjects = pair
+    checks, config = parted(measure.case.fields.assertions)
+    wanted = [need for subject in subjects for need in needs(checks, subject)]
+    if any(isinstance(need, GradeNeed) for need in wanted):
+        return None
+    evidence = await fetched(wanted, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder)
+    scored = [check_all(checks, subject, evidence=evidence) for subject in subjects]
+    selection = select([OutputScores.of(one) for one in scored if isinstance(one, Aggregate)], config)
+    return selection.selected if isinstance(selection, Selection) else None

@@ -1,0 +1,272 @@
+"""From a benchmark's test-runs to its benchmark-run, regression, trend and what is told: all in one transaction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from minions_evals_mcp.domain.definitions import Benchmark, Json
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import (
+    BenchmarkRun,
+    Digests,
+    EvalFailure,
+    EvalMetric,
+    Evidence,
+    FailureType,
+)
+from minions_evals_mcp.engine.conclude.detect_trend import record_trend
+from minions_evals_mcp.engine.judge.compose import RULES
+from minions_evals_mcp.engine.outbox import message, queue, task
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.scoring.rubric import TOLERANCE
+from minions_evals_mcp.skills import Skills
+from minions_evals_mcp.stats.intervals import ScoreSums, score_interval, wilson
+from minions_evals_mcp.stats.paired import evidence
+from minions_evals_mcp.stats.regression import pass_rate_dropped
+from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.rows import insert
+
+NAMED_SKIPPED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Concluding:
+    """What the conclusion is drawn from, apart from the rows."""
+
+    run_id: str
+    request: RunRequest
+    skills: Skills
+    digests: Digests
+    judged_alike: str
+    series: str
+    skipped: tuple[str, ...]
+    unscored: int
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A fall of the pass rate against the previous run, on the cases that both have."""
+
+    previous: runs.Earlier
+    shared: runs.Shared
+    failing: Sequence[runs.NewlyFailing]
+    evidence: Evidence
+    dropped_most: str | None
+
+
+def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
+    """Writes the benchmark-run and all that follows from it; the caller's transaction makes it all or nothing."""
+    benchmark: Record[Benchmark] = records.minion(db, about.request.subject_id)  # pyright: ignore[reportAssignmentType]  vetted at the start
+    means = runs.means(db, about.run_id)
+    alike = _newest_alike(db, about, benchmark.id)
+    whole = about.request.selection is None
+    previous = None if about.request.purpose == "comparison" else alike
+    shared = runs.shared(db, previous.id, about.run_id) if previous else None
+    fallen = _fallen_most(runs.kept_means(db, previous.id), means) if previous and whole else None
+    regression = _regression(db, about, previous, shared, fallen)
+    run = _benchmark_run(db, about, benchmark, alike, regression, shared)
+    if regression is not None:
+        _tell_regression(db, about, benchmark, run, regression)
+    runs.record_benchmark_run(db, run, judged_alike=about.judged_alike, series_key=about.series, at=about.at)
+    _record_metrics(db, run, means)
+    if whole and about.request.purpose != "comparison":
+        _update_benchmark(db, benchmark, run)
+        record_trend(db, run, about.series, rule=about.skills.detect_trend.parameters, benchmark=benchmark)
+        if regression is None and not run.fields.passed:
+            _tell_below_threshold(db, benchmark, run, fallen, about.at)
+    return run
+
+
+def _newest_alike(db: Db, about: Concluding, benchmark_id: str) -> runs.Earlier | None:
+    """The newest earlier run, if the cases that both have were judged alike; else the newest that was judged alike altogether."""
+    newest = runs.earlier(db, benchmark_id)
+    if newest is None or newest.judged_alike == about.judged_alike:
+        return newest
+    if runs.same_yardsticks(db, newest.id, about.run_id):
+        return newest
+    return runs.earlier(db, benchmark_id, judged_alike=about.judged_alike)
+
+
+def _regression(
+    db: Db, about: Concluding, previous: runs.Earlier | None, shared: runs.Shared | None, fallen: str | None
+) -> Regression | None:
+    if previous is None or shared is None or shared.cases == 0:
+        return None
+    rule = about.skills.run_benchmark.parameters
+    dropped = pass_rate_dropped(
+        shared.previous_passed,
+        shared.previous_total,
+        shared.passed,
+        shared.total,
+        points=rule.drop_points,
+        relative=rule.relative,
+    )
+    if not dropped:
+        return None
+    failing = runs.newly_failing(db, previous.id, about.run_id)
+    return Regression(previous, shared, failing, evidence(shared.worse, shared.better), fallen)
+
+
+def _fallen_most(before: dict[str, float], now: Sequence[runs.Mean]) -> str | None:
+    """The criterion or metric whose mean fell the most, with its figures."""
+    falls = [(before[mean.title] - mean.score, mean) for mean in now if mean.title in before]
+    if not falls:
+        return None
+    fall, worst = max(falls, key=lambda pair: pair[0])
+    return f"{worst.title} fell from {before[worst.title]:.2f} to {worst.score:.2f}" if fall > 0 else None
+
+
+def _benchmark_run(
+    db: Db, about: Concluding, benchmark: Record[Benchmark], alike: runs.Earlier | None, regression: Regression | None,
+    shared: runs.Shared | None,
+) -> Record[BenchmarkRun]:  # fmt: skip
+    found = runs.sums(db, about.run_id)
+    overall = min(1.0, max(0.0, found.score / found.possible))
+    interval = wilson(found.passed, found.runs)
+    fields = BenchmarkRun(
+        benchmark_id=benchmark.id,
+        overall_score=overall,
+        pass_rate=100 * found.passed / found.runs,
+        passed_count=found.passed,
+        total_count=found.runs,
+        error_count=about.unscored,
+        passed=overall >= benchmark.fields.passing_threshold - TOLERANCE,
+        ran_at=about.at,
+        triggered_by=about.request.triggered_by,
+        notes=_notes(db, about, benchmark.id, alike),
+        prompt_version_ref=about.request.prompt_version_ref,
+        purpose=about.request.purpose,
+        selection=about.request.selection,
+        trials=about.request.trials,
+        score_ci=score_interval(
+            ScoreSums(
+                found.cases,
+                found.score,
+                found.possible,
+                found.score_squared,
+                found.score_possible,
+                found.possible_squared,
+            )
+        ),
+        pass_rate_ci=None if interval is None else (100 * interval[0], 100 * interval[1]),
+        evidence=regression.evidence
+        if regression
+        else evidence(shared.worse, shared.better)
+        if shared and shared.cases
+        else None,
+        is_regression=regression is not None,
+        digests=about.digests,
+    )
+    title = f"{benchmark.title}: {found.passed} of {found.runs} passed"
+    return Record(about.run_id, fields, title, about.at, about.at)
+
+
+def _notes(db: Db, about: Concluding, benchmark_id: str, alike: runs.Earlier | None) -> str:
+    """What a reader must know: cases that were not run, and why this run stands alone."""
+    notes: list[str] = []
+    if about.request.selection is not None:
+        notes.append(f"not the whole benchmark: {about.request.selection}")
+    if about.request.cache:
+        reused = jobs.count_reused(db, about.run_id)
+        notes.append(f"{reused} {'output' if reused == 1 else 'outputs'} of earlier runs used again")
+    recorded, made = jobs.count_origins(db, about.run_id)
+    if about.request.target is not None and recorded:
+        notes.append(f"outputs: {recorded} recorded, which come before the target, {made} of the target")
+    if about.skipped:
+        named = ", ".join(about.skipped[:NAMED_SKIPPED])
+        more = f" and {len(about.skipped) - NAMED_SKIPPED} more" if len(about.skipped) > NAMED_SKIPPED else ""
+        notes.append(f"skipped: {named}{more}")
+    if about.unscored:
+        notes.append(f"{about.unscored} could not be scored")
+    newest = runs.earlier(db, benchmark_id)
+    if newest is not None and newest != alike:
+        notes.append(f"judge or rubric changed since {newest.id}: not compared with it")
+    return "; ".join(notes)
+
+
+def _record_metrics(db: Db, run: Record[BenchmarkRun], means: Sequence[runs.Mean]) -> None:
+    titles = Counter(mean.title for mean in means)
+    for number, mean in enumerate(means, 1):
+        dimension = mean.title if titles[mean.title] == 1 else mean.dimension
+        fields = EvalMetric(
+            benchmark_run_id=run.id,
+            dimension=dimension,
+            score=mean.score,
+            max_score=mean.max_score,
+            notes=f"mean of {mean.runs}",
+        )
+        insert(
+            db, Record(f"{run.id}:m{number}", fields, f"{dimension}: {mean.score:.3f}", run.created_at, run.updated_at)
+        )
+
+
+def _update_benchmark(db: Db, benchmark: Record[Benchmark], run: Record[BenchmarkRun]) -> None:
+    fields = benchmark.fields.model_copy(
+        update={"last_run_at": run.fields.ran_at, "last_score": run.fields.overall_score}
+    )
+    records.save(db, benchmark.touched(fields, run.updated_at))
+
+
+def _tell_regression(
+    db: Db, about: Concluding, benchmark: Record[Benchmark], run: Record[BenchmarkRun], found: Regression
+) -> None:
+    """The critical eval-failure, the task and the message to the orchestrator: at once, with the run (HR5)."""
+    rule = about.skills.run_benchmark.parameters
+    worst = found.failing[0]
+    shared = found.shared
+    said = (
+        f"{benchmark.title}: passes fell from {shared.previous_passed} of {shared.previous_total} to {shared.passed} of "
+        f"{shared.total} ({found.evidence}); {shared.worse} {'case' if shared.worse == 1 else 'cases'} got worse, {shared.better} better."
+    )
+    if about.request.selection is not None:
+        said += f" Only these cases were run: {about.request.selection}."
+    if found.dropped_most:
+        said += f" {found.dropped_most}."
+    said += f" The run before: {found.previous.id}."
+    kinds: Counter[FailureType] = Counter(one.failure_type for one in found.failing)
+    ((common, _),) = kinds.most_common(1)
+    failure = EvalFailure(
+        test_run_id=worst.run_id,
+        benchmark_run_id=run.id,
+        failure_type=common,
+        description=said,
+        severity=rule.severity,
+        root_cause=f"largest loss: {worst.case_id}",
+        classified_by=RULES,
+        confidence=1.0 if found.evidence == "supported" else 0.5,
+        signals=tuple(f"newly failing: {one.case_id}" for one in found.failing[:NAMED_SKIPPED]),
+    )
+    record = Record(f"{run.id}:regression", failure, f"regression: {benchmark.title}", about.at, about.at)
+    insert(db, record)
+    append(db, Event("regression-found", "eval-failure", record.id, {"benchmarkRunId": run.id}), at=about.at)
+    asked = task(rule.task_title, said, priority="critical", about=run.id, at=about.at)
+    queue(db, f"{run.id}:task", asked, key=f"investigate-regression:{run.id}", at=about.at)
+    payload: Json = {
+        "benchmarkId": benchmark.id, "benchmarkRunId": run.id, "previousRunId": found.previous.id, "summary": said,
+        "evidence": found.evidence, "newlyFailing": [one.case_id for one in found.failing[:NAMED_SKIPPED]],
+        "evalFailureId": record.id,
+    }  # fmt: skip
+    told = message("benchmark-regression", payload, at=about.at)
+    queue(db, f"{run.id}:message", told, key=f"benchmark-regression:{run.id}", at=about.at)
+
+
+def _tell_below_threshold(
+    db: Db, benchmark: Record[Benchmark], run: Record[BenchmarkRun], fallen: str | None, at: datetime
+) -> None:
+    """One task each time the benchmark falls below its threshold, until it passes again."""
+    threshold = benchmark.fields.passing_threshold
+    title = f"Investigate {benchmark.title}: {run.fields.overall_score:.2f} below {threshold:.2f}"
+    since = runs.last_passing(db, benchmark.id, threshold - TOLERANCE) or "the beginning"
+    said = (
+        f"{run.fields.passed_count} of {run.fields.total_count} passed in {run.id}; last above the threshold: {since}."
+    )
+    if fallen:
+        said += f" {fallen}."
+    asked = task(title, said, priority="high", about=run.id, at=at)
+    queue(db, f"{run.id}:below", asked, key=f"below-threshold:{benchmark.id}:{since}", at=at)

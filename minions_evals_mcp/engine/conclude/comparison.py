@@ -1,0 +1,248 @@
+"""From two benchmark-runs to their comparison: who scored higher (the seed's rule), and whether that is more than noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
+from minions_evals_mcp.engine.conclude.looks import concluded
+from minions_evals_mcp.engine.outbox import message, queue
+from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, NotFoundError
+from minions_evals_mcp.stats.comparison import METHOD_WORDS, CasePair, Difference, compare, holm
+from minions_evals_mcp.store import jobs, pairs, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.pairs import MEASURED, CaseScores, CriterionScores
+from minions_evals_mcp.store.rows import insert
+
+RECOMMENDATION = {"improved": "ship", "regressed": "hold", "equivalent": "either", "inconclusive": "run more"}
+NAMED = 10
+MARGIN = 0.05
+"""A difference whose whole interval lies within this counts as none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pairing:
+    """Two runs on the cases that both have; `a` and `b` hold all cases of either run."""
+
+    a: Mapping[str, CaseScores]
+    b: Mapping[str, CaseScores]
+    shared: tuple[str, ...]
+
+    @property
+    def apart(self) -> str:
+        """How many cases only one of the runs has, in words; empty where there are none."""
+        number = len(self.a) + len(self.b) - 2 * len(self.shared)
+        return f"{number} cases were measured in one run only" if number else ""
+
+    def pairs(self) -> list[CasePair]:
+        """The shared cases as the statistics see them."""
+        return [
+            CasePair(
+                case_id,
+                tuple(self.a[case_id].fractions),
+                tuple(self.b[case_id].fractions),
+                tuple(self.a[case_id].passed),
+                tuple(self.b[case_id].passed),
+                self.a[case_id].possible,
+            )
+            for case_id in self.shared
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Below what difference two scores are a tie, and how many cases were planned where one looked after every case."""
+
+    tie_threshold: float
+    planned: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionDifference:
+    """One criterion in both runs; `p_value` is adjusted for the number of criteria (Holm)."""
+
+    criterion_id: str
+    title: str
+    difference: Difference
+    p_value: float
+
+
+def pairing(db: Db, run_a: str, run_b: str) -> Pairing:
+    """The two runs, case by case.
+
+    Raises `ConflictError` with the list of differences where the cases that both have were not measured alike,
+    `BadInputError` where they have none in common.
+    """
+    a, b = pairs.case_scores(db, run_a), pairs.case_scores(db, run_b)
+    shared = tuple(case_id for case_id in a if case_id in b)
+    if not shared:
+        raise BadInputError(
+            f"{run_a} and {run_b} have no case in common.", remedy="Compare two runs of the same benchmark."
+        )
+    differing = ((case_id, unlike(a[case_id], b[case_id])) for case_id in shared)
+    unlike_cases = [f"{case_id} ({', '.join(names)})" for case_id, names in differing if names]
+    if unlike_cases:
+        raise ConflictError(
+            f"{run_a} and {run_b} were not measured alike: {named(unlike_cases)}.",
+            remedy="Run both versions again, or judge the stored outputs anew: minions-evals rejudge RUN.",
+        )
+    return Pairing(a, b, shared)
+
+
+def named(found: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    return ", ".join(found[:NAMED]) + more
+
+
+def unlike(a: CaseScores, b: CaseScores) -> tuple[str, ...]:
+    """What a case was measured with differently in two runs; empty where it was measured alike."""
+    names = tuple(name for name, one, other in zip(MEASURED, a.digests, b.digests, strict=True) if one != other)
+    return names or (("maxScore",) if a.possible != b.possible else ())
+
+
+def criterion_differences(db: Db, run_a: str, run_b: str, shared: Sequence[str]) -> list[CriterionDifference]:
+    """Each criterion that both runs have on a shared case, compared on those; largest fall first."""
+    a, b = pairs.criterion_scores(db, run_a), pairs.criterion_scores(db, run_b)
+    paired = [(ident, _criterion_pairs(a[ident], b[ident], shared)) for ident in a if ident in b]
+    compared = [(ident, a[ident], compare(case_pairs)) for ident, case_pairs in paired if case_pairs]
+    adjusted = holm([difference.p_value for _, _, difference in compared])
+    found = [
+        CriterionDifference(ident, scores.title, difference, p_value)
+        for (ident, scores, difference), p_value in zip(compared, adjusted, strict=True)
+    ]
+    return sorted(found, key=lambda one: (one.difference.delta, one.criterion_id))
+
+
+def _criterion_pairs(a: CriterionScores, b: CriterionScores, shared: Sequence[str]) -> list[CasePair]:
+    return [
+        CasePair(case_id, one, other, _full(one), _full(other))
+        for case_id in shared
+        if case_id in a.fractions and case_id in b.fractions
+        for one, other in ((tuple(a.fractions[case_id]), tuple(b.fractions[case_id])),)
+    ]
+
+
+def _full(fractions: tuple[float, ...]) -> tuple[bool, ...]:
+    """A criterion is passed where it reaches all of its range."""
+    return tuple(fraction >= 1 - 1e-9 for fraction in fractions)
+
+
+def record_comparison(
+    db: Db, ident: str, run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun], *, by: Rule, at: datetime
+) -> Record[PromptComparison]:  # fmt: skip
+    """Writes the comparison and tells the orchestrator "comparison-complete": one transaction, the caller's.
+
+    Raises as `pairing` does, and `BadInputError` where a run is of no prompt version or both are of the same.
+    """
+    found = pairing(db, run_a.id, run_b.id)
+    looks = None if by.planned is None else concluded(db, run_a.id, run_b.id, planned=by.planned)
+    version_a, version_b = _versions(run_a, run_b)
+    difference = compare(found.pairs(), margin=MARGIN)
+    score_a, score_b = run_a.fields.overall_score, run_b.fields.overall_score
+    delta = score_b - score_a
+    winner = "tie" if abs(delta) < by.tie_threshold else version_b if delta > 0 else version_a
+    fields = PromptComparison(
+        benchmark_id=run_a.fields.benchmark_id,
+        prompt_version_a=version_a,
+        prompt_version_b=version_b,
+        benchmark_run_id_a=run_a.id,
+        benchmark_run_id_b=run_b.id,
+        score_a=score_a,
+        score_b=score_b,
+        winner=winner,
+        sample_size=len(found.shared),
+        compared_at=at,
+        notes=_notes(found, difference) if looks is None else looks.in_words(),
+        tie_threshold=by.tie_threshold,
+        score_delta=delta,
+        delta_ci=difference.interval if looks is None or looks.look.p_value is not None else None,
+        p_value=difference.p_value if looks is None else looks.look.p_value,
+        verdict=difference.verdict if looks is None else looks.verdict,
+    )
+    title = f"{version_b} against {version_a}: {fields.verdict}"
+    record = Record(ident, fields, title, at, at)
+    insert(db, record)
+    detail: Json = {"benchmarkId": fields.benchmark_id, "winner": winner, "verdict": fields.verdict}
+    append(db, Event("prompt-comparison-recorded", "prompt-comparison", ident, detail), at=at)
+    _tell(db, record, at)
+    return record
+
+
+def conclude_comparison(db: Db, comparison_id: str, *, tie_threshold: float, at: datetime) -> None:
+    """Records the comparison of a job whose two sides are both concluded, and completes it; else does nothing.
+
+    What cannot be compared fails the comparison's job, never the run that was just concluded.
+    """
+    job = jobs.job(db, comparison_id)
+    sides = [jobs.job_by_key(db, f"{comparison_id}:{which}") for which in ("A", "B")]
+    found = [runs.benchmark_run(db, side.id) for side in sides if side is not None]
+    if job is None or job.state == "completed" or len(found) < 2 or None in found:
+        return
+    run_a, run_b = (run for run in found if run is not None)
+    asked = job.spec["request"]
+    assert isinstance(asked, dict)
+    tie = asked.get("tieThreshold")
+    tie = tie if isinstance(tie, float) else tie_threshold
+    planned = job.total // 2 if asked.get("sequential") else None
+    try:
+        record_comparison(db, job.id, run_a, run_b, by=Rule(tie, planned), at=at)
+    except EvalsError as error:
+        jobs.set_state(db, job.id, "failed", reason=str(error), at=at)
+    else:
+        jobs.set_state(db, job.id, "completed", at=at)
+
+
+def _versions(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> tuple[str, str]:
+    """The versions that two runs of one benchmark are of."""
+    a, b = run_a.fields, run_b.fields
+    if a.benchmark_id != b.benchmark_id:
+        raise BadInputError(
+            f"{run_a.id} is of the benchmark {a.benchmark_id}, {run_b.id} of {b.benchmark_id}.",
+            remedy="Compare two runs of the same benchmark.",
+        )
+    for run, version in ((run_a, a.prompt_version_ref), (run_b, b.prompt_version_ref)):
+        if version is None:
+            raise BadInputError(
+                f"the run {run.id} is of no prompt version.", remedy="Run the benchmark with --prompt-version."
+            )
+    assert a.prompt_version_ref is not None
+    assert b.prompt_version_ref is not None
+    if a.prompt_version_ref == b.prompt_version_ref:
+        raise BadInputError(
+            f"{run_a.id} and {run_b.id} are both of {a.prompt_version_ref}.", remedy="Name runs of two versions."
+        )
+    return a.prompt_version_ref, b.prompt_version_ref
+
+
+def _notes(found: Pairing, difference: Difference) -> str:
+    """What a reader must know beside the figures."""
+    method = METHOD_WORDS[difference.method]
+    return "; ".join(part for part in (method, found.apart, difference.caution, difference.settle) if part)
+
+
+def _tell(db: Db, record: Record[PromptComparison], at: datetime) -> None:
+    fields = record.fields
+    payload: Json = {
+        "comparisonId": record.id, "benchmarkId": fields.benchmark_id, "promptVersionA": fields.prompt_version_a,
+        "promptVersionB": fields.prompt_version_b, "scoreA": fields.score_a, "scoreB": fields.score_b,
+        "winner": fields.winner, "verdict": fields.verdict,
+        "deltaCi": None if fields.delta_ci is None else list(fields.delta_ci),
+        "pValue": fields.p_value, "sampleSize": fields.sample_size,
+        "recommendation": RECOMMENDATION[fields.verdict], "notes": fields.notes,
+    }  # fmt: skip
+    told = message("comparison-complete", payload, at=at)
+    queue(db, f"{record.id}:complete", told, key=f"comparison-complete:{record.id}", at=at)
+
+
+def benchmark_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:
+    """The benchmark-run under that id, for a comparison that needs it."""
+    found = runs.benchmark_run(db, ident)
+    if found is None:
+        raise NotFoundError("benchmark-run", ident, remedy="`minions-evals runs` lists them.")
+    return found

@@ -1,0 +1,72 @@
+"""The skill "detect trends": on each completed benchmark-run, where its series is heading; told once for each degrading streak."""
+
+from __future__ import annotations
+
+import json
+
+from minions_evals_mcp.domain.definitions import Benchmark, Json
+from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import BenchmarkRun, EvalTrend
+from minions_evals_mcp.domain.values import MAX_ID, iso
+from minions_evals_mcp.engine.outbox import message, queue
+from minions_evals_mcp.skills import DetectTrendParameters
+from minions_evals_mcp.stats.trend import read_series, streak_start
+from minions_evals_mcp.store import records, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+
+
+def record_trend(
+    db: Db, run: Record[BenchmarkRun], series: str, *, rule: DetectTrendParameters, benchmark: Record[Benchmark]
+) -> None:
+    """Writes the trend of the series that the run belongs to; `consecutive` degrading in a row escalate once."""
+    at = run.fields.ran_at
+    points = runs.series(db, benchmark.id, series)
+    readings = read_series([point.score for point in points], window=rule.window, variance=rule.variance)
+    last = readings[-1]
+    began = streak_start([reading.direction for reading in readings], window=rule.window)
+    fields = EvalTrend(
+        benchmark_id=benchmark.id,
+        dimension=benchmark.fields.dimension,
+        data_points=json.dumps(
+            [
+                {"date": iso(point.at), "score": round(point.score, 6), "direction": reading.direction}
+                for point, reading in zip(points, readings, strict=True)
+            ]
+        ),
+        direction=last.direction,
+        last_computed_at=at,
+        window=rule.window,
+        consecutive_degrading=0 if began is None else len(points) - began,
+        slope=last.slope,
+        p_value=last.p_value,
+        volatile=last.volatile,
+        provisional=last.provisional,
+    )
+    ident = trend_id(benchmark.id)
+    kept = records.minion(db, ident)
+    title = f"{benchmark.title}: {last.direction}"
+    records.save(db, Record(ident, fields, title, kept.created_at if kept else at, at))
+    detail: Json = {"direction": last.direction, "reason": last.reason}
+    append(db, Event("trend-computed", "eval-trend", ident, detail), at=at)
+    if began is not None and fields.consecutive_degrading >= rule.consecutive:
+        _escalate(db, run, fields, points[began])
+
+
+def trend_id(benchmark_id: str) -> str:
+    """Under which id a benchmark's trend is kept."""
+    ident = f"trend:{benchmark_id}"
+    return ident if len(ident) <= MAX_ID else f"trend:{text_digest(benchmark_id)}"
+
+
+def _escalate(db: Db, run: Record[BenchmarkRun], trend: EvalTrend, began: runs.Point) -> None:
+    """Tells the orchestrator, with the whole series; the streak is known by the run at which it began."""
+    payload: Json = {
+        "benchmarkId": trend.benchmark_id, "dimension": trend.dimension, "direction": trend.direction,
+        "consecutiveDegrading": trend.consecutive_degrading, "dataPoints": json.loads(trend.data_points),
+        "slope": trend.slope, "pValue": trend.p_value,
+    }  # fmt: skip
+    told = message("trend-degrading", payload, at=run.fields.ran_at)
+    key = f"trend-degrading:{trend.benchmark_id}:{began.run_id}"
+    queue(db, f"{run.id}:trend", told, key=key, at=run.fields.ran_at)

@@ -1,0 +1,1 @@
+"""A promptfoo config carried out: prompts x providers x tests, kept cell by cell."""

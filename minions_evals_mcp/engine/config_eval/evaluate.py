@@ -1,0 +1,206 @@
+"""A config from its records to its matrix: every column is a kept run that goes on where it was left."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import islice
+
+import anyio
+
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.engine.budget import Budget, HaltedError
+from minions_evals_mcp.engine.config_eval.choosing import Choosing
+from minions_evals_mcp.engine.config_eval.evaluation import (
+    Asked,
+    Column,
+    Evaluation,
+    ModelSpec,
+    Part,
+    SelectBest,
+    part_request,
+)
+from minions_evals_mcp.engine.config_eval.filling import Filled
+from minions_evals_mcp.engine.config_eval.kept_columns import Kept, case_measures, kept_column
+from minions_evals_mcp.engine.config_eval.matrix import Matrix
+from minions_evals_mcp.engine.config_eval.providers import Providers
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.own_judges import OwnJudges
+from minions_evals_mcp.engine.records.save_records import save_records
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run import planning
+from minions_evals_mcp.engine.run.pipeline import Progress
+from minions_evals_mcp.engine.run.run_benchmark import StartedCases, silent, start_benchmark
+from minions_evals_mcp.errors import InstrumentError, StoppedError, UnsupportedError
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.targets.live import Target
+
+AGAIN = (
+    "Run the same command again (where the cost stopped it, with a higher cap): it goes on; what was judged is kept."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A part of a column with what starts its run; starting twice is the same run."""
+
+    request: RunRequest
+    opening: Callable[[Budget], Target]
+
+    async def started(self, engine: Engine, *, max_cost_usd: float | None) -> StartedCases:
+        kept = await engine.store.read(lambda db: jobs.job_by_key(db, self.request.key or ""))
+        target = self.request.target if kept is None else _target_of(kept)
+        request = self.request.model_copy(update={"max_cost_usd": max_cost_usd, "target": target})
+        return await start_benchmark(engine, request, target=self.opening)
+
+
+def _target_of(job: Job) -> str:
+    """The name of a run's target: a provider has several (`openai:x`, `openai:chat:x`), its run keeps the first."""
+    request = job.spec["request"]
+    assert isinstance(request, dict)
+    return str(request["target"])
+
+
+@dataclass(frozen=True, slots=True)
+class _Ran:
+    """A part's job, and the instrument's failure if it failed."""
+
+    job_id: str
+    problem: str
+
+
+async def evaluate(
+    engine: Engine,
+    evaluation: Evaluation,
+    asked: Asked,
+    *,
+    environment: Mapping[str, str],
+    progress: Progress = silent,
+) -> Matrix:
+    """The config's matrix once every column has run; what ran before under the same key is not run again.
+
+    Raises `EvalsError` by name before anything runs, and `StoppedError` at a cap. A column whose instrument fails
+    is told in the matrix; the others go on.
+    """
+    async with AsyncExitStack() as opened:
+        providers = Providers(engine, evaluation, environment, opened)
+        own_models = {name: await providers.models(spec) for name, spec in evaluation.graders.items()}
+        engine = replace(engine, own_models=own_models)
+        _vet_judges(engine, evaluation, asked)
+        await save_records(engine, evaluation.arrivals)
+        parts = [
+            await _part(engine, evaluation, column, part, asked, providers)
+            for column in evaluation.columns
+            for part in column.parts
+        ]
+        started = [await one.started(engine, max_cost_usd=asked.max_cost_usd) for one in parts]
+        jobs_of_all = [run.job.id for run in started]
+        ran: list[_Ran] = []
+        for part, run in zip(parts, started, strict=True):
+            ran.append(_Ran(run.job.id, await _carried_out(engine, part, run.job, jobs_of_all, asked, progress)))
+        return await _matrix(engine, evaluation, ran, asked, like=parts[0].request)
+
+
+def _vet_judges(engine: Engine, evaluation: Evaluation, asked: Asked) -> None:
+    """Raises where a model that is to choose is not to be had; those that grade are looked at with their tests."""
+    own = OwnJudges(engine, Budget(asked.max_cost_usd, None, lambda _: None))
+    asking = [one for several in evaluation.choosers.values() for one in several if isinstance(one, SelectBest)]
+    for one in asking:
+        if one.grader is not None:
+            own.judge(one.grader)
+    if any(one.grader is None for one in asking) and engine.judge_model() is None:
+        raise UnsupportedError(
+            "select-best needs a model that judges.",
+            remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model.",
+        )
+
+
+async def _part(
+    engine: Engine, evaluation: Evaluation, column: Column, part: Part, asked: Asked, providers: Providers
+) -> _Part:
+    spec = part.provider.spec
+    models = await providers.models(spec) if isinstance(spec, ModelSpec) else None
+    request = part_request(engine, evaluation, column, part, asked)
+    return _Part(request, partial(providers.target, column, part, models))
+
+
+async def _carried_out(
+    engine: Engine, part: _Part, job: Job, job_ids: Sequence[str], asked: Asked, progress: Progress
+) -> str:
+    """Runs a part to its end with what is left of the money; the instrument's failure, if it failed."""
+    if job.state == "completed":
+        return ""
+    left = await _left(engine, asked, [ident for ident in job_ids if ident != job.id])
+    if left is not None and left <= 0:
+        raise StoppedError(f"the cost cap of ${asked.max_cost_usd:g} is reached.", remedy=AGAIN)
+    run = await part.started(engine, max_cost_usd=left)
+    try:
+        await run.finish(progress)
+    except InstrumentError as error:  # told in the matrix: the other columns have instruments of their own
+        return error.message
+    except StoppedError as error:
+        raise StoppedError(error.message, remedy=AGAIN) from None
+    return ""
+
+
+async def _left(engine: Engine, asked: Asked, others: Sequence[str]) -> float | None:
+    """What the other runs leave of the money."""
+    return None if asked.max_cost_usd is None else asked.max_cost_usd - await _spent(engine, others)
+
+
+async def _spent(engine: Engine, job_ids: Sequence[str]) -> float:
+    once = dict.fromkeys(job_ids)  # columns that differ in their label only are one run
+    found = await engine.store.read(lambda db: [jobs.job(db, ident) for ident in once])
+    return math.fsum(job.spent.get("costUsd", 0.0) for job in found if job is not None)
+
+
+async def _matrix(
+    engine: Engine, evaluation: Evaluation, ran: Sequence[_Ran], asked: Asked, *, like: RunRequest
+) -> Matrix:
+    """What is kept, filled in; the choices that a model still has to make are made under a request like that one."""
+    job_ids = [one.job_id for one in ran]
+    kept = await engine.store.read(lambda db: _kept(db, evaluation.columns, ran))
+    measured = await engine.store.read(lambda db: case_measures(db, evaluation.case_ids))
+    halted: list[str] = []
+    budget = Budget(await _left(engine, asked, job_ids), None, halted.append)
+    judging = planning.judge_for(engine, like, budget, model=engine.judge_model())
+    filled = Filled(
+        evaluation, _versions(evaluation), kept, judging, Choosing(engine, judging.panel.llm, OwnJudges(engine, budget))
+    )
+    cases = {one.case.id: (index, one) for index, one in enumerate(measured)}
+    try:
+        rows = [await filled.row(*cases[ident], trial) for ident, trial in evaluation.rows]
+    except HaltedError:
+        raise StoppedError(f"{halted[0]}.", remedy=AGAIN) from None
+    finally:
+        with anyio.CancelScope(shield=True):
+            spent = budget.news()
+            await engine.store.write(partial(jobs.add_spent, ident=job_ids[-1], spent=spent))
+    return Matrix(
+        title=evaluation.title,
+        benchmark_id=evaluation.benchmark_id,
+        columns=tuple(filled.figures(number, rows) for number in range(len(evaluation.columns))),
+        rows=tuple(rows),
+        spent_usd=await _spent(engine, job_ids),
+        left_out=evaluation.left_out,
+    )
+
+
+def _kept(db: Db, columns: Sequence[Column], ran: Sequence[_Ran]) -> list[Kept]:
+    """What is kept of each column, whose parts ran one after the other."""
+    following = iter(ran)
+    return [
+        kept_column(db, column, [(one.job_id, one.problem) for one in islice(following, len(column.parts))])
+        for column in columns
+    ]
+
+
+def _versions(evaluation: Evaluation) -> dict[str, PromptVersion]:
+    """The config's prompts by id."""
+    fields = ((one.record.id, one.record.fields) for one in evaluation.arrivals)
+    return {ident: found for ident, found in fields if isinstance(found, PromptVersion)}

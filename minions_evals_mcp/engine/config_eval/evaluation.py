@@ -1,0 +1,215 @@
+"""A config as the engine carries it out: test cases, and columns of prompts and providers that they are run under."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from minions_evals_mcp.domain.assertions import Grader
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.values import Text, Value
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.save_records import Arrival
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.planning import CONFIG
+from minions_evals_mcp.scoring.assertions import SCORER_VERSION
+from minions_evals_mcp.scoring.max_score import MaxScore
+from minions_evals_mcp.scoring.metrics import Derived
+from minions_evals_mcp.targets.prompted import PythonTransform
+
+
+class EchoSpec(Value):
+    """Answers with the prompt."""
+
+    kind: Literal["echo"] = "echo"
+
+
+class ModelSpec(Value):
+    """`model` is `provider:model`; `params` join the request as they are. Key and address may hold `{{env.NAME}}`."""
+
+    kind: Literal["model"] = "model"
+    model: Text
+    max_tokens: Annotated[int, Field(ge=1)]
+    params: Json = {}
+    base_url: str | None = None
+    api_key: Annotated[str | None, Field(exclude=True, repr=False)] = None
+
+
+class GivenSpec(Value):
+    """Answers with the output that stands in the test; `outputs` are by their digests, which the tests' inputs hold."""
+
+    kind: Literal["given"] = "given"
+    outputs: Annotated[Json, Field(exclude=True, repr=False)] = {}
+
+
+class PythonSpec(Value):
+    """A function in a file; `code` is the digest of what stood in it."""
+
+    kind: Literal["python"] = "python"
+    path: str
+    function: str
+    config: Json = {}
+    code: str
+
+
+class ProgramSpec(Value):
+    """A program with its arguments, started without a shell in the current folder."""
+
+    kind: Literal["exec"] = "exec"
+    command: tuple[str, ...]
+    config: Json = {}
+
+
+class AddressSpec(Value):
+    """An application behind an address; strings may hold `{{prompt}}`, variables of the test and `{{env.NAME}}`.
+
+    A body that is no JSON, or is JSON only once it is filled, stands under `text`.
+    """
+
+    kind: Literal["http"] = "http"
+    url: Text
+    method: Text
+    headers: dict[str, str] = {}
+    query: dict[str, str] = {}
+    body: JsonValue = None
+    text: Annotated[str | None, Field(exclude_if=lambda text: text is None)] = None
+    transform: str | None = None
+
+
+Spec = EchoSpec | ModelSpec | GivenSpec | PythonSpec | ProgramSpec | AddressSpec
+
+
+class Provider(Value):
+    """Who answers the prompts of a column. `transforms` change `output`, one after the other; a text is JavaScript."""
+
+    id: Text
+    label: Text
+    spec: Spec
+    transforms: tuple[str | PythonTransform, ...] = ()
+
+    def identity(self) -> str:
+        """The digest of all that bears on its answers; no key is part of it."""
+        transforms: list[JsonValue] = [
+            one if isinstance(one, str) else one.model_dump(mode="json") for one in self.transforms
+        ]
+        return digest([self.spec.model_dump(mode="json"), transforms])
+
+
+class SelectBest(Value):
+    """`select-best`: a model chooses among a test's outputs by the criterion; its own model, in its own words, if it has any."""
+
+    criterion: Text
+    grader: Annotated[Grader | None, Field(exclude_if=lambda grader: grader is None)] = None
+    rubric_prompt: Annotated[str | None, Field(exclude_if=lambda template: template is None)] = None
+
+
+Chooser = MaxScore | SelectBest
+
+
+class PromptCode(Value):
+    """A Python file that writes the prompts: a function in it, or the file as a program. `code` is the digest of its text."""
+
+    path: str
+    function: str | None
+    code: str
+    config: Json = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one kept run of a column carries out: tests that are asked alike, as a benchmark of their own."""
+
+    provider: Provider
+    benchmark_id: str
+    case_ids: tuple[str, ...]
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One prompt at one provider. `parts` hold the tests that ask for it; a test that does not is in none."""
+
+    version_id: str
+    prompt_label: str
+    provider: Provider
+    parts: tuple[Part, ...] = ()
+    writer: PromptCode | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A test as it stands in the config: whole, and its assertions and choosers in the order in which they are judged."""
+
+    test: Json
+    assertions: tuple[JsonValue, ...] = ()
+    choosers: tuple[JsonValue, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """A whole config. `choosers` and `written` are those of a case, by its id; `left_out` names what was not carried out.
+
+    `rows` are the cases with their trials in the order in which they are told.
+    """
+
+    title: str
+    arrivals: tuple[Arrival, ...]
+    benchmark_id: str
+    case_ids: tuple[str, ...]
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, int], ...]
+    written: Mapping[str, Written] = field(default_factory=dict[str, Written])
+    choosers: Mapping[str, tuple[Chooser, ...]] = field(default_factory=dict[str, tuple[Chooser, ...]])
+    derived: tuple[Derived, ...] = ()
+    delay_s: float = 0.0
+    concurrency: int | None = None
+    max_seconds: float | None = None
+    judge_model: str | None = None
+    graders: Mapping[str, ModelSpec] = field(default_factory=dict[str, ModelSpec])
+    """Judges of single assertions that only the config can open, by `Grader.name`."""
+    variables: frozenset[str] = frozenset()
+    given_variables: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    output_paths: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """How a config is evaluated this time."""
+
+    key: str | None = None
+    max_cost_usd: float | None = None
+    max_seconds: float | None = None
+    triggered_by: str = "command-line"
+
+
+def part_request(engine: Engine, evaluation: Evaluation, column: Column, part: Part, asked: Asked) -> RunRequest:
+    """The run of that part of a column: the same tests, asked and judged alike, are the same run under the same key."""
+    measured: JsonValue = [
+        part.benchmark_id, column.version_id, target_identity(column, part), part.trials, SCORER_VERSION,
+        str(engine.judge_model()), engine.config.embedder, engine.config.trust_code,
+    ]  # fmt: skip
+    own = digest(measured)
+    return RunRequest(
+        subject_id=part.benchmark_id,
+        prompt_version_ref=column.version_id,
+        target=f"{CONFIG}:{part.provider.id}",
+        trials=part.trials,
+        triggered_by=asked.triggered_by,
+        purpose="comparison",  # the columns are compared with each other: none is the history of another
+        key=f"{asked.key}/{own}" if asked.key else f"eval/{own}",
+        max_cost_usd=asked.max_cost_usd,
+        max_seconds=asked.max_seconds or evaluation.max_seconds,
+    )
+
+
+def target_identity(column: Column, part: Part) -> str:
+    """The digest of all that bears on a part's answers; code that writes the prompts is told the provider's id and label."""
+    identity = part.provider.identity()
+    if column.writer is None:
+        return identity
+    return digest([identity, column.writer.model_dump(mode="json"), column.provider.id, column.provider.label])

@@ -1,0 +1,155 @@
+"""Filling the answer to a config: each cell from what is kept of it, then each column's figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.outcomes import UnitKey
+from minions_evals_mcp.engine.config_eval.choosing import Choosing
+from minions_evals_mcp.engine.config_eval.evaluation import Evaluation
+from minions_evals_mcp.engine.config_eval.kept_columns import Kept, checked_cell
+from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Row, Score, Selected
+from minions_evals_mcp.engine.judge.judging import Judging
+from minions_evals_mcp.engine.judge.yardstick import Measure
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.scoring.checks import Aggregate, Checked
+from minions_evals_mcp.scoring.metrics import derive, metric_scores, metric_weights, named_in
+from minions_evals_mcp.scoring.version_text import version_text
+from minions_evals_mcp.store.jobs import UnitRow
+from minions_evals_mcp.targets.prompted import variables_of, written_prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """Fills the matrix from what is kept."""
+
+    evaluation: Evaluation
+    versions: Mapping[str, PromptVersion]
+    kept: Sequence[Kept]
+    judging: Judging
+    choosing: Choosing
+
+    async def row(self, index: int, measure: Measure, trial: int) -> Row:
+        """One test under every column, with what is selected."""
+        case = measure.case
+        checked: dict[int, Aggregate] = {}
+        cells: list[Cell] = []
+        units: list[UnitKey] = []
+        for column, kept in enumerate(self.kept):
+            unit = kept.unit(case.id, trial)
+            cell = kept.cell(column, case.id, trial)
+            cell = cell.model_copy(update={"prompt": self._prompt(cell, case.fields.inputs, unit)})
+            found = await checked_cell(self.judging, measure, unit, cell)
+            if found is not None:
+                checked[column] = found
+                cell = cell.model_copy(update={**_told(found), "reason": found.reason})
+            cells.append(cell)
+            units += [] if unit is None else [unit.key]
+        selections = [
+            await self.choosing.chosen(one, cells, checked, inputs=case.fields.inputs, unit=units[0])
+            for one in self.evaluation.choosers.get(case.id, ())
+            if units
+        ]
+        return Row(
+            index=index,
+            case_id=case.id,
+            title=case.title,
+            variables=variables_of(case.fields.inputs),
+            trial=trial,
+            cells=tuple(_with_choice(cell, selections) for cell in cells),
+            selections=tuple(selections),
+        )
+
+    def _prompt(self, cell: Cell, inputs: Json, unit: UnitRow | None) -> str | None:
+        """What was asked in that cell: as code wrote it, where code did, else the rendered template."""
+        column = self.evaluation.columns[cell.column]
+        if not cell.asked:
+            return None
+        if column.writer is not None:
+            return None if unit is None or unit.observed is None else written_prompt(unit.observed.output)
+        try:
+            return version_text(self.versions[column.version_id], inputs)
+        except BadInputError:  # the cell says why nothing could be asked
+            return None
+
+    def figures(self, number: int, rows: Sequence[Row]) -> ColumnFigures:
+        """How a column came out over the tests that ask for it."""
+        cells = [row.cells[number] for row in rows if row.cells[number].asked]
+        judged = [cell for cell in cells if cell.passed is not None]
+        passed = sum(cell.success for cell in judged)
+        errors = sum(cell.outcome in {"judge-error", "target-error", "not-judgeable", "skipped"} for cell in cells)
+        column, parts = self.evaluation.columns[number], self.kept[number].parts
+        named = [(name, score, cell.metric_weights[name]) for cell in judged for name, score in cell.metrics.items()]
+        sums = {name: math.fsum(score * weight for its, score, weight in named if its == name) for name, *_ in named}
+        return ColumnFigures(
+            prompt=column.prompt_label,
+            provider=column.provider.label,
+            provider_id=column.provider.id,
+            run_id=parts[0].job.id if parts else None,
+            run_ids=tuple(part.job.id for part in parts),
+            key=parts[0].job.key if parts else None,
+            prompt_version_ref=column.version_id,
+            state=next((part.job.state for part in parts if part.job.state != "completed"), "completed"),
+            problem="; ".join(dict.fromkeys(part.problem for part in parts if part.problem)),
+            passed=passed,
+            failed=len(judged) - passed,
+            errors=errors,
+            open=len(cells) - len(judged) - errors,
+            pass_rate=100 * passed / len(judged) if judged else None,
+            score=_mean([0.0 if cell.selected is False else cell.score or 0.0 for cell in judged]),
+            latency_ms=_mean([cell.latency_ms for cell in cells if cell.latency_ms is not None]),
+            cost_usd=_sum([cell.cost_usd for cell in cells if cell.cost_usd is not None]),
+            metrics={name: _average([score for its, score, _ in named if its == name]) for name in sums},
+            metric_sums=sums,
+            derived=derive(self.evaluation.derived, sums, len(judged)),
+        )
+
+
+def _with_choice(cell: Cell, selections: Sequence[Selected]) -> Cell:
+    """The cell with whether it was chosen, which is all its verdict where its test asks for nothing else."""
+    made = [one.selected for one in selections if not one.problem]
+    if not made or cell.output is None:
+        return cell
+    chosen = all(one == cell.column for one in made)
+    waits = cell.outcome == "awaiting-judgments"
+    verdict = {"outcome": "scored", "passed": chosen, "score": float(chosen), "reason": ""} if waits else {}
+    return cell.model_copy(update={"selected": chosen, **verdict})
+
+
+def _told(found: Aggregate) -> dict[str, object]:
+    """What a cell says of its assertions: each one's verdict, and its metrics with what they weigh together."""
+    named = named_in(found)
+    scores, weights = metric_scores(named), metric_weights(named)
+    return {"scores": shown_scores(found.results), "metrics": scores, "metric_weights": weights}
+
+
+def _average(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def _sum(values: Sequence[float]) -> float | None:
+    return math.fsum(values) if values else None
+
+
+def shown_scores(results: Sequence[Checked]) -> tuple[Score, ...]:
+    """The verdicts as they stand in the answer."""
+    return tuple(
+        Score(
+            type=one.type,
+            passed=one.passed,
+            score=one.score,
+            reason=one.reason,
+            weight=one.weight,
+            metric=one.metric,
+            parts=shown_scores(one.parts),
+        )
+        for one in results
+    )

@@ -1,0 +1,137 @@
+"""From a config's provider to the target that answers in its place."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import assert_never
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
+from minions_evals_mcp.engine.config_eval.evaluation import (
+    AddressSpec,
+    Column,
+    EchoSpec,
+    Evaluation,
+    GivenSpec,
+    ModelSpec,
+    Part,
+    ProgramSpec,
+    Provider,
+    PythonSpec,
+    target_identity,
+)
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.models.registry import Models, parse_model
+from minions_evals_mcp.targets.address import Address
+from minions_evals_mcp.targets.http import Question
+from minions_evals_mcp.targets.prompt_code import PromptFunction, PromptProgram, prompt_function
+from minions_evals_mcp.targets.prompted import Echo, Given, PromptedTarget, Responder
+from minions_evals_mcp.targets.responders import ModelResponder, Program, python_file
+
+VARIABLE = re.compile(r"\{\{\s*env\.(\w+)\s*\}\}")
+
+
+@dataclass(slots=True, eq=False)
+class Providers:
+    """Opens the targets of a config's columns; clients of other addresses than the engine's own are closed with `opened`."""
+
+    engine: Engine
+    evaluation: Evaluation
+    environment: Mapping[str, str]
+    opened: AsyncExitStack
+
+    async def models(self, spec: ModelSpec) -> Models:
+        """The clients for a model: the engine's, else ones with the address and key that the config gives."""
+        given = {"base_url": self._given(spec.base_url), "api_key": self._given(spec.api_key)}
+        changed = {f"{parse_model(spec.model).provider}_{name}": value for name, value in given.items() if value}
+        if not changed:
+            return self.engine.models
+        return await self.opened.enter_async_context(Models(replace(self.engine.config.providers, **changed)))  # pyright: ignore[reportArgumentType]  the names of its own fields
+
+    def _given(self, text: str | None) -> str | None:
+        return None if text is None else with_variables(text, self.environment)
+
+    def target(self, column: Column, part: Part, models: Models | None, budget: Budget) -> PromptedTarget:
+        """The target of a column's part, its calls taken out of the budget; raises `BadInputError` where it cannot be called."""
+        provider = part.provider
+        return PromptedTarget(
+            name=provider.id,
+            identity=target_identity(column, part),
+            responder=self._responder(provider, models, budget),
+            snippets=self.engine.snippets,
+            deadline_s=self.engine.config.call_timeout_s,
+            transforms=provider.transforms,
+            delay_s=self.evaluation.delay_s,
+            writer=self._writer(column),
+        )
+
+    def _writer(self, column: Column) -> PromptFunction | PromptProgram | None:
+        code = column.writer
+        if code is None:
+            return None
+        told: Json = {"id": column.provider.id, "label": column.provider.label}
+        if code.function is None:
+            return PromptProgram(Path(code.path), told, code.config)
+        return prompt_function(Path(code.path), code.function, provider=told, config=code.config)
+
+    def _responder(self, provider: Provider, models: Models | None, budget: Budget) -> Responder:
+        match provider.spec:
+            case EchoSpec():
+                return Echo()
+            case GivenSpec() as spec:
+                return Given(spec.outputs)
+            case ModelSpec() as spec:
+                assert models is not None
+                return self._model(spec, models, budget)
+            case PythonSpec() as spec:
+                options: Json = {"id": provider.id, "config": self._filled(spec.config)}
+                return python_file(Path(spec.path), spec.function, name=provider.id, options=options)
+            case ProgramSpec() as spec:
+                if shutil.which(spec.command[0]) is None:
+                    raise BadInputError(f"provider {provider.id}: there is no program {spec.command[0]!r}.")
+                return Program(provider.id, spec.command, {"id": provider.id, "config": self._filled(spec.config)})
+            case AddressSpec() as spec:
+                return self._address(spec, provider.id)
+            case _:
+                assert_never(provider.spec)
+
+    def _model(self, spec: ModelSpec, models: Models, budget: Budget) -> ModelResponder:
+        ref = parse_model(spec.model)
+        models.client(ref)  # a missing key or package is refused before anything runs
+        vet_cap(budget.max_cost_usd, ref.provider, ref.model)
+        client = Metered(ref.provider, partial(models.client, ref), budget)
+        deadline_s = self.engine.config.call_timeout_s
+        return ModelResponder(client, ref.model, str(ref), spec.max_tokens, spec.params, deadline_s)
+
+    def _address(self, spec: AddressSpec, name: str) -> Address:
+        headers = {key: with_variables(value, self.environment) for key, value in spec.headers.items()}
+        query = {key: with_variables(value, self.environment) for key, value in spec.query.items()}
+        url = with_variables(spec.url, self.environment)
+        text = None if spec.text is None else with_variables(spec.text, self.environment)
+        question = Question(spec.method, url, headers, self._filled(spec.body), text)
+        return Address(name, question, query, self.engine.web, self.engine.snippets, spec.transform)
+
+    def _filled(self, value: JsonValue) -> JsonValue:
+        match value:
+            case str():
+                return with_variables(value, self.environment)
+            case list():
+                return [self._filled(one) for one in value]
+            case dict():
+                return {key: self._filled(one) for key, one in value.items()}
+            case _:
+                return value
+
+
+def with_variables(text: str, environment: Mapping[str, str]) -> str:
+    """The text with the environment's values in place of `{{env.NAME}}`."""
+    return VARIABLE.sub(lambda found: environment[found.group(1)], text)

@@ -1,0 +1,1 @@
+"""Failures: classified, explained by a model, resolved."""

@@ -1,0 +1,140 @@
+"""The skill "classify failures": the rules' analysis again, refined by a model where the rules cannot tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+
+from minions_evals_mcp.domain.definitions import Json, TestCase
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.neighbours import MemoryItem
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import EvalFailure, TestRun
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
+from minions_evals_mcp.engine.failures.material import failed_run, material
+from minions_evals_mcp.engine.judge.compose import failure_record
+from minions_evals_mcp.engine.outbox import queue
+from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.rows import update_failure
+
+
+class ClassifyEstimate(Value):
+    """Failures to be analysed, of how many of them the model would be asked, and a bound on that; null where a price is unknown."""
+
+    failures: int
+    model: str | None
+    model_calls: int
+    cost_usd: float | None
+
+
+async def classify_failure(
+    engine: Engine, test_run_id: str, *, ask_model: bool | None = None, by: Explainer | None = None
+) -> Record[EvalFailure]:
+    """The failed run's eval-failure, analysed again, and its findings asked to be remembered.
+
+    A model is asked where the rules are not sure and one is configured; always with `ask_model`, never with `ask_model=False`.
+    `by` is asked instead where several failures are explained under one cap.
+    Raises `NotFoundError` for an unknown run, `BadInputError` for one that passed, `InstrumentError` where the model failed,
+    `StoppedError` at the cap.
+    """
+    asked = by or explainer(engine, ask_model=ask_model)
+    found = await engine.store.read(partial(material, test_run_id=test_run_id))
+    analysis = found.by_rule(engine.skills.classify_failure.parameters)
+    record = failure_record(found.run, analysis)
+    if asked.asked_about(analysis):
+        record = await asked.explained(record, analysis, found.work)
+    kept = found.failure
+    fields = record.fields.model_copy(
+        update={"resolved_at": kept.fields.resolved_at, "resolution_notes": kept.fields.resolution_notes}
+    )
+    changed = replace(kept, fields=fields, updated_at=engine.clock())
+    is_new = fields != kept.fields
+    await engine.store.write(partial(_keep, run=found.run, failure=changed, is_new=is_new, at=changed.updated_at))
+    return changed
+
+
+async def failed_run_ids(engine: Engine, ident: str) -> list[str]:
+    """The failed test-runs of the run under that id or key; where there is none, the id, as that of one test-run."""
+    return await engine.store.read(lambda db: _failed_ids(db, ident))
+
+
+def _failed_ids(db: Db, ident: str) -> list[str]:
+    job = jobs.job(db, ident) or jobs.job_by_key(db, ident)
+    return [ident] if job is None else runs.failed_ids(db, job.id)
+
+
+async def classify_failures(engine: Engine, run_id: str, *, ask_model: bool | None = None) -> list[Record[EvalFailure]]:
+    """The eval-failure of that test-run, or of every failed test-run of that run, analysed again; raises as above."""
+    by = explainer(engine, ask_model=ask_model)
+    return [await classify_failure(engine, ident, by=by) for ident in await failed_run_ids(engine, run_id)]
+
+
+async def estimate_classification(engine: Engine, test_run_ids: Sequence[str], by: Explainer) -> ClassifyEstimate:
+    """What analysing those failures would cost at most; raises what analysing them would, and writes nothing."""
+    costs: list[float | None] = []
+    for ident in test_run_ids:
+        found = await engine.store.read(partial(material, test_run_id=ident))
+        analysis = found.by_rule(engine.skills.classify_failure.parameters)
+        if by.asked_about(analysis):
+            costs.append(by.estimate_usd(analysis, found.work))
+    known = [cost for cost in costs if cost is not None]
+    return ClassifyEstimate(
+        failures=len(test_run_ids),
+        model=None if by.model is None else str(by.model),
+        model_calls=len(costs),
+        cost_usd=round(sum(known), 6) if len(known) == len(costs) else None,
+    )
+
+
+def _keep(db: Db, *, run: Record[TestRun], failure: Record[EvalFailure], is_new: bool, at: datetime) -> None:
+    fields = failure.fields
+    if is_new:
+        update_failure(db, failure)
+        told = {"testRunId": run.id, "failureType": fields.failure_type, "classifiedBy": fields.classified_by}
+        append(db, Event("eval-failure-classified", "eval-failure", failure.id, {**told}), at=at)
+    _ask_to_remember(db, run, failure, at)
+
+
+async def store_findings(engine: Engine, test_run_id: str) -> Record[EvalFailure]:
+    """The failed run's eval-failure as it stands, its findings asked to be remembered; nothing is analysed again."""
+    at = engine.clock()
+
+    def ask(db: Db) -> Record[EvalFailure]:
+        run, failure = failed_run(db, test_run_id)
+        _ask_to_remember(db, run, failure, at)
+        return failure
+
+    return await engine.store.write(ask)
+
+
+def _ask_to_remember(db: Db, run: Record[TestRun], failure: Record[EvalFailure], at: datetime) -> None:
+    """Asks for a memory-item for the agent concerned, if one is; the same findings are asked to be remembered once."""
+    agent_id = _agent_concerned(db, run.fields)
+    if agent_id is None:
+        return
+    fields = failure.fields
+    value: Json = {
+        "testCaseId": run.fields.test_case_id, "testRunId": run.id, "failureType": fields.failure_type,
+        "severity": fields.severity, "description": fields.description, "rootCause": fields.root_cause,
+        "affectedCriterionIds": list(fields.affected_criterion_ids),
+    }  # fmt: skip
+    finding = MemoryItem(
+        agent_id=agent_id, key=f"eval-failure/{run.fields.test_case_id}", value=value, confidence=fields.confidence,
+        source_ref_type="eval-failure", source_ref_id=failure.id, created_at=at,
+    )  # fmt: skip
+    name = f"finding:{digest([failure.id, value])}"
+    queue(db, name, finding, key=name, at=at)
+
+
+def _agent_concerned(db: Db, run: TestRun) -> str | None:
+    """Who produced the output: the agent of the agent-run, else the one that the case names."""
+    if run.agent_run_id is not None and run.produced_by is not None:
+        return run.produced_by
+    case = records.minion(db, run.test_case_id)
+    return case.fields.agent_id if case is not None and isinstance(case.fields, TestCase) else None

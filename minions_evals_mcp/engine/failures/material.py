@@ -1,0 +1,83 @@
+"""A failed run with all that its failure is explained from: the case, what was seen, and what the judges said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.neighbours import AgentRun
+from minions_evals_mcp.domain.outcomes import Observed, Verdict
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
+from minions_evals_mcp.engine.judge.compose import WANTS_JSON, failed_output
+from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure, measures
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.scoring.failures import Analysis, classify
+from minions_evals_mcp.skills import ClassifyFailureParameters
+from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.targets.recorded import observed_run
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What one failure is explained from."""
+
+    run: Record[TestRun]
+    failure: Record[EvalFailure]
+    measure: Measure
+    work: Work
+    verdicts: list[Verdict]
+
+    def by_rule(self, rule: ClassifyFailureParameters) -> Analysis:
+        """What the rules say of it."""
+        return classify(
+            failed_output(self.measure, self.work, self.verdicts, wants_json=self._wants_json()),
+            critical_below=rule.critical_below,
+            major_below=rule.major_below,
+        )
+
+    def _wants_json(self) -> bool:
+        if isinstance(self.measure.yardstick, ByAssertions):
+            return any(one.type in WANTS_JSON for one in self.measure.yardstick.assertions)
+        return any(f"failed {kind}" in verdict.rationale for verdict in self.verdicts for kind in WANTS_JSON)
+
+
+def material(db: Db, *, test_run_id: str) -> Material:
+    """The material; raises `NotFoundError` for an unknown run, `BadInputError` for one that passed."""
+    run, failure = failed_run(db, test_run_id)
+    (measure,) = measures(db, (run.fields.test_case_id,), {})
+    case = measure.case.fields
+    work = Work(case.inputs, case.expected_outputs, _seen(db, run, measure.case))
+    return Material(run, failure, measure, work, [_verdict(one) for one in runs.judgments_of(db, test_run_id)])
+
+
+def failed_run(db: Db, test_run_id: str) -> tuple[Record[TestRun], Record[EvalFailure]]:
+    """A failed run with its failure; raises as `material` does."""
+    run = records.find(db, test_run_id)
+    if run is None or not isinstance(run.fields, TestRun):
+        raise NotFoundError("test-run", test_run_id, remedy="`minions-evals list test-run` shows them.")
+    if run.fields.passed:
+        raise BadInputError(f"the test-run {test_run_id} passed: there is no failure to classify.")
+    return run, runs.failures_of(db, [test_run_id])[test_run_id]  # pyright: ignore[reportReturnType]  checked above
+
+
+def _seen(db: Db, record: Record[TestRun], case: Record[TestCase]) -> Observed:
+    """What was seen when the run was made: from its agent-run, else as its unit kept it, else from the run itself."""
+    run = record.fields
+    agent_run = None if run.agent_run_id is None else records.minion(db, run.agent_run_id)
+    if agent_run is not None and isinstance(agent_run.fields, AgentRun):
+        seen = observed_run(agent_run, timeout_ms=case.fields.timeout_ms)  # pyright: ignore[reportArgumentType]  checked
+        if isinstance(seen, Observed):
+            return seen
+    kept = jobs.observed(db, record.id)
+    return kept or Observed(output=run.actual_output, latency_ms=run.latency_ms, timed_out=run.outcome == "timed-out")
+
+
+def _verdict(judged: Record[EvalJudgment]) -> Verdict:
+    fields = judged.fields
+    return Verdict(
+        criterion_id=fields.criterion_id, score=fields.score, min_score=fields.min_score, max_score=fields.max_score,
+        rationale=fields.rationale, judged_by=fields.judged_by, judged_by_type=fields.judged_by_type, confidence=fields.confidence,
+    )  # fmt: skip

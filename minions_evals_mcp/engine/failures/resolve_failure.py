@@ -1,0 +1,51 @@
+"""How a failure was dealt with, written beside its analysis; the run that it belongs to is never touched."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import EvalFailure
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.save_records import Saved
+from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.rows import update_failure
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """An eval-failure and what was done about it."""
+
+    id: str
+    notes: str
+
+
+async def resolve_failures(engine: Engine, resolutions: Sequence[Resolution]) -> Saved:
+    """Marks the failures as resolved, all or none; raises `NotFoundError` for one that does not exist."""
+    return await engine.store.write(partial(_resolve, resolutions=resolutions, at=engine.clock()))
+
+
+def _resolve(db: Db, *, resolutions: Sequence[Resolution], at: datetime) -> Saved:
+    changed = 0
+    for one in resolutions:
+        found = _failure(db, one.id)
+        if found.fields.resolved_at is not None and found.fields.resolution_notes == one.notes:
+            continue
+        fields = found.fields.model_copy(update={"resolved_at": at, "resolution_notes": one.notes})
+        update_failure(db, replace(found, fields=fields, updated_at=at))
+        append(db, Event("eval-failure-resolved", "eval-failure", one.id, {"testRunId": fields.test_run_id}), at=at)
+        changed += 1
+    return Saved(0, changed, len(resolutions) - changed)
+
+
+def _failure(db: Db, ident: str) -> Record[EvalFailure]:
+    found = records.find(db, ident)
+    if found is None or not isinstance(found.fields, EvalFailure):
+        raise NotFoundError("eval-failure", ident)
+    return found  # pyright: ignore[reportReturnType]  checked above

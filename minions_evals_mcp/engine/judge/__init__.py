@@ -1,0 +1,1 @@
+"""From an output to a verdict: the yardstick, its evidence, the judges, and what was judged before."""

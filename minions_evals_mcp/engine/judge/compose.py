@@ -1,0 +1,218 @@
+"""From an output and its verdicts to the run that is kept: pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from minions_evals_mcp.domain.outcomes import Failed, MetricScore, Passed, UnitKey, Verdict
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import DecidedBy, Digests, EvalFailure, TestRun
+from minions_evals_mcp.domain.vetted import completed, judgment, vetted_verdict
+from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
+from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.scoring.failures import Analysis, FailedCriterion, FailedOutput, classify
+from minions_evals_mcp.scoring.history import sample, score_fraction, standing
+from minions_evals_mcp.scoring.rubric import RubricInUse, Totals, fraction, run_judge_type, totals
+from minions_evals_mcp.skills import ClassifyFailureParameters
+
+RULES = "rules/1"
+"""Who classified, where the rules did; raised when the rules change."""
+AND = ", "
+"""Between the names of several models that gave one verdict together."""
+WANTS_JSON = frozenset({"is-json", "contains-json"})
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """An output with all its verdicts, when each was given, and the metrics that its checks named."""
+
+    verdicts: tuple[tuple[Verdict, datetime], ...]
+    judge_digest: str
+    metrics: tuple[MetricScore, ...] = ()
+    passed: bool | None = None
+    wants_json: bool = False
+    embedder: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What all runs of one job have in common."""
+
+    benchmark_run_id: str | None
+    target_digest: str | None
+    scorer: str
+    version_ref: str | None
+    version_number: int | None
+    version_digest: str | None
+    thresholds: ClassifyFailureParameters
+
+
+def compose(
+    key: UnitKey, measure: Measure, work: Work, judged: Judged, *, frame: Frame, at: datetime
+) -> Passed | Failed:
+    """The run, its judgments and (where it failed) its failure."""
+    verdicts = [vetted_verdict(verdict) for verdict, _ in judged.verdicts]
+    summed = _totals(measure, verdicts, judged)
+    run = _run(key, measure, work, _Result(verdicts, summed, judged), frame=frame, at=at)
+    judgments = [
+        judgment(run.id, number, verdict, at=when)
+        for number, (verdict, (_, when)) in enumerate(zip(verdicts, judged.verdicts, strict=True), 1)
+    ]
+    failure = None if run.fields.passed else _failure(run, measure, work, verdicts, judged, frame=frame)
+    return completed(run, judgments, failure, metrics=judged.metrics)
+
+
+def _totals(measure: Measure, verdicts: Sequence[Verdict], judged: Judged) -> Totals:
+    if isinstance(measure.yardstick, RubricInUse):
+        return totals(measure.yardstick, verdicts)
+    (verdict,) = verdicts
+    return Totals(verdict.score, verdict.max_score, bool(judged.passed))
+
+
+def _decided_by(measure: Measure) -> DecidedBy:
+    if isinstance(measure.yardstick, RubricInUse):
+        return "rubric_threshold"
+    if isinstance(measure.yardstick, ByAssertions):
+        return "assertions"
+    return measure.case.fields.pass_rule or "max_score"
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """The verdicts, what they add up to, and who gave them."""
+
+    verdicts: Sequence[Verdict]
+    totals: Totals
+    judged: Judged
+
+
+def _run(key: UnitKey, measure: Measure, work: Work, result: _Result, *, frame: Frame, at: datetime) -> Record[TestRun]:
+    verdicts, summed, seen = result.verdicts, result.totals, work.observed
+    rubric = measure.yardstick if isinstance(measure.yardstick, RubricInUse) else None
+    passed = summed.passed and not seen.timed_out and seen.agent_error is None
+    fields = TestRun(
+        test_case_id=measure.case.id,
+        agent_run_id=seen.agent_run_id,
+        prompt_version_ref=seen.prompt_version_ref or frame.version_ref,
+        prompt_version=frame.version_number,
+        benchmark_run_id=frame.benchmark_run_id,
+        trial=key.trial,
+        outcome="timed-out" if seen.timed_out else "scored",
+        actual_output=seen.output,
+        passed=passed,
+        total_score=summed.score,
+        max_possible_score=summed.possible,
+        ran_at=at,
+        duration_ms=round(seen.latency_ms or 0),
+        judge_type=run_judge_type(rubric, verdicts) if rubric else verdicts[0].judged_by_type,
+        rubric_id=rubric.id if rubric else None,
+        rubric_version=rubric.rubric.version if rubric else None,
+        digests=Digests(
+            test_case=measure.case_digest(),
+            rubric=measure.rubric_digest(),
+            judge=result.judged.judge_digest,
+            scorer=frame.scorer,
+            embedder=result.judged.embedder,
+            prompt_version=frame.version_digest,
+            target=frame.target_digest if seen.agent_run_id is None else None,
+        ),
+        produced_by=seen.produced_by,
+        self_judged=seen.produced_by is not None
+        and any(seen.produced_by in one.judged_by.split(AND) for one in verdicts),
+        execution_id=seen.execution_id,
+        pass_rule=_decided_by(measure),
+        latency_ms=seen.latency_ms,
+        input_tokens=seen.input_tokens,
+        output_tokens=seen.output_tokens,
+        cost_usd=seen.cost_usd,
+    )
+    verdict = "passed" if passed else "failed"
+    return Record(key.run_id, _against(fields, work), f"{measure.case.title}: {verdict}", at, at)
+
+
+def _against(run: TestRun, work: Work) -> TestRun:
+    """The run with how it compares with what was expected and with the runs before it."""
+    found = work.likeness
+    now = sample(
+        passed=run.passed,
+        fraction=score_fraction(run.total_score, run.max_possible_score),
+        semantic_score=found and found.semantic_score,
+        decided_by=run.pass_rule,
+        digests=run.digests,
+        output=run.actual_output,
+    )
+    stands = standing(now, work.earlier)
+    metrics = {} if found is None else {
+        "exact_match": found.exact_match, "semantic_score": found.semantic_score, "length_diff": found.length_diff,
+        "token_diff": found.token_diff, "output_diff": found.output_diff,
+    }  # fmt: skip
+    return run.model_copy(
+        update={
+            **metrics,
+            "is_regression": bool(stands.regression_types),
+            "regression_type": next(iter(stands.regression_types), None),
+            "regression_types": stands.regression_types,
+            "flipped": stands.flipped,
+        }
+    )
+
+
+def _failure(
+    run: Record[TestRun], measure: Measure, work: Work, verdicts: Sequence[Verdict], judged: Judged, *, frame: Frame
+) -> Record[EvalFailure]:  # fmt: skip
+    found = classify(
+        failed_output(measure, work, verdicts, wants_json=judged.wants_json),
+        critical_below=frame.thresholds.critical_below,
+        major_below=frame.thresholds.major_below,
+    )
+    return failure_record(run, found)
+
+
+def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, wants_json: bool) -> FailedOutput:
+    """The failed output as the classification sees it."""
+    seen = work.observed
+    criteria = tuple(_failed_criterion(measure, verdict) for verdict in verdicts)
+    weight = sum(one.weight for one in criteria)
+    return FailedOutput(
+        output=seen.output,
+        text=work.text,
+        inputs=work.inputs,
+        expected=work.expected,
+        tool_calls=seen.tool_calls,
+        has_log=seen.has_log,
+        timed_out=seen.timed_out,
+        stop_reason=seen.finish_reason,
+        wants_json=wants_json,
+        agent_error=seen.agent_error,
+        score_fraction=sum(one.fraction * one.weight for one in criteria) / weight if weight else 0.0,
+        criteria=criteria,
+    )
+
+
+def _failed_criterion(measure: Measure, verdict: Verdict) -> FailedCriterion:
+    if not isinstance(measure.yardstick, RubricInUse):
+        return FailedCriterion(verdict.criterion_id, "the case's own checks", fraction(verdict), 1.0, verdict.rationale)
+    criterion = dict(measure.yardstick.criteria).get(verdict.criterion_id)
+    if criterion is None:  # the rubric was edited since
+        return FailedCriterion(verdict.criterion_id, verdict.criterion_id, fraction(verdict), 1.0, verdict.rationale)
+    return FailedCriterion(verdict.criterion_id, criterion.name, fraction(verdict), criterion.weight, verdict.rationale)
+
+
+def failure_record(run: Record[TestRun], found: Analysis) -> Record[EvalFailure]:
+    """The eval-failure that goes with a failed run."""
+    fields = EvalFailure(
+        test_run_id=run.id,
+        benchmark_run_id=run.fields.benchmark_run_id,
+        failure_type=found.failure_type,
+        description=found.description,
+        affected_criterion_ids=found.affected_criterion_ids,
+        severity=found.severity,
+        root_cause=found.root_cause,
+        classified_by=RULES,
+        confidence=found.confidence,
+        signals=found.signals,
+    )
+    at = run.fields.ran_at
+    return Record(f"{run.id}:failure", fields, f"{found.failure_type}: {run.fields.test_case_id}", at, at)

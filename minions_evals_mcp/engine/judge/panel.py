@@ -1,0 +1,220 @@
+"""The judges of a run: who judges which criterion, under which digests, and whether they are to be had."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from minions_evals_mcp.domain.assertions import Grader
+from minions_evals_mcp.domain.definitions import Json, RubricCriterion
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.likeness import expects_text
+from minions_evals_mcp.engine.judge.model_grades import guide_grades
+from minions_evals_mcp.engine.judge.own_judges import OwnJudges
+from minions_evals_mcp.engine.judge.yardstick import (
+    ByAssertions,
+    ByExpectation,
+    ByNothing,
+    BySimilarity,
+    Measure,
+    Yardstick,
+)
+from minions_evals_mcp.engine.request import JudgeChoice, JudgeKind
+from minions_evals_mcp.errors import UnsupportedError
+from minions_evals_mcp.judges.grading import grader_digest
+from minions_evals_mcp.judges.heuristic import guide_embeds, is_rule
+from minions_evals_mcp.judges.llm import LlmJudge
+from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.scoring.assertions import SCORER_VERSION
+from minions_evals_mcp.scoring.assertions.graded import Asks, grades_asked
+from minions_evals_mcp.scoring.assertions.similar import embedders_asked
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.store import jobs
+
+NO_GUIDE = "does the output do what the case asks for?"
+
+
+def kind_of(choice: JudgeChoice, criterion: RubricCriterion, *, has_model: bool) -> JudgeKind:
+    """Who judges that criterion under that choice; without a model the caller does."""
+    wanted = criterion.judge_type if choice == "auto" else choice
+    return "caller" if wanted == "llm" and choice == "auto" and not has_model else wanted
+
+
+def implicit(measure: Measure) -> Criterion:
+    """The criterion under which a case without a rubric is judged: its score is 0 to the case's `maxScore`."""
+    case = measure.case
+    fields = RubricCriterion(
+        rubric_id=f"implicit:{case.id}"[:128],
+        name=case.fields.name,
+        description=NO_GUIDE,
+        max_score=case.fields.max_score,
+    )
+    return Criterion(f"implicit:{case.id}"[:128], fields)
+
+
+def outside_criteria(rubric: RubricInUse, choice: JudgeChoice, *, has_model: bool) -> tuple[Criterion, ...]:
+    """The criteria that the caller or a person judges under that choice, in order."""
+    return tuple(
+        Criterion(ident, fields)
+        for ident, fields in rubric.criteria
+        if kind_of(choice, fields, has_model=has_model) in {"caller", "human"}
+    )
+
+
+@dataclass(slots=True, eq=False)
+class Panel:
+    """All who judge in one run."""
+
+    engine: Engine
+    choice: JudgeChoice
+    llm: LlmJudge | None
+    own: OwnJudges | None = None
+    """The judges that assertions name; None where no model is to judge."""
+    digests: dict[str, str] = field(default_factory=dict[str, str])
+    known: dict[str, tuple[Criterion, ...]] = field(default_factory=dict[str, tuple[Criterion, ...]])
+    """The criteria of the rubrics that were met so far, by the rubric's digest."""
+
+    def kinds(self, rubric: RubricInUse) -> dict[str, JudgeKind]:
+        """Who judges each criterion."""
+        has_model = self.llm is not None
+        return {ident: kind_of(self.choice, criterion, has_model=has_model) for ident, criterion in rubric.criteria}
+
+    def identity(self, kind: JudgeKind, *, embedders: str = "") -> str:
+        """The digest of a kind of judge; rules that measure likeness judge by their embedders, too."""
+        match kind:
+            case "heuristic":
+                about: Json = {"judge": "heuristic", "scorer": SCORER_VERSION}
+                return digest({**about, "embedder": embedders} if embedders else about)
+            case "llm":
+                assert self.llm is not None
+                return self.llm.digest()
+            case "human" | "caller":
+                return digest({"judge": kind})
+
+    def digest(self, measure: Measure) -> str:
+        """The digest of all who judge the case."""
+        found = self._digest(measure)
+        asked = {grader_digest(self.judge(one.judge), one.template) for one in self.asks(measure) if self.has(one)}
+        return digest([found, *sorted(asked)]) if asked else found
+
+    def _digest(self, measure: Measure) -> str:
+        if isinstance(measure.yardstick, RubricInUse):
+            rubric = measure.yardstick
+            if rubric.digest not in self.digests:
+                kinds, embeds = self.kinds(rubric), self._embeds(rubric)
+                self.digests[rubric.digest] = digest(
+                    [[ident, self.identity(kind, embedders=embeds[ident])] for ident, kind in kinds.items()]
+                )
+            return self.digests[rubric.digest]
+        kind = "human" if isinstance(measure.yardstick, ByNothing) else "heuristic"
+        return self.identity(kind, embedders=self._embedders(measure.yardstick))
+
+    def embedder(self, measure: Measure) -> str | None:
+        """The embedders that the case's runs are measured with, by name; None where nothing about them is."""
+        rubric = measure.yardstick
+        by_guide = isinstance(rubric, RubricInUse) and any(self._embeds(rubric).values())
+        names = self._embedders(measure.yardstick)
+        if not names and (by_guide or expects_text(measure.case.fields)):
+            names = self.engine.embedder().name
+        return names or None
+
+    def _embeds(self, rubric: RubricInUse) -> dict[str, str]:
+        """The embedder of each criterion; empty for those that are not judged by rules which measure likeness."""
+        kinds = self.kinds(rubric)
+        return {
+            ident: self.engine.embedder().name if kinds[ident] == "heuristic" and guide_embeds(fields) else ""
+            for ident, fields in rubric.criteria
+        }
+
+    def _embedders(self, yardstick: Yardstick) -> str:
+        """The embedders that a verdict by that yardstick rests on; a rubric's criteria are asked one by one."""
+        match yardstick:
+            case BySimilarity():
+                return self.engine.embedder().name
+            case ByAssertions():
+                asked = embedders_asked(yardstick.assertions)
+                return ", ".join(sorted({one.shown if one else self.engine.embedder().name for one in asked}))
+            case RubricInUse() | ByExpectation() | ByNothing():
+                return ""
+
+    def asks(self, measure: Measure) -> list[Asks]:
+        """Whom the rules of the case ask for grades."""
+        match measure.yardstick:
+            case ByAssertions():
+                return [*grades_asked(measure.yardstick.assertions)]
+            case RubricInUse():
+                kinds = self.kinds(measure.yardstick)
+                ruled = (fields for ident, fields in measure.yardstick.criteria if kinds[ident] == "heuristic")
+                return [asks for fields in ruled for asks in guide_grades(fields)]
+            case ByExpectation() | ByNothing() | BySimilarity():
+                return []
+
+    def has(self, asks: Asks) -> bool:
+        """Whether there is the judge that is asked."""
+        return (self.llm if asks.judge is None else self.own) is not None
+
+    def judge(self, grader: Grader | None) -> LlmJudge:
+        """The judge that an assertion names, else the run's."""
+        judge = self.llm if grader is None else self.own and self.own.judge(grader)
+        assert judge is not None, "vetted before anything ran"
+        return judge
+
+    def named_judge(self, name: str) -> LlmJudge:
+        """The judge that a need names."""
+        return self.judge(Grader.model_validate_json(name) if name else None)
+
+    def vet(self, measure: Measure) -> None:
+        """Raises where the chosen judge cannot judge the case, or one that it names is not to be had.
+
+        Called before anything runs: `UnsupportedError` for the first, `BadInputError` for the second.
+        """
+        self._vet_criteria(measure)
+        for asks in self.asks(measure):
+            if not self.has(asks):
+                raise UnsupportedError(
+                    f"test-case {measure.case.id}: an assertion that a model grades needs one, under --judge auto or llm.",
+                    remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model.",
+                )
+            self.judge(asks.judge)
+        if self.own is not None and isinstance(measure.yardstick, ByAssertions):
+            for grader in embedders_asked(measure.yardstick.assertions):
+                if grader is not None:
+                    self.own.embedder(grader)
+
+    def _vet_criteria(self, measure: Measure) -> None:
+        if not isinstance(measure.yardstick, RubricInUse):
+            return
+        kinds = self.kinds(measure.yardstick)
+        for ident, criterion in measure.yardstick.criteria:
+            if kinds[ident] == "heuristic" and not is_rule(criterion):
+                raise UnsupportedError(
+                    f"criterion {ident} of rubric {measure.yardstick.id} cannot be judged by rule: its scoringGuide is prose.",
+                    remedy="Write assertions into the guide, or choose --judge llm, caller or human.",
+                )
+            if kinds[ident] == "llm" and self.llm is None:
+                raise UnsupportedError(
+                    "--judge llm needs a model.",
+                    remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model; without a key use --judge caller.",
+                )
+
+    def asks_model(self, measure: Measure) -> bool:
+        """Whether the run's model judges any criterion of the case, or grades for its rules."""
+        by_model = isinstance(measure.yardstick, RubricInUse) and "llm" in self.kinds(measure.yardstick).values()
+        return by_model or any(asks.judge is None for asks in self.asks(measure))
+
+    def criteria(self, measure: Measure) -> tuple[Criterion, ...]:
+        """The criteria that the case is judged by, in order."""
+        rubric = measure.yardstick
+        if not isinstance(rubric, RubricInUse):
+            return (implicit(measure),)
+        if rubric.digest not in self.known:
+            self.known[rubric.digest] = tuple(Criterion(ident, fields) for ident, fields in rubric.criteria)
+        return self.known[rubric.digest]
+
+    def asked_outside(self, rubric: RubricInUse) -> tuple[Criterion, ...]:
+        """The criteria that the caller or a person judges, in order."""
+        return outside_criteria(rubric, self.choice, has_model=self.llm is not None)
+
+    def about(self, criterion: Criterion, kind: JudgeKind, work: Work) -> jobs.VerdictKey:
+        """What a verdict of that kind of judge on the output is kept under."""
+        return jobs.VerdictKey(work.digest, criterion.digest, self.identity(kind))

@@ -1,0 +1,86 @@
+"""Grades for outputs of which nothing is kept: each batch is graded by one model, and paid for again the next time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import anyio
+
+from minions_evals_mcp.domain.outcomes import JudgeErrored, Observed
+from minions_evals_mcp.engine.budget import Budget, HaltedError, Metered, vet_cap
+from minions_evals_mcp.engine.context import EngineConfig, judge_mark
+from minions_evals_mcp.engine.judge.evidence import with_opened
+from minions_evals_mcp.judges.grading import grade, grade_of
+from minions_evals_mcp.judges.llm import LlmJudge
+from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.models.registry import Models, parse_model
+from minions_evals_mcp.scoring.checks import Evidence, Grade, GradeNeed, Need, Unmet
+
+NO_JUDGE = Unmet("it needs a model that judges: name one with --judge-model provider:model (MINIONS_EVALS_JUDGE_MODEL)")
+
+
+@dataclass(slots=True, eq=False)
+class RowGrades:
+    """The judge of one command, if there is one, and what it may spend."""
+
+    judge: LlmJudge | None
+    budget: Budget
+    dead: Unmet | None = field(default=None, init=False)
+    """Why no other call can succeed either, once one has told so."""
+
+    async def added(self, wanted: Sequence[Need], evidence: Evidence) -> Evidence:
+        """The evidence with the grades that are needed besides, and why one could not be had."""
+        needs = dict.fromkeys(one for one in with_opened(wanted, evidence) if isinstance(one, GradeNeed))
+        if not needs:
+            return evidence
+        found = await self._found(needs)
+        grades = {need: said for need, said in found.items() if isinstance(said, Grade)}
+        ungraded = {need: said for need, said in found.items() if isinstance(said, Unmet)}
+        return replace(evidence, grades=grades, ungraded=ungraded)
+
+    async def _found(self, needs: Iterable[GradeNeed]) -> dict[GradeNeed, Grade | Unmet]:
+        found: dict[GradeNeed, Grade | Unmet] = {}
+        async with anyio.create_task_group() as calls:
+            for need in needs:
+                assert not need.judge, "a row that names a judge of its own is refused when it is read"
+                if self.judge is None:
+                    found[need] = NO_JUDGE
+                else:
+                    calls.start_soon(self._ask, self.judge, need, found)
+        return found
+
+    async def _ask(self, judge: LlmJudge, need: GradeNeed, found: dict[GradeNeed, Grade | Unmet]) -> None:
+        if self.dead is not None:
+            found[need] = self.dead
+            return
+        try:
+            said = await grade(judge, need, Work({}, None, Observed(output={"output": need.text})))
+        except HaltedError as halted:
+            found[need] = self.dead = Unmet(str(halted))
+            return
+        if isinstance(said, JudgeErrored):
+            found[need] = failed = Unmet(said.reason)
+            self.dead = failed if said.fatal else self.dead
+        else:
+            found[need] = grade_of(said)
+
+
+def row_grades(config: EngineConfig, models: Models, *, max_cost_usd: float | None) -> RowGrades:
+    """The grades of the configured judge model.
+
+    Raises `BadInputError` where its key is missing, or a cap cannot be held because its price is unknown.
+    """
+    budget = Budget(max_cost_usd, None, stop=_go_on)
+    if config.judge_model is None:
+        return RowGrades(None, budget)
+    ref = parse_model(config.judge_model)
+    vet_cap(max_cost_usd, ref.provider, ref.model)
+    models.client(ref)  # a missing key is refused before anything is asked
+    client = Metered(ref.provider, partial(models.client, ref), budget)
+    return RowGrades(LlmJudge(client, ref.model, judge_mark, config.call_timeout_s), budget)
+
+
+def _go_on(_: str) -> None:
+    """A cap ends no other row: each says for itself what it lacks."""

@@ -1,0 +1,1 @@
+"""Messages to the EvalAgent: their payloads, and how one is sent."""

@@ -1,0 +1,111 @@
+"""Messages for the agent: vetted by type and payload, taken in once under their id, carried out by whoever runs it."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import partial
+from typing import Literal
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.domain.neighbours import AgentMessage
+from minions_evals_mcp.domain.values import Id, Text, Value, to_millis
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.messages.payloads import kind_of, payload_as, topic_of
+from minions_evals_mcp.engine.outbox import EVAL_AGENT, queue
+from minions_evals_mcp.errors import BadInputError, ConflictError
+from minions_evals_mcp.store import inbox
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.inbox import Arriving, Message, MessageState
+from minions_evals_mcp.store.lease import lease
+
+UNREADABLE = "unreadable"
+"""The type of a dead letter whose text was no message."""
+SHOWN = 2000
+OWN_IDS = ("event:", "schedule:", "step:", "stdin:", "read:")
+"""How the ids begin under which the agent keeps what it puts to itself: a sender who took one would keep it from being done."""
+
+
+class Letter(Value):
+    """A message for the agent. Under an `id` of the sender's it is taken once, however often it is sent.
+
+    `fromAgentId` is told in the outbox how it ended.
+    """
+
+    type: Text
+    payload: Json = {}
+    id: Id | None = None
+    from_agent_id: Id | None = None
+
+
+class Receipt(Value):
+    """Where a message stands once it is taken in. `agentRunning`: somebody is there to carry it out."""
+
+    id: str
+    type: str
+    topic: str
+    state: MessageState
+    is_new: bool
+    agent_running: bool
+
+
+async def send_message(engine: Engine, letter: Letter) -> Receipt:
+    """Takes the message in; once under its id.
+
+    Raises `UnsupportedError` for an unknown type, `InvalidRecordError` naming the field of a malformed payload, `ConflictError`
+    where another message was sent under the id, `BadInputError` for an id that is the agent's own to give.
+    """
+    ident = letter.id or engine.new_id()
+    if ident.startswith(OWN_IDS):
+        raise BadInputError(f"id: {ident!r} begins as the agent's own ids do.", remedy="Send it under another id.")
+    kind = kind_of(letter.type)
+    payload = payload_as(kind.payload, letter.payload, message=f"message {letter.type}")
+    arriving = Arriving(ident, letter.type, topic_of(kind, payload, ident), letter.from_agent_id, letter.payload)
+    return await engine.store.write(partial(_take_in, arriving=arriving, engine=engine))
+
+
+def _take_in(db: Db, *, arriving: Arriving, engine: Engine) -> Receipt:
+    at = engine.clock()
+    is_new = inbox.put(db, arriving, at=at)
+    kept = inbox.message(db, arriving.id)
+    assert kept is not None
+    if is_new:
+        detail: Json = {"type": kept.type, "topic": kept.topic}
+        append(db, Event("message-received", "agent-message", kept.id, detail), at=at)
+    elif not _says_the_same(kept, arriving):
+        raise ConflictError(f"another message was sent under the id {kept.id!r}.", remedy="Send it under a new id.")
+    held = lease(db)
+    return Receipt(
+        id=kept.id, type=kept.type, topic=kept.topic, state=kept.state, is_new=is_new,
+        agent_running=held is not None and held.expires_at > at,
+    )  # fmt: skip
+
+
+def _says_the_same(kept: Message, arriving: Arriving) -> bool:
+    return (kept.type, kept.payload, kept.sender) == (arriving.type, arriving.payload, arriving.sender)
+
+
+async def keep_unreadable(engine: Engine, text: str, reason: str, *, source: str) -> str:
+    """Lays what was no message with the dead letters, once, and returns its id: nothing that arrives is lost in silence."""
+    ident = f"{source}:{text_digest(text)}"
+    arriving = Arriving(ident, UNREADABLE, ident, None, {"text": text[:SHOWN]})
+    at = engine.clock()
+    await engine.store.write(lambda db: inbox.put(db, arriving, at=at, dead=reason))
+    return ident
+
+
+def reply(db: Db, message: Message, said: Json, *, ended: Literal["complete", "failed"], at: datetime) -> None:
+    """Queues for the sender how its message ended, in the transaction of that end; once for each end that it comes to."""
+    if message.sender is None:
+        return
+    payload: Json = {"messageId": message.id, "type": message.type, **said}
+    told = AgentMessage(
+        from_agent_id=EVAL_AGENT,
+        to_agent_id=message.sender,
+        type=f"{message.type}-{ended}",
+        payload=payload,
+        sent_at=at,
+    )
+    key = f"reply:{text_digest(f'{message.id} {ended} {to_millis(at)}')}"
+    queue(db, key, told, key=key, at=at)

@@ -1,0 +1,147 @@
+"""The queue of outputs that wait for a person: one at a time, blind to version and to every other verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
+import anyio
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job, request_of
+from minions_evals_mcp.engine.judge.panel import kind_of, outside_criteria
+from minions_evals_mcp.engine.judge.yardstick import measures
+from minions_evals_mcp.engine.people.submit import submit_judgments
+from minions_evals_mcp.errors import BusyError
+from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission, packet, packet_digest
+from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.waiting import count_waiting, waiting
+
+PAGE = 50
+TRIES, PAUSE_S = 30, 0.1
+"""A run takes one hand at a time: so often it is tried to hand in a judgment, and so long is waited in between."""
+Unasked = Literal["no-rubric", "changed", "caller"]
+UNASKED: dict[Unasked, str] = {
+    "no-rubric": "have no rubric: accept the output (minions-evals accept RUN:POSITION.TRIAL) or write one",
+    "changed": "belong to a case or rubric that was changed since: run it again under a new key",
+    "caller": "wait for the agent that asked (minions-evals submit); a person judges them under --judge human",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One output to be judged by each of its criteria; it does not say which version or model made it."""
+
+    run_id: str
+    digest: str
+    test_case_id: str
+    title: str
+    inputs: Json
+    expected: Json | None
+    output: Json
+    criteria: tuple[Criterion, ...]
+    packet: Json
+
+
+@dataclass(slots=True, eq=False)
+class Found:
+    """The next question, if there is one. `waiting`: all that waits; `unasked`: what was passed over, and why."""
+
+    waiting: int
+    question: Question | None = None
+    unasked: dict[Unasked, int] = field(default_factory=dict[Unasked, int])
+
+
+async def next_question(engine: Engine, *, run_id: str | None = None, after: str = "") -> Found:
+    """The first output after that packet that a person can judge, of that run (or its key) or of all.
+
+    Raises `NotFoundError` where there is no such run.
+    """
+    ident = None if run_id is None else (await get_job(engine, run_id)).id
+    return await engine.store.read(partial(_next, run_id=ident, after=after))
+
+
+async def question_of(engine: Engine, run_id: str, digest: str) -> Question | None:
+    """The question behind that packet; None where nobody is asked it any more."""
+    found = await engine.store.read(lambda db: _asked(db, run_id, digest, {}, {}))
+    return found if isinstance(found, Question) else None
+
+
+def _next(db: Db, *, run_id: str | None, after: str) -> Found:
+    found = Found(count_waiting(db, run_id=run_id))
+    known: dict[str, RubricInUse] = {}
+    runs: dict[str, Job] = {}
+    seen = after
+    while page := waiting(db, run_id=run_id, after=seen, limit=PAGE):
+        for job_id, seen in page:
+            asked = _asked(db, job_id, seen, known, runs)
+            if isinstance(asked, Question):
+                found.question = asked
+                return found
+            if asked is not None:
+                found.unasked[asked] = found.unasked.get(asked, 0) + 1
+    return found
+
+
+def _asked(
+    db: Db, job_id: str, digest: str, known: dict[str, RubricInUse], runs: dict[str, Job]
+) -> Question | Unasked | None:
+    """The question as it was handed out, or why no person is asked; None where it does not wait."""
+    row = jobs.unit_of_packet(db, job_id, digest)
+    if row is None or row.outcome != "awaiting-judgments" or row.observed is None:
+        return None
+    (measure,) = measures(db, (row.case_id,), known)
+    rubric = measure.yardstick
+    if not isinstance(rubric, RubricInUse):
+        return "no-rubric"
+    criteria = _criteria(_job(db, job_id, runs), rubric)
+    if criteria is None:
+        return "caller"
+    case = measure.case.fields
+    work = Work(case.inputs, case.expected_outputs, row.observed)
+    if packet_digest(row.key, criteria, work) != digest:
+        return "changed"
+    asked = packet(row.key, row.case_id, criteria, work)
+    return Question(
+        job_id, digest, row.case_id, measure.case.title, case.inputs, case.expected_outputs, row.observed.output, criteria, asked
+    )  # fmt: skip
+
+
+def _job(db: Db, job_id: str, runs: dict[str, Job]) -> Job:
+    if job_id not in runs:
+        found = jobs.job(db, job_id)
+        assert found is not None, "a unit has a job"
+        runs[job_id] = found
+    return runs[job_id]
+
+
+def _criteria(job: Job, rubric: RubricInUse) -> tuple[Criterion, ...] | None:
+    """What is asked of a person; None where part of it is asked of an agent, whose judgment a person's is not."""
+    choice, has_model = request_of(job).judge, isinstance(job.spec["judgeModel"], str)
+    asked = outside_criteria(rubric, choice, has_model=has_model)
+    kinds = {kind_of(choice, one.fields, has_model=has_model) for one in asked}
+    return None if kinds - {"human"} else asked
+
+
+async def hand_in(
+    engine: Engine, run_id: str, digest: str, judgments: Sequence[GivenJudgment], *, judged_by: str
+) -> Job:
+    """The run as it stands with a person's judgments of one output.
+
+    Raises `ConflictError` where somebody else judged it first, `BusyError` where the run is worked on for long.
+    """
+    answered = AnsweredPacket(digest=digest, judgments=tuple(judgments))
+    submission = Submission(run_id=run_id, judged_by=judged_by, packets=(answered,))
+    for _ in range(TRIES):
+        try:
+            return await submit_judgments(engine, submission)
+        except BusyError:
+            await anyio.sleep(PAUSE_S)
+    return await submit_judgments(engine, submission)

@@ -1,0 +1,170 @@
+"""Verdicts from the caller or a person, accepted for exactly the packet that was handed out, and kept in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from minions_evals_mcp.domain.definitions import JudgeType
+from minions_evals_mcp.domain.outcomes import Failed, JudgeErrored, Passed, UnitKey, Verdict
+from minions_evals_mcp.engine.budget import Budget
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job, request_of, waiting_reason, working_on
+from minions_evals_mcp.engine.judge.judging import Judging
+from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measures
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run import planning
+from minions_evals_mcp.engine.run.run_benchmark import conclude_job
+from minions_evals_mcp.engine.run.units import Bench, Unit, earlier_runs, judged
+from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentError
+from minions_evals_mcp.judges.packets import AnsweredPacket, Submission, packet_digest, verdicts_for
+from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.store import jobs, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job, UnitRow
+
+
+@dataclass(frozen=True, slots=True)
+class _Accepted:
+    """A packet whose verdicts are vetted, and the unit that they complete."""
+
+    row: UnitRow
+    measure: Measure
+    verdicts: tuple[tuple[jobs.VerdictKey, Verdict], ...]
+
+
+async def submit_judgments(engine: Engine, submission: Submission) -> Job:
+    """Takes all of the submission or, refusing by name, nothing; returns the job as it stands then."""
+    _vet_distinct(submission)
+    job = await get_job(engine, submission.run_id)
+    request = request_of(job)
+    async with working_on(engine, job):
+        bench = await _bench(engine, job, request)
+        accepted = [await _accept(bench, job, submission, one) for one in submission.packets]
+        ended = await _ended(bench, accepted)
+        await engine.store.write(partial(_complete, bench=bench, job=job, accepted=accepted, ended=ended))
+    return await get_job(engine, job.id)
+
+
+async def judge_waiting(engine: Engine, key: UnitKey) -> bool:
+    """Whether an output that waited was judged, by rule, as its case has something to judge by now; its job goes on then.
+
+    Raises `InstrumentError` where it cannot be judged; it waits on, then.
+    """
+    job = await get_job(engine, key.job_id)
+    async with working_on(engine, job):
+        bench = await _bench(engine, job, request_of(job))
+        rows = await engine.store.read(partial(jobs.units, job_id=job.id, first=key.position, last=key.position + 1))
+        row = rows[key.position, key.trial]
+        rubrics: dict[str, RubricInUse] = {}
+        (measure,) = await engine.store.read(lambda db: measures(db, (row.case_id,), rubrics))
+        if row.outcome != "awaiting-judgments" or isinstance(measure.yardstick, RubricInUse | ByNothing):
+            return False
+        accepted = [_Accepted(row, measure, ())]
+        ended = await _ended(bench, accepted)
+        await engine.store.write(partial(_complete, bench=bench, job=job, accepted=accepted, ended=ended))
+        return True
+
+
+def _vet_distinct(submission: Submission) -> None:
+    seen: set[str] = set()
+    for one in submission.packets:
+        if one.digest in seen:
+            raise ConflictError(f"packet {one.digest} comes twice.", remedy="Judge each packet once.")
+        seen.add(one.digest)
+
+
+async def _bench(engine: Engine, job: Job, request: RunRequest) -> Bench:
+    # The model's own verdicts are kept already: it is named so that they are found, and never asked.
+    judging = planning.judge_for(engine, request, Budget(None, None, _never), model=planning.model_of(job))
+    version = await engine.store.read(lambda db: planning.version_record(db, request.prompt_version_ref))
+    run_id = job.id if job.kind == "benchmark" else None
+    frame = planning.frame_for(engine, run_id, version, request, target_digest=planning.digests_of(job).target)
+    return Bench(engine, request, judging, None, version, frame)
+
+
+def _never(reason: str) -> None:
+    """A budget without caps never stops."""
+    raise AssertionError(reason)
+
+
+async def _accept(bench: Bench, job: Job, submission: Submission, answered: AnsweredPacket) -> _Accepted:
+    engine = bench.engine
+    row = await engine.store.read(lambda db: jobs.unit_of_packet(db, job.id, answered.digest))
+    if row is None:
+        raise ConflictError(
+            f"the run {job.id} handed out no packet {answered.digest}.",
+            remedy=f"`minions-evals runs {job.id}` shows the packets that wait; where the case or a criterion was changed"
+            " since the run began, run again under a new key.",
+        )
+    if row.outcome != "awaiting-judgments" or row.observed is None:
+        raise ConflictError(f"packet {answered.digest}: it is judged already.", remedy="A judgment is never changed.")
+    rubrics: dict[str, RubricInUse] = {}
+    (measure,) = await engine.store.read(lambda db: measures(db, (row.case_id,), rubrics))
+    if not isinstance(measure.yardstick, RubricInUse):
+        raise BadInputError(
+            f"test-case {row.case_id} has no rubric: there is nothing to judge by.",
+            remedy=f"Accept the output as the baseline (minions-evals accept {row.case_id}), or give the case a rubric.",
+        )
+    return _vetted(bench.judging, submission, answered, row, measure)
+
+
+def _vetted(
+    judging: Judging, submission: Submission, answered: AnsweredPacket, row: UnitRow, measure: Measure
+) -> _Accepted:
+    assert isinstance(measure.yardstick, RubricInUse)
+    assert row.observed is not None
+    case = measure.case.fields
+    work = Work(case.inputs, case.expected_outputs, row.observed)
+    kinds = judging.panel.kinds(measure.yardstick)
+    asked = judging.panel.asked_outside(measure.yardstick)
+    if packet_digest(row.key, asked, work) != answered.digest:
+        raise ConflictError(
+            f"packet {answered.digest}: its case or criteria were changed since it was handed out.",
+            remedy="Run again under a new key and judge the new packet.",
+        )
+    given_by: dict[str, JudgeType] = {one.id: "human" if kinds[one.id] == "human" else "llm" for one in asked}
+    verdicts = verdicts_for(answered, asked, judged_by=submission.judged_by, kinds=given_by)
+    about = [judging.panel.about(one, kinds[one.id], work) for one in asked]
+    return _Accepted(row, measure, tuple(zip(about, verdicts, strict=True)))
+
+
+async def _ended(bench: Bench, accepted: list[_Accepted]) -> list[Passed | Failed]:
+    """The runs that the packets' units become; nothing is written yet."""
+    ended: list[Passed | Failed] = []
+    for one in accepted:
+        assert one.row.observed is not None
+        bench.judging.kept.given.update(
+            {(one.row.key.run_id, verdict.criterion_id): verdict for _, verdict in one.verdicts}
+        )
+        earlier = await bench.engine.store.read(
+            partial(earlier_runs, bench=bench, key=one.row.key, case_id=one.row.case_id)
+        )
+        unit = Unit(one.row.key, one.measure, one.row.observed, earlier=earlier)
+        run = await judged(bench, unit, one.row.observed)
+        if isinstance(run, JudgeErrored):
+            raise InstrumentError(f"the output of {one.row.case_id} could not be judged: {run.reason}")
+        assert isinstance(run, Passed | Failed), run
+        ended.append(run)
+    return ended
+
+
+def _complete(db: Db, *, bench: Bench, job: Job, accepted: list[_Accepted], ended: list[Passed | Failed]) -> None:
+    """Verdicts, runs, and what follows from them for the job: one transaction."""
+    at = bench.engine.clock()
+    for one, run in zip(accepted, ended, strict=True):
+        for about, verdict in one.verdicts:
+            jobs.save_verdict(db, one.row.key, about, verdict, at=at)
+        runs.record_unit(db, one.row.key, one.row.case_id, run, at=at)
+    counts = jobs.unit_counts(db, job.id)
+    waiting = counts.get("awaiting-judgments", 0)
+    left = job.total - sum(counts.values())
+    if waiting:
+        jobs.set_state(db, job.id, "awaiting-judgments", reason=waiting_reason(waiting), at=at)
+    elif left:
+        jobs.set_state(db, job.id, "stopped", reason=f"outputs not made or judged yet: {left}", at=at)
+    elif job.kind == "test-case":
+        jobs.set_state(db, job.id, "completed", at=at)
+    else:
+        conclude_job(db, engine=bench.engine, job=job, request=bench.request)

@@ -1,0 +1,63 @@
+"""A person's answer to an approval-request becomes the judgments of its packet; the same answer twice is one."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.domain.neighbours import ApprovalRequest
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.messages.payloads import ApprovalDecided
+from minions_evals_mcp.engine.people.submit import submit_judgments
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.judges.packets import AnsweredPacket, Submission
+from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
+
+
+async def take_decision(engine: Engine, decided: ApprovalDecided) -> Job:
+    """The run as it stands once the judgments are kept; a rejected or expired request leaves it waiting.
+
+    Raises `NotFoundError` for an unknown request, `BadInputError` for an approval without scores, and as `submit_judgments`.
+    """
+    run_id, digest = await engine.store.read(lambda db: _asked(db, decided))
+    if not decided.judgments:
+        if decided.decision == "approved":
+            raise BadInputError(
+                f"judgments: {decided.decided_by} approved packet {digest} without a score; that alone is none.",
+                remedy="Send a score and a rationale for every criterion of the packet.",
+            )
+        return await get_job(engine, run_id)
+    if not await engine.store.read(lambda db: _is_kept(db, run_id, digest, decided)):
+        packet = AnsweredPacket(digest=digest, judgments=decided.judgments)
+        await submit_judgments(engine, Submission(run_id=run_id, judged_by=decided.decided_by, packets=(packet,)))
+    return await get_job(engine, run_id)
+
+
+def _asked(db: Db, decided: ApprovalDecided) -> tuple[str, str]:
+    """The run and the packet that are answered."""
+    if decided.approval_request_id is None:
+        assert decided.run_id is not None
+        assert decided.digest is not None
+        return decided.run_id, decided.digest
+    found = records.find(db, decided.approval_request_id)
+    if found is None or not isinstance(found.fields, ApprovalRequest):
+        raise NotFoundError(
+            "approval-request", decided.approval_request_id, remedy="`minions-evals outbox` shows what was asked."
+        )
+    packet = found.fields.payload["packet"]
+    assert isinstance(packet, dict)
+    return found.fields.context_ref_id, str(packet["digest"])
+
+
+def _is_kept(db: Db, run_id: str, digest: str, decided: ApprovalDecided) -> bool:
+    """Whether these very judgments are kept already: the answer came twice, or its end was not written down."""
+    job = jobs.job(db, run_id) or jobs.job_by_key(db, run_id)
+    row = None if job is None else jobs.unit_of_packet(db, job.id, digest)
+    if row is None or row.test_run_id is None:
+        return False
+    kept = {one.fields.criterion_id: one.fields for one in runs.judgments_of(db, row.test_run_id)}
+    return all(
+        (one := kept.get(given.criterion_id)) is not None
+        and (one.judged_by, one.score, one.rationale) == (decided.decided_by, given.score, given.rationale)
+        for given in decided.judgments
+    )

@@ -1,0 +1,242 @@
+"""Prompt scoring (seed 1): one case, all cases of a prompt, and two versions on the same cases."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Protocol
+
+import anyio
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.context import Engine, wall_clock
+from minions_evals_mcp.engine.prompt_scoring.calling import answered
+from minions_evals_mcp.engine.prompt_scoring.cases import Given, case_of, prompt_of, shelf_in, shelf_of
+from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, first_of
+from minions_evals_mcp.sandbox.regex import RegexSandbox
+from minions_evals_mcp.scoring.assertions import vet
+from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unchecked
+from minions_evals_mcp.scoring.expected import expectation, expected_needs, meets
+from minions_evals_mcp.scoring.prompt_scoring import (
+    TIE_THRESHOLD,
+    ComparisonResult,
+    TestResult,
+    TestSuiteResult,
+    case_result,
+    comparison,
+    given_score,
+    possible_total,
+    suite_result,
+    vetted_tie_threshold,
+)
+from minions_evals_mcp.scoring.prompt_shelf import Case, Prompt, Shelf
+from minions_evals_mcp.scoring.rendering import render
+from minions_evals_mcp.store.database import open_store
+
+CONCURRENCY = 16
+"""How many cases are under way at once."""
+
+Llm = Callable[[str], str | Awaitable[str]]
+"""From a rendered prompt to the raw response."""
+
+Clock = Callable[[], datetime]
+Storage = Engine | Path | str | Iterable[object]
+"""An open engine, a store's path, or any iterable or mapping of records, relations and the seed's plain mappings."""
+
+
+class Evaluator(Protocol):
+    """A user's own judge: a score from 0 to the case's maxScore. `test_case` has the seed's keys."""
+
+    def __call__(self, *, response: str, test_case: Json) -> float | Awaitable[float]:
+        """The score of the response."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A case that is ready to be tried: everything that could be wrong with the request has been looked at."""
+
+    prompt_id: str
+    case: Case
+    rendered: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Means:
+    """What a trial is carried out with."""
+
+    llm: Llm
+    evaluator: Evaluator | None
+    regexes: RegexSandbox
+    clock: Clock
+
+
+async def run_test(*, prompt: Given, test_case: Given, llm: Llm, evaluator: Evaluator | None = None) -> TestResult:
+    """The case tried under the prompt: rendered with its input, answered by `llm`, scored.
+
+    Without an `evaluator` the response gets the whole maxScore where it contains the expected text (any case) or
+    matches the expected `/pattern/`, else 0. Raises `BadInputError` before `llm` is asked, `InstrumentError` where
+    `llm` or the evaluator fails: no score is invented.
+    """
+    trial = _trial(prompt_of(prompt), case_of(test_case), evaluator)
+    (result,) = await _results([trial], llm, evaluator, wall_clock)
+    return result
+
+
+async def run_test_suite(
+    *, prompt_id: str, storage: Storage, llm: Llm, evaluator: Evaluator | None = None
+) -> TestSuiteResult:
+    """All active cases of the prompt, tried; results stand in the order of the cases.
+
+    `prompt_id` is a version's id, or a chain's promptId for its latest version. Raises as `run_test` does, and
+    `BadInputError` where there are no cases or all have maxScore 0.
+    """
+    shelf, clock = await _opened(storage)
+    prompt = shelf.prompt(prompt_id)
+    trials = _trials(prompt, shelf.cases_of(prompt), evaluator)
+    results = await _results(trials, llm, evaluator, clock)
+    return suite_result(prompt.id, results, at=clock())
+
+
+async def compare_versions(
+    *,
+    prompt_id_a: str,
+    prompt_id_b: str,
+    storage: Storage,
+    llm: Llm,
+    tie_threshold: float = TIE_THRESHOLD,
+    evaluator: Evaluator | None = None,
+) -> ComparisonResult:
+    """Both versions on the same cases: those of their common chain's promptId, else all that name either.
+
+    The winner is the seed's signal: it follows the score alone, and on few cases noise can name one.
+    Raises as `run_test_suite` does.
+    """
+    threshold = vetted_tie_threshold(tie_threshold)
+    shelf, clock = await _opened(storage)
+    a, b = shelf.prompt(prompt_id_a), shelf.prompt(prompt_id_b)
+    cases = shelf.shared_cases(a, b)
+    trials = [*_trials(a, cases, evaluator), *_trials(b, cases, evaluator)]
+    results = await _results(trials, llm, evaluator, clock)
+    at = clock()
+    return comparison(
+        suite_result(a.id, results[: len(cases)], at=at),
+        suite_result(b.id, results[len(cases) :], at=at),
+        tie_threshold=threshold,
+    )
+
+
+async def _opened(storage: Storage) -> tuple[Shelf, Clock]:
+    """What the storage holds, and the clock to go by."""
+    if isinstance(storage, Engine):
+        return await storage.store.read(shelf_in), storage.clock
+    if isinstance(storage, str | Path):
+        async with open_store(Path(storage), read_only=True) as store:
+            return await store.read(shelf_in), wall_clock
+    return shelf_of(storage), wall_clock
+
+
+def _trials(prompt: Prompt, cases: Sequence[Case], evaluator: Evaluator | None) -> list[_Trial]:
+    possible_total((one.max_score for one in cases), prompt_id=prompt.id)
+    return [_trial(prompt, one, evaluator) for one in cases]
+
+
+def _trial(prompt: Prompt, case: Case, evaluator: Evaluator | None) -> _Trial:
+    """The case made ready; raises `BadInputError` for what no response could be scored by."""
+    if evaluator is None:
+        _vet_expected(case)
+    try:
+        rendered = render(prompt.content, case.variables)
+    except BadInputError as error:
+        raise BadInputError(
+            f"prompt {prompt.id!r} with test case {case.id!r}: {error.message}", remedy=error.remedy
+        ) from None
+    return _Trial(prompt.id, case, rendered)
+
+
+def _vet_expected(case: Case) -> None:
+    place = f"test case {case.id!r}"
+    if case.expected is None:
+        raise BadInputError(f"{place} has no expectedOutput.", remedy="Give it one, or give an evaluator.")
+    if len(case.expected) != 1:
+        raise BadInputError(
+            f"{place} expects {len(case.expected)} keys, and a response is one text.", remedy="Give an evaluator."
+        )
+    (expected,) = case.expected.values()
+    if expected == "":
+        raise BadInputError(f'{place} expects "", which every response contains.', remedy="Give an evaluator.")
+    vet(expectation(expected), at=place)
+
+
+async def _results(trials: Sequence[_Trial], llm: Llm, evaluator: Evaluator | None, clock: Clock) -> list[TestResult]:
+    """The results in the order of the trials, a bounded number under way; the first error ends them all."""
+    found: dict[int, TestResult] = {}
+    todo = iter(enumerate(trials))
+    try:
+        async with RegexSandbox() as regexes, anyio.create_task_group() as tasks:
+            means = _Means(llm, evaluator, regexes, clock)
+            for _ in range(min(CONCURRENCY, len(trials))):
+                tasks.start_soon(_work, todo, means, found)
+    except BaseExceptionGroup as group:
+        first = first_of(group)
+        raise first from first.__cause__  # with the traceback of the user's function
+    return [found[number] for number in range(len(trials))]
+
+
+async def _work(todo: Iterator[tuple[int, _Trial]], means: _Means, found: dict[int, TestResult]) -> None:
+    for number, trial in todo:
+        found[number] = await _result(trial, means)
+
+
+async def _result(trial: _Trial, means: _Means) -> TestResult:
+    response = await _response(trial, means.llm)
+    if means.evaluator is None:
+        score = await _matched(trial.case, response, means.regexes)
+    else:
+        score = await _evaluated(trial.case, response, means.evaluator)
+    return case_result(
+        test_case_id=trial.case.id,
+        prompt_id=trial.prompt_id,
+        response=response,
+        score=score,
+        max_score=trial.case.max_score,
+        at=means.clock(),
+    )
+
+
+async def _response(trial: _Trial, llm: Llm) -> str:
+    try:
+        found = await answered(llm, trial.rendered)
+    except Exception as error:  # a user's function may raise anything
+        raise _failed(trial.case, f"the llm failed under the prompt {trial.prompt_id!r}", error) from error
+    if not isinstance(found, str):
+        raise InstrumentError(f"test case {trial.case.id!r}: the llm returned {type(found).__name__}, not a string.")
+    return found
+
+
+async def _evaluated(case: Case, response: str, evaluator: Evaluator) -> float:
+    try:
+        found = await answered(evaluator, response=response, test_case=case.shown())
+    except Exception as error:  # a user's function may raise anything
+        raise _failed(case, "the evaluator failed", error) from error
+    return given_score(found, case.max_score, test_case_id=case.id)
+
+
+def _failed(case: Case, what: str, error: Exception) -> InstrumentError:
+    said = str(error) if isinstance(error, EvalsError) else f"{type(error).__name__}: {error}"
+    return InstrumentError(f"test case {case.id!r}: {what}: {said}")
+
+
+async def _matched(case: Case, response: str, regexes: RegexSandbox) -> float:
+    """maxScore where the response has what was expected, else 0; raises where that cannot be told."""
+    assert case.expected is not None, "vetted before"
+    output: Json = {"output": response}
+    subject = Subject(response)
+    wanted = [need for need in expected_needs(case.expected, output, subject) if isinstance(need, RegexNeed)]
+    evidence = Evidence(await regexes.search(wanted)) if wanted else Evidence()
+    found = meets(case.expected, output, subject, evidence=evidence)
+    if isinstance(found, Unchecked):
+        raise InstrumentError(f"test case {case.id!r}: the expected output could not be looked for: {found.reason}")
+    return case.max_score if found.passed else 0.0

@@ -1,0 +1,1 @@
+"""Definitions and copies: vetted, saved all or nothing, brought back."""

@@ -1,0 +1,415 @@
+"""Taking records in: a batch is vetted against itself and the store, then written whole, or nothing of it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
+from minions_evals_mcp.domain.definitions import (
+    SIMILARITY,
+    Benchmark,
+    Fields,
+    Rubric,
+    RubricCriterion,
+    TestBranch,
+    TestCase,
+)
+from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
+from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record
+from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.branch_parameters import vet_parameters
+from minions_evals_mcp.engine.records.schedules import vet_schedule
+from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, RuleError, UnsupportedError
+from minions_evals_mcp.judges.heuristic import guide
+from minions_evals_mcp.scoring.assertions import vet
+from minions_evals_mcp.scoring.expected import expectation
+from minions_evals_mcp.scoring.max_score import parted
+from minions_evals_mcp.scoring.rubric import vet_rubric
+from minions_evals_mcp.store import branches, records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+
+MAX_BRANCHES = 5
+F = TypeVar("F", bound=Fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A record on its way in; `where` tells where it came from (`file:line`).
+
+    `of_config`: it stands in a config that a person runs, where a case may say who judges it, and in which words.
+    """
+
+    record: Record[Fields]
+    where: Callable[[], str] = str
+    of_config: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """How many records were new, changed, or said what was kept already."""
+
+    new: int
+    changed: int
+    unchanged: int
+
+    def __add__(self, other: Saved) -> Saved:
+        return Saved(self.new + other.new, self.changed + other.changed, self.unchanged + other.unchanged)
+
+
+async def save_records(
+    engine: Engine, arrivals: Sequence[Arrival], relations: Sequence[Relation] = (), *, events: Sequence[Event] = ()
+) -> Saved:
+    """Writes the batch; raises `InvalidRecordError` naming the record that does not fit, and then nothing is written.
+
+    `events` say more about the change than that it was made; they are written with it.
+    """
+    work = partial(_save, arrivals=arrivals, relations=relations, events=events, now=engine.clock())
+    return await engine.store.write(work)
+
+
+async def vet_records(engine: Engine, arrivals: Sequence[Arrival]) -> None:
+    """Raises as `save_records` does where the batch does not fit itself or the store; nothing is written."""
+    await engine.store.read(lambda db: _vetted(db, arrivals))
+
+
+def _vetted(db: Db, arrivals: Sequence[Arrival]) -> _View:
+    view = _View(db, arrivals)
+    for arrival in arrivals:
+        with placed(arrival):
+            _vet(view, arrival.record)
+    return view
+
+
+def _save(
+    db: Db, *, arrivals: Sequence[Arrival], relations: Sequence[Relation], events: Sequence[Event], now: datetime
+) -> Saved:
+    view = _vetted(db, arrivals)
+    touched = [replace(arrival.record, updated_at=now) for arrival in arrivals]
+    known = records.minions(db, [record.id for record in touched])
+    written = [record for record in (*_rubrics_raised(view, touched, now), *touched) if _write(db, view, record, now)]
+    for relation in relations:
+        _relate(db, view, relation, now)
+    for event in events:
+        append(db, event, at=now)
+    ids = {record.id for record in written}
+    new = len(ids - set(known))
+    return Saved(new, len(ids) - new, len({record.id for record in touched} - ids))
+
+
+@contextmanager
+def placed(arrival: Arrival) -> Generator[None]:
+    """Adds the record's name, file and line to a refusal that lacks them."""
+    try:
+        yield
+    except InvalidRecordError as error:
+        raise InvalidRecordError(
+            error.reason,
+            field=error.field,
+            record=error.record or _name(arrival.record),
+            where=error.where or arrival.where(),
+            remedy=error.remedy,
+        ) from None
+    except UnsupportedError as error:
+        raise InvalidRecordError(
+            error.message, record=_name(arrival.record), where=arrival.where(), remedy=error.remedy
+        ) from None
+    except RuleError as error:
+        raise error.at(arrival.where()) from None
+
+
+class _View:
+    """The store as it will be once the batch is written."""
+
+    def __init__(self, db: Db, arrivals: Sequence[Arrival]) -> None:
+        self.db = db
+        self.arriving: dict[str, Record[Fields]] = {}
+        self.of_config = {arrival.record.id for arrival in arrivals if arrival.of_config}
+        for arrival in arrivals:
+            with placed(arrival):
+                if arrival.record.id in self.arriving:
+                    raise InvalidRecordError("this id comes twice", field="id", record=_name(arrival.record))
+            self.arriving[arrival.record.id] = arrival.record
+        self.taken = records.result_ids(db, self.arriving)
+        self.kept = records.minions(db, self.arriving)
+
+    def get(self, ident: str, kind: type[F]) -> Record[F] | None:
+        """The record of that type under that id, from the batch or the store."""
+        found = self.arriving.get(ident) or self.kept.get(ident) or records.minion(self.db, ident)
+        return found if found is not None and isinstance(found.fields, kind) else None  # pyright: ignore[reportReturnType]  checked
+
+
+def _name(record: Record[Fields]) -> str:
+    return f"{record.type} {record.id}"
+
+
+def _vet(view: _View, record: Record[Fields]) -> None:
+    """Raises where the record's type, id, references or rules do not hold."""
+    name = _name(record)
+    if record.type not in IMPORTABLE:
+        raise InvalidRecordError(
+            f"{record.type} records are made by runs, not imported",
+            field="type",
+            record=name,
+            remedy=f"Import takes {', '.join(IMPORTABLE)}.",
+        )
+    if record.id in view.taken:
+        raise InvalidRecordError("this id belongs to a result", field="id", record=name)
+    kept = view.kept.get(record.id)
+    if kept is not None:
+        _vet_change(kept, record)
+    checks: dict[type[Fields], Callable[[], None]] = {
+        TestCase: lambda: _vet_case(view, record),  # pyright: ignore[reportArgumentType]  by its type below
+        Rubric: lambda: _vet_rubric(view, record),  # pyright: ignore[reportArgumentType]  as above
+        RubricCriterion: lambda: _vet_criterion(view, record),  # pyright: ignore[reportArgumentType]  as above
+        Benchmark: lambda: _vet_benchmark(view, record),  # pyright: ignore[reportArgumentType]  as above
+        TestBranch: lambda: _vet_branch(view, record),  # pyright: ignore[reportArgumentType]  as above
+    }
+    check = checks.get(type(record.fields))
+    if check is not None:
+        check()
+
+
+def _vet_change(kept: Record[Fields], record: Record[Fields]) -> None:
+    if kept.type != record.type:
+        raise InvalidRecordError(f"this id belongs to a {kept.type}", field="id", record=_name(record))
+    if record.type in FINAL and _is_final(kept.fields) and kept.fields != record.fields:
+        raise RuleError(
+            "HR1",
+            f"{_name(record)} is recorded already with other content; a copy is never edited.",
+            remedy="Use a new id.",
+        )
+
+
+def _is_final(fields: Fields) -> bool:
+    return not isinstance(fields, AgentRun) or fields.status in {"success", "failed"}
+
+
+def _vet_case(view: _View, record: Record[TestCase]) -> None:
+    case = record.fields
+    if case.rubric_id is not None and view.get(case.rubric_id, Rubric) is None:
+        raise InvalidRecordError(
+            f"there is no rubric {case.rubric_id!r}", field="fields.rubricId", record=_name(record)
+        )
+    of_config = record.id in view.of_config or _judged_as_kept(view, record)
+    if case.scoring is not None and not of_config:
+        raise InvalidRecordError(
+            "only a config that a person runs with eval may give code that judges in place of the assertions",
+            field="fields.scoring",
+            record=_name(record),
+        )
+    checks, _ = parted(case.assertions)
+    for number, assertion in enumerate(case.assertions):
+        if assertion in checks:
+            vet(assertion, at=f"fields.assertions[{number}]", of_config=of_config)
+    if case.pass_rule != SIMILARITY:
+        for key, value in (case.expected_outputs or {}).items():
+            vet(expectation(value), at=f"fields.expectedOutputs.{key}")
+
+
+def _judged_as_kept(view: _View, record: Record[TestCase]) -> bool:
+    """Whether the case's checks are those that it has: who judges it came in through a config, then."""
+    kept = view.kept.get(record.id)
+    if kept is None or not isinstance(kept.fields, TestCase):
+        return False
+    return (kept.fields.assertions, kept.fields.scoring) == (record.fields.assertions, record.fields.scoring)
+
+
+def _criteria(view: _View, rubric: Record[Rubric]) -> list[Record[RubricCriterion]]:
+    found: list[Record[RubricCriterion]] = []
+    for ident in rubric.fields.criteria_ids:
+        criterion = view.get(ident, RubricCriterion)
+        if criterion is None:
+            raise InvalidRecordError(
+                f"there is no rubric-criterion {ident!r}", field="fields.criteriaIds", record=_name(rubric)
+            )
+        if criterion.fields.rubric_id != rubric.id:
+            raise InvalidRecordError(
+                f"criterion {ident!r} belongs to the rubric {criterion.fields.rubric_id!r}",
+                field="fields.criteriaIds",
+                record=_name(rubric),
+            )
+        found.append(criterion)
+    return found
+
+
+def _vet_rubric(view: _View, record: Record[Rubric]) -> None:
+    vet_rubric(record, _criteria(view, record))
+
+
+def _vet_criterion(view: _View, record: Record[RubricCriterion]) -> None:
+    rubric = view.get(record.fields.rubric_id, Rubric)
+    if rubric is None:
+        raise InvalidRecordError(
+            f"there is no rubric {record.fields.rubric_id!r}", field="fields.rubricId", record=_name(record)
+        )
+    _vet_stays(view, record)
+    if record.fields.judge_type == "heuristic":
+        guide(record.fields.scoring_guide)
+    if record.id in rubric.fields.criteria_ids:
+        vet_rubric(rubric, _criteria(view, rubric))
+
+
+def _vet_stays(view: _View, record: Record[RubricCriterion]) -> None:
+    """A criterion keeps its rubric as long as that lists it: else its runs' version would not rise with the edit."""
+    kept = view.kept.get(record.id)
+    if kept is None or not isinstance(kept.fields, RubricCriterion) or kept.fields.rubric_id == record.fields.rubric_id:
+        return
+    rubric = view.get(kept.fields.rubric_id, Rubric)
+    if rubric is not None and record.id in rubric.fields.criteria_ids:
+        raise InvalidRecordError(
+            f"the rubric {rubric.id!r} lists this criterion",
+            field="fields.rubricId",
+            record=_name(record),
+            remedy="Take it out there first, or use a new id.",
+        )
+
+
+def _vet_benchmark(view: _View, record: Record[Benchmark]) -> None:
+    if record.fields.schedule is not None:
+        vet_schedule(record.fields.schedule, record=_name(record), now=record.updated_at)
+    wanted = record.fields.test_case_ids
+    found = records.minions(view.db, [ident for ident in wanted if ident not in view.arriving])
+    for ident in wanted:
+        case = view.arriving.get(ident) or found.get(ident)
+        if case is None or not isinstance(case.fields, TestCase):
+            raise InvalidRecordError(
+                f"there is no test-case {ident!r}", field="fields.testCaseIds", record=_name(record)
+            )
+
+
+def _vet_branch(view: _View, record: Record[TestBranch]) -> None:
+    vet_parameters(record.fields, record=_name(record))
+    case_id = record.fields.test_case_id
+    if view.get(case_id, TestCase) is None:
+        raise InvalidRecordError(f"there is no test-case {case_id!r}", field="fields.testCaseId", record=_name(record))
+    kept = {branch.id for branch in records.branches_of(view.db, case_id)}
+    arriving = {
+        one.id
+        for one in view.arriving.values()
+        if isinstance(one.fields, TestBranch) and one.fields.test_case_id == case_id
+    }
+    if len(kept | arriving) > MAX_BRANCHES:
+        raise InvalidRecordError(
+            f"test-case {case_id} has {MAX_BRANCHES} branches already",
+            field="fields.testCaseId",
+            record=_name(record),
+            remedy="Delete one first.",
+        )
+
+
+def _rubrics_raised(view: _View, batch: Iterable[Record[Fields]], now: datetime) -> Iterator[Record[Fields]]:
+    """Rubrics of the store that change because a criterion of theirs does: their version rises with it."""
+    for ident in dict.fromkeys(one.fields.rubric_id for one in batch if isinstance(one.fields, RubricCriterion)):
+        if ident not in view.arriving:
+            rubric = records.minion(view.db, ident)
+            if rubric is not None and _criteria_changed(view, ident):
+                assert isinstance(rubric.fields, Rubric)
+                raised = rubric.fields.model_copy(update={"version": rubric.fields.version + 1})
+                yield rubric.touched(raised, now)
+
+
+def _criteria_changed(view: _View, rubric_id: str) -> bool:
+    return any(
+        view.kept.get(one.id) is None or view.kept[one.id].fields != one.fields
+        for one in view.arriving.values()
+        if isinstance(one.fields, RubricCriterion) and one.fields.rubric_id == rubric_id
+    )
+
+
+def _write(db: Db, view: _View, record: Record[Fields], now: datetime) -> bool:
+    """Writes the record and its event; a rubric that is edited rises to the next version, and so history keeps its meaning."""
+    kept = view.kept.get(record.id)
+    if isinstance(record.fields, Rubric) and kept is not None and record.id in view.arriving:
+        record = _raised(view, kept, record)
+    if isinstance(record.fields, Benchmark) and kept is not None:
+        record = _with_last_run(kept, record)
+    if not records.save(db, record):
+        return False
+    append(
+        db, Event("record-saved", record.type, record.id, {"new": kept is None and record.id in view.arriving}), at=now
+    )
+    return True
+
+
+def _raised(view: _View, kept: Record[Fields], record: Record[Fields]) -> Record[Fields]:
+    assert isinstance(kept.fields, Rubric)
+    assert isinstance(record.fields, Rubric)
+    same = record.fields.model_copy(update={"version": kept.fields.version}) == kept.fields
+    if same and not _criteria_changed(view, record.id):
+        return replace(record, fields=record.fields.model_copy(update={"version": kept.fields.version}))
+    version = max(kept.fields.version + 1, record.fields.version)
+    return replace(record, fields=record.fields.model_copy(update={"version": version}))
+
+
+def _with_last_run(kept: Record[Fields], record: Record[Fields]) -> Record[Fields]:
+    """A suite file seldom says when its benchmark ran last: what runs have written stays."""
+    assert isinstance(kept.fields, Benchmark)
+    assert isinstance(record.fields, Benchmark)
+    if record.fields.last_run_at is not None:
+        return record
+    last = {"last_run_at": kept.fields.last_run_at, "last_score": kept.fields.last_score}
+    return replace(record, fields=record.fields.model_copy(update=last))
+
+
+def _relate(db: Db, view: _View, relation: Relation, now: datetime) -> None:
+    for ident in (relation.source_id, relation.target_id):
+        if view.get(ident, PromptVersion) is None:
+            raise InvalidRecordError(
+                f"there is no prompt-version {ident!r}",
+                record=f"relation {relation.source_id} follows {relation.target_id}",
+            )
+    if records.save_relation(db, relation):
+        append(
+            db, Event("relation-saved", "prompt-version", relation.source_id, {"follows": relation.target_id}), at=now
+        )
+    seen = {relation.source_id}
+    at: str | None = relation.target_id
+    while at is not None:
+        if at in seen:
+            raise InvalidRecordError(
+                "versions follow each other in a circle",
+                record=f"relation {relation.source_id} follows {relation.target_id}",
+            )
+        seen.add(at)
+        at = records.followed_by(db, at)
+
+
+async def delete_record(engine: Engine, ident: str) -> Record[Fields]:
+    """Hides a definition or copy from lists; what refers to it keeps it. Results and queued messages stay."""
+    now = engine.clock()
+
+    def hide(db: Db) -> Record[Fields]:
+        found = records.minion(db, ident)
+        if found is None:
+            if records.find(db, ident) is not None:
+                raise ConflictError(
+                    f"{ident} is a result: history is not deleted.", remedy="Delete its test case or benchmark instead."
+                )
+            raise NotFoundError("record", ident, remedy="`minions-evals list TYPE` shows ids.")
+        if found.deleted_at is None:
+            hidden = replace(found, deleted_at=now, updated_at=now)
+            records.save(db, hidden)
+            append(db, Event("record-deleted", found.type, ident, {}), at=now)
+            return hidden
+        return found
+
+    return await engine.store.write(hide)
+
+
+async def get_record(engine: Engine, ident: str) -> Record[Fields]:
+    """The record of any type under that id, a branch with its figures; raises `NotFoundError`."""
+    found = await engine.store.read(lambda db: _found(db, ident))
+    if found is None:
+        raise NotFoundError("record", ident, remedy="`minions-evals list TYPE` shows ids.")
+    return found
+
+
+def _found(db: Db, ident: str) -> Record[Fields] | None:
+    found = records.find(db, ident)
+    return None if found is None else branches.with_figures(db, found)

@@ -1,0 +1,195 @@
+"""What a run would do and cost at most, told before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic_core import to_json
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import RubricCriterion
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.budget import Budget
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.judging import Judging
+from minions_evals_mcp.engine.judge.yardstick import (
+    ByAssertions,
+    ByExpectation,
+    ByNothing,
+    BySimilarity,
+    Measure,
+    measures,
+)
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run import planning
+from minions_evals_mcp.engine.run.run_benchmark import chosen_cases, get_benchmark
+from minions_evals_mcp.engine.run.units import recorded_id
+from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.judges.heuristic import guide
+from minions_evals_mcp.judges.llm import MAX_TOKENS
+from minions_evals_mcp.models.prices import estimate_usd
+from minions_evals_mcp.models.registry import ModelRef, parse_model
+from minions_evals_mcp.scoring.assertions.graded import asks_grade
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.targets.live import MAX_TOKENS as TARGET_TOKENS
+from minions_evals_mcp.targets.live import ModelTarget, Target
+
+OUTPUT_CHARACTERS = 4_000
+"""An output is taken to be so long: it is not there yet, or not looked at."""
+PROMPT_CHARACTERS = 2_000
+"""What the judge's prompt adds to case, criterion and output."""
+
+
+class Estimate(Value):
+    """Units (case × trial), the judge's and the target's calls, and a bound on their cost; null where a price is unknown.
+
+    `missing` are units without an output that no target makes: they would be skipped.
+    """
+
+    units: int
+    skipped: list[str]
+    missing: int
+    judge_model: str | None
+    model_calls: int
+    judge_cost_usd: float | None
+    live_target: bool
+    target_calls: int
+    target_cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Calls:
+    """So many calls of a model, and the characters that they send."""
+
+    number: int = 0
+    characters: int = 0
+
+    def __add__(self, other: _Calls) -> _Calls:
+        return _Calls(self.number + other.number, self.characters + other.characters)
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a case comes to, or several."""
+
+    missing: int = 0
+    judge: _Calls = _Calls()
+    target: _Calls = _Calls()
+
+    def __add__(self, other: _Work) -> _Work:
+        return _Work(self.missing + other.missing, self.judge + other.judge, self.target + other.target)
+
+
+async def estimate(engine: Engine, request: RunRequest, *, kind: Literal["test-case", "benchmark"]) -> Estimate:
+    """The estimate for that run; raises what starting it would, and writes nothing."""
+    case_ids = await _cases(engine, request, kind)
+    budget = Budget(None, None, _never)
+    version = await planning.require_version(engine, request)
+    judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
+    target = planning.target_for(engine, request, version, budget)
+    plan = await planning.plan(engine, case_ids, judging, target)
+    works = _Works(engine, request, judging, target is not None, len(to_json(version.wire())) if version else 0)
+    total = _Work()
+    for at in range(0, len(plan.case_ids), planning.PAGE):
+        page = plan.case_ids[at : at + planning.PAGE]
+        for work in await engine.store.read(lambda db, page=page: works.of(db, measures(db, page, plan.rubrics))):
+            total += work
+    return Estimate(
+        units=len(plan.case_ids) * request.trials,
+        skipped=list(plan.skipped),
+        missing=total.missing,
+        judge_model=plan.judge_model,
+        model_calls=total.judge.number,
+        judge_cost_usd=_cost(engine.judge_model(), total.judge, MAX_TOKENS),
+        live_target=target is not None,
+        target_calls=total.target.number,
+        target_cost_usd=_cost(_model_of(target), total.target, TARGET_TOKENS),
+    )
+
+
+def _never(reason: str) -> None:
+    raise AssertionError(reason)
+
+
+async def _cases(engine: Engine, request: RunRequest, kind: Literal["test-case", "benchmark"]) -> Sequence[str]:
+    if kind == "benchmark":
+        return chosen_cases(await get_benchmark(engine, request.subject_id), request)
+    if await engine.store.read(lambda db: records.minion(db, request.subject_id)) is None:
+        raise NotFoundError("test-case", request.subject_id)
+    return (request.subject_id,)
+
+
+@dataclass(frozen=True, slots=True)
+class _Works:
+    """Tells what cases come to under one request."""
+
+    engine: Engine
+    request: RunRequest
+    judging: Judging
+    has_target: bool
+    version_characters: int
+
+    def of(self, db: Db, cases: Sequence[Measure]) -> list[_Work]:
+        """The work of each case."""
+        return [self._work(db, case) for case in cases]
+
+    def _work(self, db: Db, case: Measure) -> _Work:
+        trials = self.request.trials
+        absent = trials - self._made(db, case)
+        asked = len(to_json([case.case.fields.inputs, case.case.fields.expected_outputs]))
+        calls = self._calls(case) * (trials if self.has_target else trials - absent)
+        judge = _Calls(calls, calls * (asked + OUTPUT_CHARACTERS + PROMPT_CHARACTERS))
+        if not self.has_target:
+            return _Work(absent, judge)
+        return _Work(0, judge, _Calls(absent, absent * (asked + self.version_characters)))
+
+    def _made(self, db: Db, case: Measure) -> int:
+        """So many outputs are there already."""
+        trials = range(1, self.request.trials + 1)
+        if self.request.rejudge_run_id is not None:
+            return len(trials)
+        return sum(recorded_id(db, self.request, case.case.fields, trial) is not None for trial in trials)
+
+    def _calls(self, case: Measure) -> int:
+        """The calls for one output."""
+        match case.yardstick:
+            case ByAssertions():
+                return _grades(case.yardstick.assertions)
+            case RubricInUse():
+                return self._calls_by_rubric(case.yardstick)
+            case ByExpectation() | BySimilarity() | ByNothing():
+                return 0
+
+    def _calls_by_rubric(self, rubric: RubricInUse) -> int:
+        kinds = self.judging.panel.kinds(rubric)
+        graded = sum(_guide_grades(one) for ident, one in rubric.criteria if kinds[ident] == "heuristic")
+        asked = list(kinds.values()).count("llm")
+        return graded + (min(asked, 1) if self.engine.config.judge_together else asked)
+
+
+def _grades(assertions: Iterable[Assertion]) -> int:
+    """How many of the assertions a model decides, those inside sets too."""
+    return sum(_grades(one.assertions) if one.assertions else asks_grade([one]) for one in assertions)
+
+
+def _guide_grades(criterion: RubricCriterion) -> int:
+    found = guide(criterion.scoring_guide)
+    return 0 if isinstance(found, str) else _grades(found)
+
+
+def _model_of(target: Target | None) -> ModelRef | None:
+    """The model that is the target; None where it is something else, whose price nobody knows."""
+    return parse_model(target.name) if isinstance(target, ModelTarget) else None
+
+
+def _cost(model: ModelRef | None, calls: _Calls, max_tokens: int) -> float | None:
+    if calls.number == 0:
+        return 0.0
+    if model is None:
+        return None
+    each = estimate_usd(model.provider, model.model, calls.characters // calls.number, max_tokens)
+    return None if each is None else round(each * calls.number, 6)

@@ -1,0 +1,202 @@
+"""The one place with concurrency: bounded streams from the units to the workers, and from the workers to the writer."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import assert_never
+
+import anyio
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from minions_evals_mcp.domain.neighbours import ApprovalRequest
+from minions_evals_mcp.domain.outcomes import (
+    Awaiting,
+    Ended,
+    Failed,
+    JudgeErrored,
+    NotJudgeable,
+    Passed,
+    Skipped,
+    TargetErrored,
+    UnitKey,
+)
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Outcome
+from minions_evals_mcp.engine.budget import HaltedError
+from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure
+from minions_evals_mcp.engine.outbox import EVAL_AGENT, PEOPLE
+from minions_evals_mcp.engine.run.units import Bench, Unit, carry_out
+from minions_evals_mcp.errors import ungrouped
+from minions_evals_mcp.store import runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.database import Ticket
+from minions_evals_mcp.store.events import Event, append, tell
+
+BREAKER = 12
+"""So many units in a row that end in the instrument's error, and the run stops: it is the instrument.
+
+Once an output was judged, only errors count that nothing about the output explains: a judge may decline single outputs.
+"""
+
+Progress = Callable[[Outcome], Awaitable[None]]
+
+
+@dataclass(slots=True, eq=False)
+class Switch:
+    """Stops the feeding of a run; what is in flight ends by itself unless `at_once`."""
+
+    reason: str = ""
+    instrument: bool = False
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+    @property
+    def is_off(self) -> bool:
+        """Whether no further unit may start."""
+        return bool(self.reason)
+
+    def stop(self, reason: str) -> None:
+        """No further unit starts; the first reason stands."""
+        self.reason = self.reason or reason
+
+    def break_off(self, reason: str) -> None:
+        """The instrument is broken: stop, and give up what is in flight."""
+        self.stop(reason)
+        self.instrument = True
+        self.scope.cancel()
+
+
+def outcome_of(ended: Ended) -> Outcome:
+    """The name of an ending in the closed union of outcomes."""
+    match ended:
+        case Passed() | Failed():
+            return ended.run.fields.outcome
+        case JudgeErrored():
+            return "judge-error"
+        case TargetErrored():
+            return "target-error"
+        case Skipped():
+            return "skipped"
+        case NotJudgeable():
+            return "not-judgeable"
+        case Awaiting():
+            return "awaiting-judgments"
+        case _:
+            assert_never(ended)
+
+
+@dataclass(slots=True, eq=False)
+class Health:
+    """Tells a broken instrument from single failures."""
+
+    switch: Switch
+    judged: bool = False
+    errors_in_a_row: int = 0
+    counts: Counter[Outcome] = field(default_factory=Counter[Outcome])
+
+    def saw(self, ended: Ended) -> None:
+        """Counts an ending; breaks the run off where the instrument can be blamed."""
+        self.counts[outcome_of(ended)] += 1
+        if not isinstance(ended, JudgeErrored | TargetErrored):
+            self.errors_in_a_row = 0
+            self.judged = self.judged or isinstance(ended, Passed | Failed)
+            return
+        self.errors_in_a_row = self.errors_in_a_row + 1 if ended.unanswered or not self.judged else 0
+        if ended.fatal:
+            self.switch.break_off(ended.reason)
+        elif self.errors_in_a_row >= BREAKER:
+            self.switch.break_off(f"{self.errors_in_a_row} units in a row failed, the last with: {ended.reason}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """A unit's end on its way to the disk."""
+
+    ended: Ended
+    ticket: Ticket[None]
+
+
+async def run_units(
+    bench: Bench, units: AsyncIterator[Unit], *, health: Health, workers: int, progress: Progress
+) -> None:
+    """Carries the units out, `workers` at a time; returns when every ending is committed."""
+    switch = health.switch
+    todo_in, todo_out = anyio.create_memory_object_stream[Unit](workers)
+    done_in, done_out = anyio.create_memory_object_stream[_Recorded](workers * 2)
+    with ungrouped():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_confirm, done_out, progress)
+            with switch.scope:
+                async with done_in, anyio.create_task_group() as working:
+                    working.start_soon(_feed, units, todo_in, switch)
+                    for _ in range(workers):
+                        working.start_soon(_work, bench, todo_out.clone(), done_in, health)
+                    todo_out.close()
+    await bench.judging.kept.settle()
+
+
+async def _feed(units: AsyncIterator[Unit], todo: MemoryObjectSendStream[Unit], switch: Switch) -> None:
+    async with todo:
+        async for unit in units:
+            if switch.is_off:
+                return
+            await todo.send(unit)
+
+
+async def _work(
+    bench: Bench, todo: MemoryObjectReceiveStream[Unit], done: MemoryObjectSendStream[_Recorded], health: Health
+) -> None:
+    async with todo:
+        async for unit in todo:
+            if health.switch.is_off:
+                continue
+            try:
+                ended = await carry_out(bench, unit)
+            except HaltedError:
+                continue
+            health.saw(ended)
+            save = partial(_record, bench=bench, unit=unit, ended=ended)
+            await done.send(_Recorded(ended, await bench.engine.store.submit(save)))
+
+
+def _record(db: Db, *, bench: Bench, unit: Unit, ended: Ended) -> None:
+    at = bench.engine.clock()
+    runs.record_unit(db, unit.key, unit.measure.case.id, ended, at=at)
+    if isinstance(ended, Awaiting) and ended.asks == "human":
+        request_approval(db, unit.key, unit.measure, ended, new_id=f"{unit.key.run_id}:approval", at=at)
+
+
+async def _confirm(done: MemoryObjectReceiveStream[_Recorded], progress: Progress) -> None:
+    """Waits for each ending to be committed, in order, and says so."""
+    async with done:
+        async for recorded in done:
+            await recorded.ticket.result()
+            await progress(outcome_of(recorded.ended))
+
+
+def request_approval(db: Db, key: UnitKey, measure: Measure, ended: Awaiting, *, new_id: str, at: datetime) -> None:
+    """Queues a request that a person judges the output; once for each packet."""
+    nothing = isinstance(measure.yardstick, ByNothing)
+    fields = ApprovalRequest(
+        title=f"{'Accept as baseline' if nothing else 'Judge'}: {measure.case.title}"[:200],
+        description="There is no rubric, assertion or expected output: accept this output as the baseline, or write a rubric."
+        if nothing
+        else "Score every criterion and say why; answer with submit_judgments.",
+        requested_by=EVAL_AGENT,
+        requested_at=at,
+        context_ref_type="run",
+        context_ref_id=key.job_id,
+        payload={"runId": key.job_id, "packet": ended.packet},
+    )
+    record = Record(new_id, fields, fields.title, at, at)
+    if tell(db, record, key=f"approval:{key.run_id}:{ended.packet_digest}", addressee=PEOPLE):
+        append(
+            db,
+            Event(
+                "approval-requested", "approval-request", new_id, {"runId": key.job_id, "testCaseId": measure.case.id}
+            ),
+            at=at,
+        )

@@ -1,0 +1,247 @@
+"""What is settled before anything runs: the cases, who judges them, and what the run is measured with."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import combined, digest
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.outcomes import UnitKey
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Digests
+from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
+from minions_evals_mcp.engine.context import DEFAULT_MODEL, Engine
+from minions_evals_mcp.engine.judge.compose import Frame
+from minions_evals_mcp.engine.judge.judging import Judging
+from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
+from minions_evals_mcp.engine.judge.own_judges import OwnJudges
+from minions_evals_mcp.engine.judge.panel import Panel
+from minions_evals_mcp.engine.judge.yardstick import Measure, measures
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.units import Bench, Unit, earlier_runs, made_before, recorded_id
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.judges.llm import LlmJudge
+from minions_evals_mcp.models.registry import ModelRef, parse_model
+from minions_evals_mcp.scoring.assertions import SCORER_VERSION
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.store import jobs, records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.targets.live import ModelTarget, Target, python_target
+from minions_evals_mcp.targets.own import OWN_KINDS, own_target
+
+PAGE = 200
+"""How many cases are held at once."""
+CONFIG = "config"
+"""Begins the name of a target that stands in a config: only `eval` with that config can open it."""
+SETTLED = frozenset({"scored", "timed-out", "not-judgeable", "awaiting-judgments"})
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The cases that run, those that do not and why, and what the run is measured with."""
+
+    case_ids: tuple[str, ...]
+    skipped: tuple[str, ...]
+    digests: Digests
+    rubrics: dict[str, RubricInUse]
+    judge_model: str | None
+
+    def spec(self, request: RunRequest) -> Json:
+        """What is frozen with the run's key: request, model, digests (`testCase` is that of the whole set), skipped cases."""
+        return {
+            "request": request.frozen(),
+            "judgeModel": self.judge_model,
+            "measured": self.digests.model_dump(mode="json"),
+            "skipped": list(self.skipped),
+        }
+
+
+def digests_of(job: Job) -> Digests:
+    """What a job is measured with."""
+    return Digests.model_validate(job.spec["measured"])
+
+
+def model_of(job: Job) -> ModelRef | None:
+    """The model that judges a job, if one does."""
+    name = job.spec["judgeModel"]
+    return parse_model(name) if isinstance(name, str) else None
+
+
+def judged_alike(seen: Digests) -> str:
+    """Equal for runs that were judged under the same rubrics by the same judges."""
+    return digest([seen.rubric, seen.judge])
+
+
+def series(seen: Digests) -> str:
+    """Equal for runs that may stand in one trend."""
+    return digest([seen.test_case, seen.rubric, seen.judge, seen.scorer, seen.embedder])
+
+
+def judge_for(engine: Engine, request: RunRequest, budget: Budget, *, model: ModelRef | None) -> Judging:
+    """The judges of a run; the model's client is opened when it is first asked."""
+    kept = KeptVerdicts(engine, request.fresh)
+    if model is None or request.judge in {"heuristic", "human", "caller"}:
+        by_models = request.judge not in {"heuristic", "human", "caller"}
+        own = OwnJudges(engine, budget) if by_models else None
+        return Judging(Panel(engine, request.judge, None, own), kept)
+    vet_cap(request.max_cost_usd, model.provider, model.model)
+    client = Metered(model.provider, partial(engine.models.client, model), budget)
+    judge = LlmJudge(client, model.model, engine.new_mark, engine.config.call_timeout_s, engine.config.judge_together)
+    return Judging(Panel(engine, request.judge, judge, OwnJudges(engine, budget)), kept)
+
+
+def target_for(
+    engine: Engine, request: RunRequest, version: Record[PromptVersion] | None, budget: Budget
+) -> Target | None:
+    """The live target: the one that was named, else the default model where there is a key and a version to send it."""
+    name = request.target
+    if request.rejudge_run_id is not None:
+        return None
+    if name is None:
+        if version is None or not engine.config.providers.anthropic_api_key:
+            return None
+        name = DEFAULT_MODEL
+    kind, _, rest = name.partition(":")
+    if kind == CONFIG:
+        raise BadInputError(
+            f"the target {rest} stands in a config.",
+            remedy="Run the same `minions-evals eval CONFIG` again: it goes on.",
+        )
+    if kind == "python":
+        return python_target(rest, deadline_s=engine.config.call_timeout_s)
+    if kind in OWN_KINDS:
+        config = engine.config
+        return own_target(name, version, set_up=config.own_target, web=engine.web, deadline_s=config.call_timeout_s)
+    ref = parse_model(name)
+    vet_cap(request.max_cost_usd, ref.provider, ref.model)
+    return ModelTarget(
+        Metered(ref.provider, partial(engine.models.client, ref), budget), ref.model, engine.config.call_timeout_s
+    )
+
+
+def version_record(db: Db, ref: str | None) -> Record[PromptVersion] | None:
+    """The prompt version of that name, where it is recorded; recorded agent-runs may name one that is not."""
+    found = None if ref is None else records.minion(db, ref)
+    return found if found is not None and isinstance(found.fields, PromptVersion) else None  # pyright: ignore[reportReturnType]  checked
+
+
+async def plan(engine: Engine, case_ids: Sequence[str], judging: Judging, target: Target | None) -> Plan:
+    """The plan for those cases; raises by name what could not be judged, before anything runs."""
+    rubrics: dict[str, RubricInUse] = {}
+    active: list[str] = []
+    skipped: list[str] = []
+    cases: list[str] = []
+    rubric_digests: set[str | None] = set()
+    judge_digests: set[str | None] = set()
+    embedders: set[str | None] = set()
+    asks_model = False
+    for at in range(0, len(case_ids), PAGE):
+        page = await engine.store.read(lambda db, part=case_ids[at : at + PAGE]: measures(db, part, rubrics))
+        for measure in page:
+            if measure.case.deleted_at is not None or measure.case.fields.status != "active":
+                skipped.append(f"{measure.case.id} ({_why_idle(measure)})")
+                continue
+            judging.panel.vet(measure)
+            asks_model = asks_model or judging.panel.asks_model(measure)
+            active.append(measure.case.id)
+            cases.append(measure.case_digest())
+            rubric_digests.add(measure.rubric_digest())
+            judge_digests.add(judging.panel.digest(measure))
+            embedders.add(judging.panel.embedder(measure))
+    model = engine.judge_model() if asks_model else None
+    if model is not None:
+        engine.models.client(model)  # a missing key or package is refused before anything runs
+    found = Digests(
+        test_case=combined(cases),
+        rubric=combined(rubric_digests),
+        judge=combined(judge_digests),
+        scorer=SCORER_VERSION,
+        embedder=combined(embedders),
+        target=None if target is None else target.digest(),
+    )
+    return Plan(tuple(active), tuple(skipped), found, rubrics, None if model is None else str(model))
+
+
+def _why_idle(measure: Measure) -> str:
+    return "deleted" if measure.case.deleted_at is not None else measure.case.fields.status
+
+
+def frame_for(
+    engine: Engine,
+    run_id: str | None,
+    version: Record[PromptVersion] | None,
+    request: RunRequest,
+    *,
+    target_digest: str | None,
+) -> Frame:
+    """What all test-runs of the run have in common."""
+    return Frame(
+        benchmark_run_id=run_id,
+        target_digest=target_digest,
+        scorer=SCORER_VERSION,
+        version_ref=request.prompt_version_ref,
+        version_number=None if version is None else version.fields.version_number,
+        version_digest=None if version is None else digest(version.fields.content),
+        thresholds=engine.skills.classify_failure.parameters,
+    )
+
+
+async def open_units(
+    bench: Bench, job_id: str, case_ids: Sequence[str], rubrics: dict[str, RubricInUse]
+) -> AsyncIterator[Unit]:
+    """The units that are not settled yet, a page of cases at a time, with the outputs that were paid for already."""
+    size = max(1, PAGE // bench.request.trials)
+    for at in range(0, len(case_ids), size):
+        part = case_ids[at : at + size]
+        opened = partial(_open, bench=bench, job_id=job_id, first=at, case_ids=part, rubrics=rubrics)
+        for unit in await bench.engine.store.read(opened):
+            yield unit
+
+
+def _open(
+    db: Db, *, bench: Bench, job_id: str, first: int, case_ids: Sequence[str], rubrics: dict[str, RubricInUse]
+) -> list[Unit]:
+    """One page of open units, each with the output that it judges where there is one: one read for all of them."""
+    kept = jobs.units(db, job_id, first=first, last=first + len(case_ids))
+    again = bench.request.rejudge_run_id
+    earlier = {} if again is None else jobs.outputs_of(db, again, case_ids)
+    units: list[Unit] = []
+    for position, measure in enumerate(measures(db, case_ids, rubrics), first):
+        for trial in range(1, bench.request.trials + 1):
+            row = kept.get((position, trial))
+            if row is None or row.outcome not in SETTLED:
+                seen = None if row is None else row.observed
+                recorded = None
+                if again is None:
+                    recorded = recorded_id(db, bench.request, measure.case.fields, trial)
+                elif (stored := earlier.get((measure.case.id, trial))) is not None:
+                    seen, recorded = seen or stored.observed, stored.agent_run_id
+                made = made_before(db, bench, measure.case.fields) if seen is None and recorded is None else None
+                key = UnitKey(job_id, position, trial)
+                units.append(Unit(key, measure, seen, recorded, earlier_runs(db, bench, key, measure.case.id), made))
+    return units
+
+
+async def made_outputs(engine: Engine, request: RunRequest, seen: Digests) -> dict[str, UnitKey]:
+    """The kept outputs of the run's target that it may use again: none, unless it was asked for."""
+    if not request.cache or seen.target is None:
+        return {}
+    target = seen.target
+    return await engine.store.read(lambda db: jobs.made_outputs(db, target))
+
+
+async def require_version(engine: Engine, request: RunRequest) -> Record[PromptVersion] | None:
+    """The prompt version that was asked for, where it is recorded.
+
+    Raises `NotFoundError` where a live target needs it and it is not.
+    """
+    version = await engine.store.read(lambda db: version_record(db, request.prompt_version_ref))
+    if version is None and request.prompt_version_ref is not None and request.target is not None:
+        raise NotFoundError(
+            "prompt-version", request.prompt_version_ref, remedy="Import it, or leave --prompt-version out."
+        )
+    return version

@@ -1,0 +1,279 @@
+"""The skill "run a benchmark": every active case is run, judged and kept; the whole is concluded in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+import anyio
+
+from minions_evals_mcp.domain.definitions import Benchmark
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import UNSCORED, Outcome
+from minions_evals_mcp.engine.budget import Budget
+from minions_evals_mcp.engine.conclude.benchmark_run import Concluding, conclude
+from minions_evals_mcp.engine.conclude.comparison import conclude_comparison
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job, set_state, start_job, waiting_reason, working_on
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run import planning
+from minions_evals_mcp.engine.run.pipeline import Health, Progress, Switch, run_units
+from minions_evals_mcp.engine.run.units import Bench
+from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, StoppedError
+from minions_evals_mcp.stats.sequential import case_order
+from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.targets.live import Target
+
+OpenTarget = Callable[[Budget], Target]
+"""Opens a target whose calls are taken out of the budget."""
+SPENT_EVERY = 20
+"""After so many units what was spent so far is written down."""
+PASSES = 2
+"""How often the units that end in an instrument's error are tried in one go."""
+
+
+async def silent(outcome: Outcome) -> None:
+    """No progress is shown."""
+    del outcome
+
+
+async def run_benchmark(engine: Engine, request: RunRequest, *, progress: Progress = silent) -> Job:
+    """The run of a benchmark under the request's key, carried on to its end or to what it waits for.
+
+    Raises `BadInputError` before anything runs, `StoppedError` at a cap, `InstrumentError` where nothing could be judged;
+    the run can be resumed under its key after each of them.
+    """
+    return await (await start_benchmark(engine, request)).finish(progress)
+
+
+async def start_benchmark(engine: Engine, request: RunRequest, *, target: OpenTarget | None = None) -> StartedCases:
+    """The benchmark's job under the request's key, vetted and written down; nothing has run.
+
+    `target` opens the target where the request's name alone does not say how.
+    """
+    benchmark = await get_benchmark(engine, request.subject_id)
+    case_ids = chosen_cases(benchmark, request)
+    ordered = case_ids if request.order_seed is None else case_order(case_ids, request.order_seed)
+    return await start_cases(engine, request, ordered, kind="benchmark", target=target)
+
+
+def chosen_cases(benchmark: Record[Benchmark], request: RunRequest) -> Sequence[str]:
+    """The cases that are run: those that the request names, else all of the benchmark's; raises `BadInputError` for others."""
+    named, known = request.case_ids, benchmark.fields.test_case_ids
+    strangers = set(named or ()) - set(known)
+    if strangers:
+        raise BadInputError(f"{min(strangers)} is no test case of the benchmark {benchmark.id}.")
+    return known if named is None else named
+
+
+async def get_benchmark(engine: Engine, ident: str) -> Record[Benchmark]:
+    """The active benchmark under that id; raises `NotFoundError`, or `BadInputError` for a retired one."""
+    found = await engine.store.read(lambda db: records.minion(db, ident))
+    if found is None or not isinstance(found.fields, Benchmark) or found.deleted_at is not None:
+        raise NotFoundError("benchmark", ident, remedy="`minions-evals list benchmark` shows them.")
+    if found.fields.status == "retired":
+        raise BadInputError(f"the benchmark {ident} is retired.", remedy="Set its status to active to run it.")
+    return found  # pyright: ignore[reportReturnType]  checked above
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A job with all that it takes to carry it on."""
+
+    job: Job
+    plan: planning.Plan
+    bench: Bench
+    budget: Budget
+    switch: Switch
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A job that is written down; `finish` carries it on to its end, or to what it waits for."""
+
+    job: Job
+    finish: Callable[[Progress], Awaitable[Job]]
+
+
+@dataclass(frozen=True, slots=True)
+class StartedCases(Started):
+    """The job of some cases, which need not run to its end: `advance` carries on the first, `settle` ends it and says why."""
+
+    advance: Callable[[int, Progress], Awaitable[None]]
+    settle: Callable[[str], Awaitable[Job]]
+
+
+async def start_cases(
+    engine: Engine,
+    request: RunRequest,
+    case_ids: Sequence[str],
+    *,
+    kind: Literal["test-case", "benchmark"],
+    target: OpenTarget | None = None,
+) -> StartedCases:
+    """The job that runs those cases under the request's key: vetted, nothing has run."""
+    run = await _prepared(engine, request, case_ids, kind=kind, opening=target)
+    return StartedCases(run.job, partial(_finish, run), partial(_advance, run), partial(_settle, run))
+
+
+async def _finish(run: _Run, progress: Progress) -> Job:
+    engine = run.bench.engine
+    if run.job.state == "completed":
+        return run.job
+    async with working_on(engine, run.job):
+        job = await get_job(engine, run.job.id)  # another process may have ended it before the lock fell to us
+        if job.state == "completed":
+            return job
+        await _carry_on(run, progress)
+        return await _ended(run)
+
+
+async def _advance(run: _Run, cases: int, progress: Progress) -> None:
+    async with working_on(run.bench.engine, run.job):
+        await _carry_on(run, progress, cases=cases)
+
+
+async def _settle(run: _Run, reason: str) -> Job:
+    engine = run.bench.engine
+    async with working_on(engine, run.job):
+        await engine.store.write(partial(jobs.skip_open, job_id=run.job.id, case_ids=run.plan.case_ids, reason=reason))
+        return await _ended(run)
+
+
+async def _prepared(
+    engine: Engine,
+    request: RunRequest,
+    case_ids: Sequence[str],
+    *,
+    kind: Literal["test-case", "benchmark"],
+    opening: OpenTarget | None,
+) -> _Run:
+    switch = Switch()
+    budget = Budget(request.max_cost_usd, request.max_seconds, switch.stop)
+    version = await planning.require_version(engine, request)
+    judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
+    target = opening(budget) if opening else planning.target_for(engine, request, version, budget)
+    plan = await planning.plan(engine, case_ids, judging, target)
+    if not plan.case_ids:
+        raise BadInputError(
+            f"{request.subject_id} has no active test case.", remedy=f"Skipped: {', '.join(plan.skipped)}."
+        )
+    total = len(plan.case_ids) * request.trials
+    job = await start_job(engine, request, kind=kind, total=total, spec=plan.spec(request))
+    run_id = job.id if kind == "benchmark" else None
+    frame = planning.frame_for(engine, run_id, version, request, target_digest=plan.digests.target)
+    made = await planning.made_outputs(engine, request, plan.digests)
+    bench = Bench(engine, request, judging, target, version, frame, made)
+    return _Run(job, plan, bench, budget, switch)
+
+
+async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) -> None:
+    """Runs what is open (of the first `cases`), and once more what the instrument failed at; a stop leaves the job resumable."""
+    engine = run.bench.engine
+    await set_state(engine, run.job, "running")
+    run.budget.earlier_usd = run.job.spent.get("costUsd", 0.0)
+    progress = _telling(run, progress)
+    reason = "interrupted"
+    counts = await engine.store.read(lambda db: jobs.unit_counts(db, run.job.id))
+    judged = "scored" in counts
+    try:
+        for _ in range(PASSES):
+            health = Health(run.switch, judged)
+            units = planning.open_units(run.bench, run.job.id, run.plan.case_ids[:cases], run.plan.rubrics)
+            await run_units(run.bench, units, health=health, workers=engine.config.concurrency, progress=progress)
+            judged = health.judged
+            if run.switch.is_off or not (health.counts["judge-error"] or health.counts["target-error"]):
+                break
+        reason = run.switch.reason
+    finally:
+        with anyio.CancelScope(shield=True):
+            await engine.store.write(partial(jobs.add_spent, ident=run.job.id, spent=run.budget.news()))
+        if reason:
+            await set_state(engine, run.job, "stopped", reason=reason)
+    if run.switch.instrument:
+        raise InstrumentError(
+            f"the run {run.job.id} stopped: {run.switch.reason}.",
+            remedy=f"`minions-evals doctor --ping` tells what is wrong; then resume with --key {run.job.key}. What was judged is kept.",
+        )
+    if run.switch.is_off:
+        raise StoppedError(
+            f"the run {run.job.id} stopped: {run.switch.reason}.",
+            remedy=f"Resume with --key {run.job.key}; what was judged is kept.",
+        )
+
+
+def _telling(run: _Run, progress: Progress) -> Progress:
+    """The same progress; what was spent is written down now and then, so that a kill loses little of it."""
+    done = 0
+
+    async def told(outcome: Outcome) -> None:
+        nonlocal done
+        done += 1
+        run.budget.look_at_clock()  # a target that is no model's is not metered
+        if done % SPENT_EVERY == 0:
+            await run.bench.judging.kept.queue(partial(jobs.add_spent, ident=run.job.id, spent=run.budget.news()))
+        await progress(outcome)
+
+    return told
+
+
+async def _ended(run: _Run) -> Job:
+    engine, job = run.bench.engine, run.job
+    counts = await engine.store.read(lambda db: jobs.unit_counts(db, job.id))
+    if counts.get("awaiting-judgments"):
+        await set_state(engine, job, "awaiting-judgments", reason=waiting_reason(counts["awaiting-judgments"]))
+    elif not counts.get("scored") and not counts.get("timed-out"):
+        await _nothing_scored(run)
+    elif job.kind == "benchmark":
+        await engine.store.write(partial(conclude_job, engine=engine, job=job, request=run.bench.request))
+    else:
+        await set_state(engine, job, "completed")
+    return await engine.store.read(lambda db: jobs.job(db, job.id)) or job
+
+
+async def _nothing_scored(run: _Run) -> None:
+    engine, job = run.bench.engine, run.job
+    first = await engine.store.read(lambda db: jobs.units_with(db, job.id, (*UNSCORED, "skipped"), limit=1))
+    why = f"{first[0].outcome}: {first[0].reason}" if first else "nothing was run"
+    await set_state(engine, job, "failed", reason=why)
+    if first and first[0].outcome == "skipped":
+        raise BadInputError(
+            f"no case of {job.subject_id} could be run; {first[0].case_id}: {first[0].reason}.",
+            remedy="Import agent-runs, or name a --target.",
+        )
+    raise InstrumentError(
+        f"no output of {job.subject_id} could be judged; the first: {why}.",
+        remedy=f"`minions-evals doctor` tells what works; resume with --key {job.key}.",
+    )
+
+
+def conclude_job(db: Db, *, engine: Engine, job: Job, request: RunRequest) -> None:
+    """Records the benchmark-run of a job whose units are all settled, and completes the job: within one transaction."""
+    if runs.benchmark_run(db, job.id) is not None:
+        return
+    at = engine.clock()
+    counts = jobs.unit_counts(db, job.id)
+    unrun = [f"{row.case_id} ({row.reason})" for row in jobs.units_with(db, job.id, ("skipped",), limit=1000)]
+    seen = planning.digests_of(job)
+    skipped = job.spec["skipped"]
+    assert isinstance(skipped, list)
+    about = Concluding(
+        run_id=job.id,
+        request=request,
+        skills=engine.skills,
+        digests=seen,
+        judged_alike=planning.judged_alike(seen),
+        series=planning.series(seen),
+        skipped=(*(str(name) for name in skipped), *unrun),
+        unscored=sum(counts.get(outcome, 0) for outcome in UNSCORED),
+        at=at,
+    )
+    conclude(db, about)
+    jobs.set_state(db, job.id, "completed", at=at)
+    if request.comparison_id is not None:
+        tie = engine.skills.compare_prompt_versions.parameters.tie_threshold
+        conclude_comparison(db, request.comparison_id, tie_threshold=tie, at=at)

@@ -1,0 +1,177 @@
+"""Some of a benchmark's cases, for a quick look while one works; what they come to is never told as the whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import UNSCORED
+from minions_evals_mcp.domain.values import Count, Id, Text, Value
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job, request_of
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.run_benchmark import get_benchmark
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.stats.sequential import case_order
+from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
+
+PAGE = 200
+CONDITION = re.compile(r"\s*(?P<what>tag=|status=|text~)\s*(?P<of>.*\S)\s*", re.DOTALL)
+Status = Literal["passed", "failed", "new"]
+STATUSES: tuple[Status, ...] = ("passed", "failed", "new")
+
+
+class Selection(Value):
+    """Which cases are run: those of `rerun_failed` for which every condition holds; of them a sample; of it the first.
+
+    A condition is `tag=TAG`, `status=passed|failed|new` (in the case's newest run) or `text~WORDS` (in its id, name,
+    description or inputs, in any case).
+    """
+
+    conditions: tuple[Text, ...] = ()
+    rerun_failed: Id | None = None
+    sample: Annotated[int, Field(ge=1)] | None = None
+    seed: Count = 0
+    limit: Annotated[int, Field(ge=1)] | None = None
+
+    def said(self) -> str:
+        """The selection in words; empty where it selects nothing."""
+        parts = [*(one.strip() for one in self.conditions)]
+        if self.rerun_failed is not None:
+            parts.insert(0, f"failed or not scored in {self.rerun_failed}")
+        if self.sample is not None:
+            parts.append(f"a sample of {self.sample} (seed {self.seed})")
+        if self.limit is not None:
+            parts.append(f"the first {self.limit}")
+        return ", ".join(parts)
+
+
+async def select_cases(engine: Engine, request: RunRequest, selection: Selection) -> RunRequest:
+    """The request narrowed to the cases that the selection names now; under a key that has a run, to that run's cases.
+
+    It stays as it is where all of the benchmark's cases are selected. Of `rerun_failed` the prompt version is taken over
+    where the request has none. Raises `BadInputError` where no case is left, `NotFoundError`.
+    """
+    said = selection.said()
+    if not said:
+        return request
+    before = None if selection.rerun_failed is None else await _run_of(engine, selection.rerun_failed, request)
+    if before is not None and request.prompt_version_ref is None:
+        request = request.model_copy(update={"prompt_version_ref": request_of(before).prompt_version_ref})
+    key = request.key
+    kept = None if key is None else await engine.store.read(lambda db: jobs.job_by_key(db, key))
+    if kept is not None and kept.kind == "benchmark":
+        frozen = request_of(kept)
+        if (frozen.selection or "").startswith(f"{said}: "):
+            return request.model_copy(update={"case_ids": frozen.case_ids, "selection": frozen.selection})
+    return await _narrowed(engine, request, selection, before)
+
+
+async def _narrowed(engine: Engine, request: RunRequest, selection: Selection, before: Job | None) -> RunRequest:
+    benchmark = await get_benchmark(engine, request.subject_id)
+    tests = [_condition(one) for one in selection.conditions]
+    found: list[str] = []
+    active = 0
+    failed = None if before is None else await engine.store.read(partial(_not_passed, job_id=before.id))
+    for at in range(0, len(benchmark.fields.test_case_ids), PAGE):
+        part = benchmark.fields.test_case_ids[at : at + PAGE]
+        page = await engine.store.read(lambda db, part=part: _cases(db, part))
+        active += len(page)
+        fitting = [one for one in page if failed is None or one.id in failed]
+        for test in tests:
+            fitting = await engine.store.read(partial(_fitting, cases=fitting, test=test))
+        found += [one.id for one in fitting]
+    chosen = _cut(found, selection)
+    if not chosen:
+        raise BadInputError(
+            f"no case of {request.subject_id} is selected by: {selection.said()}.",
+            remedy=f"`minions-evals show {request.subject_id}` shows its cases.",
+        )
+    if len(chosen) == active:
+        return request
+    said = f"{selection.said()}: {len(chosen)} of {active} cases"
+    return request.model_copy(update={"case_ids": tuple(chosen), "selection": said})
+
+
+async def _run_of(engine: Engine, ident: str, request: RunRequest) -> Job:
+    job = await get_job(engine, ident)
+    if job.kind != "benchmark" or job.subject_id != request.subject_id:
+        raise BadInputError(
+            f"{ident} is no run of the benchmark {request.subject_id}.",
+            remedy="`minions-evals runs` shows runs and what they are of.",
+        )
+    return job
+
+
+def _cases(db: Db, idents: Sequence[str]) -> list[Record[TestCase]]:
+    """Those of the cases that would be run, in order."""
+    kept = records.minions(db, idents)
+    found = [kept[ident] for ident in idents if ident in kept]
+    return [
+        one
+        for one in found
+        if isinstance(one.fields, TestCase) and one.deleted_at is None and one.fields.status == "active"
+    ]  # pyright: ignore[reportReturnType]  test cases only
+
+
+def _not_passed(db: Db, *, job_id: str) -> set[str]:
+    """The cases of a job that failed in some trial or have no verdict."""
+    return runs.failed_cases(db, job_id) | jobs.cases_with(db, job_id, UNSCORED)
+
+
+Test = Callable[[Db, Sequence[Record[TestCase]]], Iterable[Record[TestCase]]]
+
+
+def _fitting(db: Db, *, cases: Sequence[Record[TestCase]], test: Test) -> list[Record[TestCase]]:
+    return list(test(db, cases))
+
+
+def _condition(text: str) -> Test:
+    found = CONDITION.fullmatch(text)
+    if found is None:
+        raise BadInputError(
+            f"the condition {text!r} is not understood.",
+            remedy="Use tag=TAG, status=passed|failed|new or text~WORDS; several are joined by commas, and all must hold.",
+        )
+    of = found["of"]
+    if found["what"] == "tag=":
+        return partial(_tagged, tag=of)
+    if found["what"] == "text~":
+        return partial(_saying, words=of.casefold())
+    if of not in STATUSES:
+        raise BadInputError(f"there is no status {of!r}.", remedy=f"Use {', '.join(STATUSES)}.")
+    return partial(_standing, status=of)
+
+
+def _tagged(_: Db, cases: Sequence[Record[TestCase]], *, tag: str) -> list[Record[TestCase]]:
+    return [one for one in cases if tag in one.tags or tag in one.fields.tags]
+
+
+def _saying(_: Db, cases: Sequence[Record[TestCase]], *, words: str) -> list[Record[TestCase]]:
+    return [one for one in cases if words in _text(one).casefold()]
+
+
+def _text(case: Record[TestCase]) -> str:
+    return "\n".join((case.id, case.fields.name, case.fields.description, canonical(case.fields.inputs)))
+
+
+def _standing(db: Db, cases: Sequence[Record[TestCase]], *, status: Status) -> list[Record[TestCase]]:
+    newest = runs.newest_verdicts(db, [one.id for one in cases])
+    wanted = {"passed": True, "failed": False, "new": None}[status]
+    return [one for one in cases if newest.get(one.id) is wanted]
+
+
+def _cut(idents: list[str], selection: Selection) -> list[str]:
+    if selection.sample is not None:
+        drawn = set(case_order(idents, selection.seed)[: selection.sample])
+        idents = [ident for ident in idents if ident in drawn]
+    return idents[: selection.limit]

@@ -1,0 +1,205 @@
+"""One unit of work, from its case to how it ended: find or make the output, have it judged, compose the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion, ProposalDraft
+from minions_evals_mcp.domain.outcomes import (
+    Awaiting,
+    Ended,
+    JudgeErrored,
+    NotJudgeable,
+    Observed,
+    Skipped,
+    TargetErrored,
+    UnitKey,
+)
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.compose import Frame, Judged, compose
+from minions_evals_mcp.engine.judge.judging import Judging
+from minions_evals_mcp.engine.judge.likeness import likeness_of
+from minions_evals_mcp.engine.judge.yardstick import Measure
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.scoring.history import Sample
+from minions_evals_mcp.scoring.version_text import version_text
+from minions_evals_mcp.store import history, jobs, records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.targets.live import Target
+from minions_evals_mcp.targets.prompted import written_prompt
+from minions_evals_mcp.targets.recorded import observed_run
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What the units of one run share."""
+
+    engine: Engine
+    request: RunRequest
+    judging: Judging
+    target: Target | None
+    version: Record[PromptVersion] | None
+    frame: Frame
+    made: Mapping[str, UnitKey] = field(default_factory=dict[str, UnitKey])
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One case and trial to be carried out: what is kept of an earlier start, the recorded agent-run that it judges, what
+    the target made of the same for an earlier run, and the case's earlier runs, newest first.
+    """
+
+    key: UnitKey
+    measure: Measure
+    kept: Observed | None = None
+    agent_run_id: str | None = None
+    earlier: tuple[Sample, ...] = ()
+    made: Observed | None = None
+
+
+async def carry_out(bench: Bench, unit: Unit) -> Ended:
+    """How the unit ended; nothing is written but verdicts and outputs that were paid for."""
+    seen = unit.kept or await _output(bench, unit)
+    if not isinstance(seen, Observed):
+        return seen
+    return await judged(bench, unit, seen)
+
+
+async def judged(bench: Bench, unit: Unit, seen: Observed) -> Ended:
+    """The run that the observed output becomes, or what it waits for."""
+    work = await _work(bench, unit, seen)
+    decision = await bench.judging.decide(unit.key, unit.measure, work)
+    match decision:
+        case Judged():
+            return compose(unit.key, unit.measure, work, decision, frame=bench.frame, at=bench.engine.clock())
+        case JudgeErrored() | NotJudgeable() | Awaiting():
+            return decision
+
+
+async def _work(bench: Bench, unit: Unit, seen: Observed) -> Work:
+    scores = {}
+    if seen.agent_run_id is not None and _wants_proposal(unit.measure):
+        run_id = seen.agent_run_id
+        scores = await bench.engine.store.read(lambda db: proposal_scores(db, run_id))
+    case = unit.measure.case.fields
+    measured = await likeness_of(bench.engine, case, seen)
+    prompt = _prompt(bench, case, seen) if _wants_prompt(case.assertions) else ""
+    return Work(case.inputs, case.expected_outputs, seen, scores, measured, unit.earlier, prompt)
+
+
+def _wants_prompt(assertions: Iterable[Assertion]) -> bool:
+    """Whether a template may tell a judge what the output was asked for with."""
+    return any(one.rubric_prompt is not None or _wants_prompt(one.assertions) for one in assertions)
+
+
+def _prompt(bench: Bench, case: TestCase, seen: Observed) -> str:
+    """What the output was asked for with: as code wrote it, else as the version makes it."""
+    written = written_prompt(seen.output)
+    if written is not None or bench.version is None:
+        return written or ""
+    try:
+        return version_text(bench.version.fields, case.inputs)
+    except BadInputError:  # an output that was not made with this version
+        return ""
+
+
+def earlier_runs(db: Db, bench: Bench, key: UnitKey, case_id: str) -> tuple[Sample, ...]:
+    """What the unit's run is compared with, newest first; nothing for what is no history itself (contracts 7)."""
+    if key.trial > 1 or bench.request.purpose == "comparison":
+        return ()
+    limit = bench.engine.skills.run_test_case.parameters.history
+    return history.earlier_samples(db, case_id, job_id=key.job_id, limit=limit)
+
+
+def _wants_proposal(measure: Measure) -> bool:
+    criteria = getattr(measure.yardstick, "criteria", ())
+    return any("fromProposal" in criterion.scoring_guide for _, criterion in criteria)
+
+
+def proposal_scores(db: Db, agent_run_id: str) -> dict[str, float]:
+    """The scores that the newest proposal-draft of that agent-run gives."""
+    found: dict[str, float] = {}
+    for draft in records.proposals_of(db, agent_run_id):
+        assert isinstance(draft.fields, ProposalDraft)
+        found.update(draft.fields.scores)
+    return found
+
+
+async def _output(bench: Bench, unit: Unit) -> Observed | Skipped | TargetErrored:
+    """The output, from the first place that has one (contracts 3)."""
+    case = unit.measure.case.fields
+    if unit.agent_run_id is not None:
+        ident = unit.agent_run_id
+        return observed_run(await bench.engine.store.read(lambda db: _agent_run(db, ident)), timeout_ms=case.timeout_ms)
+    if unit.made is not None:
+        await _keep_output(bench, unit, unit.made)
+        return unit.made
+    if bench.target is None:
+        return Skipped(_missing(bench.request, case, unit.key.trial))
+    try:
+        seen = await bench.target.produce(case.inputs, bench.version, timeout_ms=case.timeout_ms)
+    except BadInputError as error:  # a template variable that this case lacks
+        return Skipped(str(error))
+    if isinstance(seen, Observed):
+        seen = seen.model_copy(update={"made_from": made_from(bench, case)})
+        await _keep_output(bench, unit, seen)
+    return seen
+
+
+def made_from(bench: Bench, case: TestCase) -> str:
+    """The digest of what the target makes an output of the case from: equal ones ask it the same."""
+    return digest([bench.frame.target_digest, bench.frame.version_ref, bench.frame.version_digest, case.inputs])
+
+
+def made_before(db: Db, bench: Bench, case: TestCase) -> Observed | None:
+    """What the target made of the same for an earlier run, if the run may use it again."""
+    key = bench.made.get(made_from(bench, case)) if bench.made else None
+    if key is None:
+        return None
+    found = jobs.output_of(db, key)
+    late = case.timeout_ms is not None and found.latency_ms is not None and found.latency_ms > case.timeout_ms
+    return found.model_copy(update={"reused_from": found.reused_from or key.run_id, "timed_out": late})
+
+
+async def _keep_output(bench: Bench, unit: Unit, seen: Observed) -> None:
+    """Queues the output to be kept before it is judged: it was paid for."""
+    save = partial(_save_output, key=unit.key, case_id=unit.measure.case.id, seen=seen)
+    await bench.judging.kept.queue(save)
+
+
+def _save_output(db: Db, *, key: UnitKey, case_id: str, seen: Observed) -> None:
+    jobs.save_unit(db, key, case_id, outcome=None, observed=seen)
+
+
+def _agent_run(db: Db, ident: str) -> Record[AgentRun]:
+    found = records.minion(db, ident)
+    assert found is not None
+    assert isinstance(found.fields, AgentRun)
+    return found  # pyright: ignore[reportReturnType]  checked above
+
+
+def recorded_id(db: Db, request: RunRequest, case: TestCase, trial: int) -> str | None:
+    """The agent-run that was named, else the newest that fits the case; the nth newest for the nth trial."""
+    if request.agent_run_id is not None:
+        return request.agent_run_id
+    version = request.prompt_version_ref or case.prompt_version_ref
+    return records.matching_agent_run(
+        db, case.inputs, prompt_version_ref=version, agent_id=None if version else case.agent_id, nth=trial - 1
+    )
+
+
+def _missing(request: RunRequest, case: TestCase, trial: int) -> str:
+    if request.rejudge_run_id is not None:
+        return f"the run {request.rejudge_run_id} has no output of this case for trial {trial}"
+    version = request.prompt_version_ref or case.prompt_version_ref
+    of = f" of {version}" if version else f" by {case.agent_id}" if case.agent_id else ""
+    more = f" for trial {trial}" if trial > 1 else ""
+    return f"no recorded agent-run{of} with these inputs{more}, and no --target to make one"
