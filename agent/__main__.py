@@ -11,11 +11,11 @@ from typing import Annotated
 from cyclopts import App, CycloptsError, Parameter
 
 from agent.retry import retry as revived
+from agent.service import work
 from agent.settings import Working, engine_on, store_path
-from agent.sources import read_letter
+from agent.sources.standard_input import read_letter
 from agent.status import Status, told
 from agent.status import status as status_of
-from agent.working import work
 from minions_evals_mcp.cli.app import tell_error
 from minions_evals_mcp.cli.session import run as run_async
 from minions_evals_mcp.cli.session import say

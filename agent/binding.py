@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from agent.actions import ACTIONS, UNBOUND
-from agent.asked import Action
+from agent.actions.table import ACTIONS, UNBOUND
+from agent.message_work import Action
 from minions_evals_mcp.domain import vetted
 from minions_evals_mcp.engine import outbox
 from minions_evals_mcp.engine.compare import compare_prompt_versions

@@ -8,9 +8,9 @@ from datetime import timedelta
 
 import structlog
 
-from agent.asked import Bounds
 from agent.binding import Doing
-from agent.pulse import Pulse
+from agent.message_work import Bounds
+from agent.wakeups import Pulse
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.ports import Neighbour
 

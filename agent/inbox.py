@@ -6,15 +6,15 @@ from functools import partial
 
 import anyio
 
-from agent.asked import Asked
 from agent.daemon import Agent, log
-from agent.steps import Steps
+from agent.instructions.steps import Steps
+from agent.message_work import Asked
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.messages.send_message import reply
 from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, UnsupportedError, ungrouped
-from minions_evals_mcp.store import inbox, lease
+from minions_evals_mcp.store.agent import inbox, lease
+from minions_evals_mcp.store.agent.inbox import Message
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.inbox import Message
 
 
 async def carry_out(agent: Agent, message: Message) -> None:

@@ -15,8 +15,8 @@ from filelock import FileLock, Timeout
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import lock_path
 from minions_evals_mcp.errors import BusyError, StoreError
-from minions_evals_mcp.store import lease
-from minions_evals_mcp.store.lease import Lease
+from minions_evals_mcp.store.agent import lease
+from minions_evals_mcp.store.agent.lease import Lease
 
 LEASE_S = 12.0
 """How long a holder that says nothing keeps the lease."""

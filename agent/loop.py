@@ -8,17 +8,17 @@ from functools import partial
 
 import anyio
 
+from agent.actions.reactions import news, react
+from agent.actions.schedule import tick
 from agent.daemon import Agent
-from agent.delivery import deliver
 from agent.inbox import carry_out
+from agent.integrations.delivery import deliver
 from agent.lease import keep_renewed
-from agent.patience import surely
-from agent.pulse import follow_store
-from agent.reactions import news, react
-from agent.schedule import tick
-from minions_evals_mcp.store import delivery, inbox
+from agent.store_retry import surely
+from agent.wakeups import follow_store
+from minions_evals_mcp.store.agent import delivery, inbox
+from minions_evals_mcp.store.agent.inbox import Message
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.inbox import Message
 
 
 async def serve(agent: Agent, *, until_quiet: bool) -> None:

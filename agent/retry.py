@@ -6,7 +6,7 @@ from datetime import datetime
 
 from minions_evals_mcp.engine.messages.send_message import UNREADABLE
 from minions_evals_mcp.errors import ConflictError, NotFoundError
-from minions_evals_mcp.store import delivery, inbox
+from minions_evals_mcp.store.agent import delivery, inbox
 from minions_evals_mcp.store.connection import Db
 
 

@@ -13,8 +13,8 @@ import structlog
 from cyclopts import Parameter
 
 from agent.daemon import Rhythm, Route, pulled
-from agent.neighbours import Neighbours, open_neighbours
-from agent.neighbours_file import read_neighbours
+from agent.integrations.neighbours import Neighbours, open_neighbours
+from agent.integrations.neighbours_file import read_neighbours
 from minions_evals_mcp.cli.session import Common
 from minions_evals_mcp.configured import Chosen, db_path, engine_config
 from minions_evals_mcp.engine.context import Engine, open_engine

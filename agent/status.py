@@ -10,9 +10,9 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.messages.payloads import OWN
 from minions_evals_mcp.report.plain import shortened
-from minions_evals_mcp.store import delivery, inbox, lease
+from minions_evals_mcp.store.agent import delivery, inbox, lease
+from minions_evals_mcp.store.agent.event_feed import count_happened, happened, last_event
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.happened import count_happened, happened, last_event
 
 SHOWN = 10
 

@@ -22,7 +22,8 @@ from minions_evals_mcp.errors import BadInputError, InvalidRecordError, Unsuppor
 from minions_evals_mcp.interop.row_records import RowMapping, RowType
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.report.plain import printable
-from minions_evals_mcp.store import events, links, records
+from minions_evals_mcp.store import events, records
+from minions_evals_mcp.store.queries import links
 
 PAGE = 500
 

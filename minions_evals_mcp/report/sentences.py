@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.stats.trend import SMALLEST_WINDOW
 from minions_evals_mcp.store.jobs import JobState
-from minions_evals_mcp.store.reporting import Judged
+from minions_evals_mcp.store.queries.report_units import Judged
 
 KIND_WORDS: dict[Kind, str] = {
     "newly-failing": "newly failing",

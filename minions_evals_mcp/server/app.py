@@ -16,20 +16,20 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult, InputRequiredResult
 
 from minions_evals_mcp.errors import EvalsError, NotFoundError, StoreError, ungrouped
-from minions_evals_mcp.server.calls import Call
 from minions_evals_mcp.server.catalogue import CATALOGUE
-from minions_evals_mcp.server.completion import register_completion
-from minions_evals_mcp.server.guard import EvalsServer, StrictTool, strict_tool
-from minions_evals_mcp.server.logs import configure_logs
+from minions_evals_mcp.server.edge.guard import EvalsServer, StrictTool, strict_tool
+from minions_evals_mcp.server.edge.logs import configure_logs
+from minions_evals_mcp.server.edge.schemas import Schemas, kept_schemas
 from minions_evals_mcp.server.options import Options, read_options, store_path
-from minions_evals_mcp.server.picture import picture_extension, picture_meta, pictured
-from minions_evals_mcp.server.prompts import register_prompts
-from minions_evals_mcp.server.resources import register_resources
-from minions_evals_mcp.server.run_tasks import STARTING, RunBoard
-from minions_evals_mcp.server.schemas import Schemas, kept_schemas
-from minions_evals_mcp.server.session import Session
-from minions_evals_mcp.server.subscriptions import Subscriptions
-from minions_evals_mcp.server.tasks import Tasks
+from minions_evals_mcp.server.resources.completion import register_completion
+from minions_evals_mcp.server.resources.picture import picture_extension, picture_meta, pictured
+from minions_evals_mcp.server.resources.prompts import register_prompts
+from minions_evals_mcp.server.resources.resources import register_resources
+from minions_evals_mcp.server.resources.subscriptions import Subscriptions
+from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.tasks.extension import Tasks
+from minions_evals_mcp.server.tasks.run_tasks import STARTING, RunBoard
 from minions_evals_mcp.settings import Settings, read_settings
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from minions_evals_mcp.errors import BadInputError, EvalsError
-from minions_evals_mcp.server.guard import EvalsServer
-from minions_evals_mcp.server.logs import log
-from minions_evals_mcp.server.session import Session
+from minions_evals_mcp.server.edge.guard import EvalsServer
+from minions_evals_mcp.server.edge.logs import log
+from minions_evals_mcp.server.session.opened import Session
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Receive, Scope, Send

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.engine.context import Engine, open_engine
-from minions_evals_mcp.server.logs import log
+from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.options import Options, store_path
 from minions_evals_mcp.settings import Settings
 

@@ -23,9 +23,10 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.report.forms import FORMS
 from minions_evals_mcp.report.sentences import run_answer
-from minions_evals_mcp.store import browsing, records, reporting, viewing
-from minions_evals_mcp.store.viewing import CaseFilter
-from minions_evals_mcp.store.waiting import count_waiting
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.queries import listings, page_lists, report_units
+from minions_evals_mcp.store.queries.page_lists import CaseFilter
+from minions_evals_mcp.store.queries.waiting_outputs import count_waiting
 from minions_evals_mcp.view.asked import engine_of, named, page_number, required
 from minions_evals_mcp.view.rendering import begun, chart, part, rendered
 
@@ -44,9 +45,9 @@ async def overview(request: Request) -> Response:
     skip = (page - 1) * PAGE
     return rendered(
         "overview",
-        running=await engine.store.read(partial(viewing.run_lines, skip=0, limit=NEWEST, states=IN_PROGRESS)),
-        benchmarks=await engine.store.read(partial(viewing.benchmark_lines, skip=skip, limit=PAGE)),
-        total=await engine.store.read(partial(browsing.count_of, kind="benchmark")),
+        running=await engine.store.read(partial(page_lists.run_lines, skip=0, limit=NEWEST, states=IN_PROGRESS)),
+        benchmarks=await engine.store.read(partial(page_lists.benchmark_lines, skip=skip, limit=PAGE)),
+        total=await engine.store.read(partial(listings.count_of, kind="benchmark")),
         waiting=await engine.store.read(count_waiting),
         page=page,
         size=PAGE,
@@ -58,7 +59,7 @@ async def running(request: Request) -> Response:
     engine = engine_of(request)
     return rendered(
         "running",
-        running=await engine.store.read(partial(viewing.run_lines, skip=0, limit=NEWEST, states=IN_PROGRESS)),
+        running=await engine.store.read(partial(page_lists.run_lines, skip=0, limit=NEWEST, states=IN_PROGRESS)),
     )
 
 
@@ -66,7 +67,7 @@ async def runs(request: Request) -> Response:
     """All runs, the newest first; with `of` those of one benchmark or test case."""
     engine, page, subject = engine_of(request), page_number(request), named(request, "of")
     found = await engine.store.read(
-        partial(viewing.run_lines, skip=(page - 1) * PAGE, limit=PAGE + 1, subject_id=subject or None)
+        partial(page_lists.run_lines, skip=(page - 1) * PAGE, limit=PAGE + 1, subject_id=subject or None)
     )
     return rendered("runs", runs=found[:PAGE], more=len(found) > PAGE, page=page, subject=subject)
 
@@ -77,8 +78,8 @@ async def benchmark(request: Request) -> Response:
     record = await engine.store.read(lambda db: records.minion(db, ident))
     if record is None or record.type != "benchmark":
         raise NotFoundError("benchmark", ident, remedy="The overview lists them.")
-    lines = await engine.store.read(partial(viewing.run_lines, skip=0, limit=NEWEST, subject_id=ident))
-    newest = await engine.store.read(partial(reporting.newest_run, benchmark_id=ident))
+    lines = await engine.store.read(partial(page_lists.run_lines, skip=0, limit=NEWEST, subject_id=ident))
+    newest = await engine.store.read(partial(report_units.newest_run, benchmark_id=ident))
     if newest is None:
         return rendered("benchmark", benchmark=record, runs=lines, side=None)
     side = await read_side(engine, newest)
@@ -109,7 +110,7 @@ async def _cases(engine: Engine, side: Side, asked: CaseFilter, page: int) -> st
     run_id = side.summary.run_id
     means = await engine.store.read(partial(criteria, run_id=run_id))
     cases, fitting = await engine.store.read(
-        partial(viewing.case_lines, run_id=run_id, asked=asked, skip=(page - 1) * PAGE, limit=PAGE)
+        partial(page_lists.case_lines, run_id=run_id, asked=asked, skip=(page - 1) * PAGE, limit=PAGE)
     )
     return part(
         "run_cases",
@@ -141,15 +142,15 @@ async def case(request: Request) -> Response:
         raise NotFoundError("case of that run", f"{run_id} {position}.{trial}", remedy="Start from the run's page.")
     run_title = (await read_side(engine, run_id)).title
     judged = [one.criterion_id for one in found[0].shown.judgments]
-    titles = await engine.store.read(partial(reporting.titles, idents=judged))
+    titles = await engine.store.read(partial(report_units.titles, idents=judged))
     return rendered("case", case=found[0], run_id=run_id, run_title=run_title, titles=titles)
 
 
 async def failures(request: Request) -> Response:
     """Why the newest run of each benchmark failed, by cause."""
     engine = engine_of(request)
-    found = await engine.store.read(partial(viewing.cause_lines, limit=500))
-    causes: dict[str, list[viewing.CauseLine]] = {}
+    found = await engine.store.read(partial(page_lists.cause_lines, limit=500))
+    causes: dict[str, list[page_lists.CauseLine]] = {}
     for one in found:
         causes.setdefault(one.cause, []).append(one)
     return rendered("failures", causes=causes)
@@ -162,7 +163,7 @@ async def outbox(request: Request) -> Response:
     if before and not (before.isascii() and before.isdecimal() and len(before) < 19):
         raise BadInputError(f"there is no row {before[:20]!r}.", remedy="Start from the newest.")
     found = await engine.store.read(
-        partial(viewing.sent_lines, before=int(before) if before else 2**63 - 1, limit=PAGE + 1)
+        partial(page_lists.sent_lines, before=int(before) if before else 2**63 - 1, limit=PAGE + 1)
     )
     return rendered("outbox", sent=found[:PAGE], more=len(found) > PAGE, started=bool(before))
 

@@ -13,8 +13,8 @@ from agent.lease import held_lease
 from agent.loop import serve
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages.send_message import Letter, send_message
-from minions_evals_mcp.store import inbox
-from minions_evals_mcp.store.inbox import Message
+from minions_evals_mcp.store.agent import inbox
+from minions_evals_mcp.store.agent.inbox import Message
 from tests.workshop import Json
 
 QUICK = Rhythm(retry_s=0.01)

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.outbox import message, queue, task
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.ports import Neighbour
-from minions_evals_mcp.store import delivery
+from minions_evals_mcp.store.agent import delivery
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
 from tests.agent.inside import at_work, drained

@@ -11,7 +11,7 @@ import pytest
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.results import Approval, EvalFailure, EvalJudgment, TestRun
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.store import inbox
+from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.check import check_store
 from tests.agent.inside import drained, kept, sent
 from tests.agent.scripted import finish, led_by_a_model, step

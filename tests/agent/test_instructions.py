@@ -8,14 +8,14 @@ from typing import Any
 
 import anyio
 
-from agent.asked import Bounds
 from agent.daemon import Rhythm
 from agent.loop import serve
+from agent.message_work import Bounds
 from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.agent.inbox import Message
 from minions_evals_mcp.store.check import check_store
-from minions_evals_mcp.store.inbox import Message
 from tests.agent.inside import QUICK, at_work, drained, kept, sent
 from tests.agent.scripted import finish, led_by_a_model, step
 from tests.fakes.llm_server import FakeSettings

@@ -11,13 +11,13 @@ import anyio
 import pytest
 
 from agent import lease as holding
+from agent.actions.schedule import tick
 from agent.lease import held_lease
-from agent.schedule import tick
 from minions_evals_mcp.engine.context import Engine, open_engine, wall_clock
 from minions_evals_mcp.errors import BusyError
-from minions_evals_mcp.store import lease
+from minions_evals_mcp.store.agent import lease
+from minions_evals_mcp.store.agent.lease import Lease
 from minions_evals_mcp.store.connection import open_raw
-from minions_evals_mcp.store.lease import Lease
 from tests.agent.inside import at_work, drained, kept, sent
 from tests.workshop import answer, case, config_in, save
 

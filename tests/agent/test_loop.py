@@ -9,11 +9,11 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent.actions import ACTIONS
-from agent.asked import Asked
+from agent.actions.table import ACTIONS
 from agent.binding import Doing
 from agent.daemon import Agent, Rhythm
 from agent.loop import serve
+from agent.message_work import Asked
 from agent.retry import retry
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import AgentMessage
@@ -22,8 +22,8 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages.payloads import KINDS, OWN
 from minions_evals_mcp.engine.messages.send_message import Letter, keep_unreadable, send_message
 from minions_evals_mcp.errors import ConflictError, InstrumentError, InvalidRecordError, NotFoundError, UnsupportedError
-from minions_evals_mcp.store import inbox
-from minions_evals_mcp.store.inbox import Arriving
+from minions_evals_mcp.store.agent import inbox
+from minions_evals_mcp.store.agent.inbox import Arriving
 from tests.agent.inside import QUICK, at_work, drained, kept, sent
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.workshop import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from agent.neighbours_file import read_neighbours
+from agent.integrations.neighbours_file import read_neighbours
 from minions_evals_mcp.errors import BadInputError
 from tests.agent.desk import AGENT, Desk, Json, record
 from tests.agent.story import answer, case, rubrics

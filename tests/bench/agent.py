@@ -25,7 +25,7 @@ from minions_evals_mcp.engine.messages.send_message import Letter, send_message
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.shipped import shipped_folder
-from minions_evals_mcp.store import inbox
+from minions_evals_mcp.store.agent import inbox
 from tests.agent.desk import ROOT, Desk, Json
 from tests.agent.story import answer, case, measured, rubrics
 

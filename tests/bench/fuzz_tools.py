@@ -23,7 +23,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session import Session
+from minions_evals_mcp.server.session.opened import Session
 from tests.server.hosts import read_by_people, suite
 from tests.workshop import config_in, opened
 

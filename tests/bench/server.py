@@ -23,7 +23,7 @@ from mcp.server.mcpserver import MCPServer
 
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session import Session
+from minions_evals_mcp.server.session.opened import Session
 from tests.server.hosts import suite
 from tests.workshop import config_in, opened
 

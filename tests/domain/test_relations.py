@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.relations import RELATIONS, Relation
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store import records
-from minions_evals_mcp.store.links import links
+from minions_evals_mcp.store.queries.links import links
 from minions_evals_mcp.store.rows import insert
 from tests.domain.every_type import AT
 from tests.workshop import answer, bench, benchmark, case, config_in, fleet, measured, opened, rubric, save, says

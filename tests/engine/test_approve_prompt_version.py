@@ -24,8 +24,9 @@ from minions_evals_mcp.engine.records.save_records import delete_record
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.errors import NotFoundError, RuleError
 from minions_evals_mcp.judges.packets import Submission
-from minions_evals_mcp.store import jobs, pairs
+from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import run_pairs
 from minions_evals_mcp.store.rows import insert
 from tests.workshop import (
     all_of,
@@ -214,7 +215,7 @@ async def test_s107_a_comparison_that_says_more_than_its_runs_is_no_evidence(tmp
         made = await compared(engine, "v1", "v2")
 
         def forge(db: Db) -> None:
-            real = pairs.comparison(db, made)
+            real = run_pairs.comparison(db, made)
             assert real is not None
             forged = real.fields.model_copy(update={"verdict": "improved"})
             insert(db, replace(real, id="forged", fields=forged))

@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import silent
 from minions_evals_mcp.errors import BadInputError, ConflictError, InvalidRecordError, NotFoundError
 from minions_evals_mcp.judges.packets import Submission
-from minions_evals_mcp.server.runs import resume
+from minions_evals_mcp.server.session.background_runs import resume
 from tests.workshop import (
     all_of,
     answer,

@@ -16,8 +16,9 @@ from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.engine.run.selection import Selection, select_cases
 from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError
-from minions_evals_mcp.store import records, reporting, runs, trends
+from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries import report_units, trend_points
 from tests.workshop import all_of, answer, bench, benchmark, benchmark_run, case, found, minion, outbox, save
 
 
@@ -127,10 +128,10 @@ async def test_a_run_of_chosen_cases_moves_no_trend_no_last_score_and_no_gate(en
     newest = await engine.store.read(lambda db: runs.earlier(db, "b"))
     assert newest is not None
     assert newest.id == whole.id
-    charted = await engine.store.read(lambda db: reporting.history(db, "b", limit=10))
-    trended = await engine.store.read(lambda db: trends.history(db, "b"))
+    charted = await engine.store.read(lambda db: report_units.history(db, "b", limit=10))
+    trended = await engine.store.read(lambda db: trend_points.history(db, "b"))
     assert [one.run_id for one in charted] == [one.run_id for one in trended] == [whole.id]
-    assert await engine.store.read(lambda db: reporting.newest_run(db, "b")) == whole.id
+    assert await engine.store.read(lambda db: report_units.newest_run(db, "b")) == whole.id
     assert (await benchmark_run(engine, partial)).overall_score == 0
     assert not await outbox(engine, "task")
 

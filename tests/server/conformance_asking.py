@@ -26,7 +26,7 @@ from mcp_types import (
 from pydantic import BaseModel, Field, JsonValue
 from pydantic.config import JsonDict
 
-from minions_evals_mcp.server.tasks import EXTENSION, Json
+from minions_evals_mcp.server.tasks.extension import EXTENSION, Json
 from tests.server.conformance_fixtures import text
 
 Asked = CallToolResult | InputRequiredResult

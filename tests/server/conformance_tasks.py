@@ -14,8 +14,8 @@ from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import CallToolResult, InputRequest, InputRequiredResult
 from pydantic import JsonValue
 
-from minions_evals_mcp.server.guard import EvalsServer
-from minions_evals_mcp.server.tasks import Json, Status, Task, Tasks
+from minions_evals_mcp.server.edge.guard import EvalsServer
+from minions_evals_mcp.server.tasks.extension import Json, Status, Task, Tasks
 from tests.server.conformance_asking import Asked, answers, elicitation, needs_handles
 from tests.server.conformance_fixtures import text
 

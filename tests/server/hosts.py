@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session import Session
+from minions_evals_mcp.server.session.opened import Session
 from tests.workshop import Json, opened
 
 ERAS = ("auto", "legacy")

@@ -11,8 +11,8 @@ from mcp_types import Tool
 
 from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.server.arguments import LISTED
 from minions_evals_mcp.server.catalogue import CATALOGUE
+from minions_evals_mcp.server.edge.argument_types import LISTED
 from minions_evals_mcp.server.options import Options, read_options
 from tests.server.hosts import Host, hosted, tokens_in
 from tests.server.write_schemas import KEPT, made

@@ -12,7 +12,7 @@ import pytest
 
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session import Session
+from minions_evals_mcp.server.session.opened import Session
 from tests.node_clients import MODULES, node
 from tests.server.conformance_asking import register_asking
 from tests.server.conformance_fixtures import register_fixtures

@@ -16,9 +16,9 @@ from mcp.server.session import ServerSession
 from mcp_types import CallToolResult, ToolAnnotations
 
 from minions_evals_mcp.errors import BadInputError, NotFoundError, StoreError
-from minions_evals_mcp.server.asked import GetRun, ScoreOutputs, SubmitJudgments
-from minions_evals_mcp.server.guard import EvalsServer, StrictTool, strict_tool
-from minions_evals_mcp.server.schemas import Schemas, schema_of
+from minions_evals_mcp.server.edge.arguments import GetRun, ScoreOutputs, SubmitJudgments
+from minions_evals_mcp.server.edge.guard import EvalsServer, StrictTool, strict_tool
+from minions_evals_mcp.server.edge.schemas import Schemas, schema_of
 from tests.server.hosts import Host
 
 

@@ -19,7 +19,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.http import Door, listening, read_door
 from minions_evals_mcp.server.options import Options, read_options
-from minions_evals_mcp.server.session import Session
+from minions_evals_mcp.server.session.opened import Session
 from tests.server.hosts import ERAS, Host, suite
 from tests.server.test_stdio import COMMAND, LIMIT_S, environment
 from tests.server.web import on_the_web

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.records import IMPORTABLE
 from minions_evals_mcp.domain.schema import field_definitions
 from minions_evals_mcp.server.catalogue import CATALOGUE
-from minions_evals_mcp.server.schemas import schema_of
+from minions_evals_mcp.server.edge.schemas import schema_of
 from tests.server.hosts import Host, hosted, judged, suite
 from tests.workshop import Json, config_in
 

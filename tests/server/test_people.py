@@ -16,7 +16,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session import Session
+from minions_evals_mcp.server.session.opened import Session
 from tests.server.hosts import ERAS, Host, hosted, part, read_by_people, rows
 from tests.workshop import Json, config_in, opened
 

@@ -15,8 +15,8 @@ from mcp_types import CallToolResult, TextResourceContents
 
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.picture import PAGE, PICTURE, PICTURED
-from minions_evals_mcp.server.session import Session
+from minions_evals_mcp.server.resources.picture import PAGE, PICTURE, PICTURED
+from minions_evals_mcp.server.session.opened import Session
 from tests.browser.driver import CHROMIUM, started, tab
 from tests.server.hosts import ERAS, Host, hosted, suite
 from tests.workshop import Json, config_in, opened

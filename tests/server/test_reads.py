@@ -11,7 +11,7 @@ from mcp import Client
 
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session import Session
+from minions_evals_mcp.server.session.opened import Session
 from tests.server.hosts import Host, suite
 from tests.workshop import Json, config_in, opened
 

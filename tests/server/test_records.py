@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
-from minions_evals_mcp.server.arguments import RUN
+from minions_evals_mcp.server.edge.argument_types import RUN
 from tests.fakes.llm_server import serving
 from tests.server.hosts import Host, hosted, part, rows, suite
 from tests.workshop import Json, config_in

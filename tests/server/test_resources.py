@@ -19,10 +19,10 @@ from mcp_types import (
 )
 
 from minions_evals_mcp.domain.records import TYPES
-from minions_evals_mcp.server import addresses
-from minions_evals_mcp.server.completion import FIXED
 from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.prompts import PROMPTS
+from minions_evals_mcp.server.resources import addresses
+from minions_evals_mcp.server.resources.completion import FIXED
+from minions_evals_mcp.server.resources.prompts import PROMPTS
 from minions_evals_mcp.skills import NAMES
 from tests.server.hosts import Host, hosted, judged, part, read_by_people, rows, suite
 from tests.workshop import Json, config_in

@@ -129,7 +129,7 @@ async def test_a_server_that_closes_leaves_its_run_to_the_next_start_under_its_c
 
 async def test_a_run_that_a_command_line_began_is_left_to_it(tmp_path: Path) -> None:
     from minions_evals_mcp.engine.request import RunRequest  # noqa: PLC0415  used here only
-    from minions_evals_mcp.server.runs import start  # noqa: PLC0415  as above
+    from minions_evals_mcp.server.session.background_runs import start  # noqa: PLC0415  as above
     from tests.workshop import opened  # noqa: PLC0415  as above
 
     async with hosted(config_in(tmp_path)) as host:

@@ -185,7 +185,7 @@ async def test_a_store_that_cannot_be_used_is_told_to_every_call(tmp_path: Path)
 def test_listing_tools_imports_no_engine_provider_or_store(tmp_path: Path) -> None:
     probe = (
         "import sys, json; from minions_evals_mcp.server.app import build_server; from minions_evals_mcp.server.options import Options;"
-        "from minions_evals_mcp.server.session import Session; build_server(Session(None), Options());"
+        "from minions_evals_mcp.server.session.opened import Session; build_server(Session(None), Options());"
         "print(json.dumps(sorted(sys.modules)))"
     )
     done = subprocess.run(

@@ -22,7 +22,9 @@ from mcp_types import (
     UnsubscribeRequestParams,
 )
 
-from minions_evals_mcp.server.addresses import (
+from minions_evals_mcp.server.app import build_server
+from minions_evals_mcp.server.options import Options
+from minions_evals_mcp.server.resources.addresses import (
     INDEX,
     OUTBOX,
     history_address,
@@ -30,10 +32,8 @@ from minions_evals_mcp.server.addresses import (
     results_address,
     trend_address,
 )
-from minions_evals_mcp.server.app import build_server
-from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session import Session
-from minions_evals_mcp.server.subscriptions import Watch
+from minions_evals_mcp.server.resources.subscriptions import Watch
+from minions_evals_mcp.server.session.opened import Session
 from tests.server.hosts import ERAS, Host, hosted, judged, read_by_people, rows, suite
 from tests.server.test_stdio import COMMAND, LIMIT_S, environment, wired
 from tests.workshop import Json, config_in, opened

@@ -17,8 +17,8 @@ from pydantic import ConfigDict
 
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
-from minions_evals_mcp.server.session import Session
-from minions_evals_mcp.server.tasks import EXTENSION
+from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.server.tasks.extension import EXTENSION
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.server.hosts import hosted, read_by_people, suite
 from tests.workshop import config_in, opened

@@ -10,7 +10,7 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
-from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.server.session.calls import Call
 from tests.server.hosts import Host, hosted, part, rows, suite, text_of
 from tests.workshop import Json, config_in
 

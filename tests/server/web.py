@@ -9,9 +9,9 @@ from contextlib import asynccontextmanager
 import anyio
 import uvicorn
 
-from minions_evals_mcp.server.guard import EvalsServer
+from minions_evals_mcp.server.edge.guard import EvalsServer
 from minions_evals_mcp.server.http import Door, http_app, listening
-from minions_evals_mcp.server.session import Session
+from minions_evals_mcp.server.session.opened import Session
 
 
 @asynccontextmanager

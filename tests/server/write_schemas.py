@@ -8,9 +8,9 @@ from pathlib import Path
 
 import anyio
 
-from minions_evals_mcp.server import schemas
 from minions_evals_mcp.server.catalogue import CATALOGUE
-from minions_evals_mcp.server.schemas import Schema, schema_of
+from minions_evals_mcp.server.edge import schemas
+from minions_evals_mcp.server.edge.schemas import Schema, schema_of
 from tests.server.hosts import hosted
 from tests.workshop import config_in
 

@@ -9,17 +9,18 @@ import anyio.lowlevel
 import pytest
 
 from minions_evals_mcp.domain.results import EvalMetric
-from minions_evals_mcp.store import browsing, records
-from minions_evals_mcp.store.browsing import Line
+from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import open_store
+from minions_evals_mcp.store.queries import listings
+from minions_evals_mcp.store.queries.listings import Line
 from minions_evals_mcp.store.rows import TABLES, record_of
 
 
 @pytest.mark.parametrize("kind", [*TABLES, "test-case", "agent-message", "task"])
 async def test_a_line_of_a_list_says_what_its_record_says(small_store: Path, kind: str) -> None:
     async with open_store(small_store, read_only=True) as store:
-        lines = await store.read(lambda db: browsing.lines(db, kind, after=0, limit=50))
+        lines = await store.read(lambda db: listings.lines(db, kind, after=0, limit=50))
         page = await store.read(lambda db: records.page(db, kind, limit=50))
     assert lines
     assert lines == [Line(seq, one.id, one.title, one.status, one.updated_at) for seq, one in page]

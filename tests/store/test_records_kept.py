@@ -19,7 +19,7 @@ from minions_evals_mcp.store import events, jobs, records, rows, runs
 from minions_evals_mcp.store.connection import Db, open_raw
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.jobs import VerdictKey
-from minions_evals_mcp.store.links import links
+from minions_evals_mcp.store.queries.links import links
 from tests.store.small_store import (
     ABOUT,
     NOW,

@@ -21,8 +21,9 @@ from minions_evals_mcp.engine.conclude.comparison import (
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.stats.comparison import CasePair, Difference, compare
-from minions_evals_mcp.store import pairs, records
+from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import run_pairs
 
 Interval = tuple[float, float]
 _SHOWN = 0.001
@@ -106,7 +107,7 @@ async def summarize_comparison(engine: Engine, ident: str, *, limit: int = 10) -
 
 
 def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequence[str]]:
-    record = pairs.comparison(db, ident)
+    record = run_pairs.comparison(db, ident)
     if record is None:
         raise NotFoundError("prompt-comparison", ident, remedy="`minions-evals list prompt-comparison` shows them.")
     fields = record.fields

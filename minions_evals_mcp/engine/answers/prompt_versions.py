@@ -10,8 +10,9 @@ from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.compare.approve_prompt_version import current_version
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError
-from minions_evals_mcp.store import records, versions
+from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import version_rows
 
 
 class VersionLine(Value):
@@ -31,11 +32,11 @@ async def version_chain(engine: Engine, ident: str) -> list[VersionLine]:
 
 
 def _chain(db: Db, ident: str) -> list[VersionLine]:
-    named = [ident] if _version(db, ident) is not None else versions.versions_of(db, ident)
+    named = [ident] if _version(db, ident) is not None else version_rows.versions_of(db, ident)
     if not named:
         raise NotFoundError("prompt or prompt-version", ident, remedy="`minions-evals list prompt-version` shows them.")
     start = named[0]
-    chain = versions.chain(db, start)
+    chain = version_rows.chain(db, start)
     found = [(one, record) for one in chain if (record := _version(db, one)) is not None]
     current = current_version(db, start)
     return [

@@ -18,10 +18,11 @@ from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff, run_d
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
-from minions_evals_mcp.store import jobs, pairs, records, reporting, runs
+from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.reporting import Judged, Place, UnitDetail, UnitLine
+from minions_evals_mcp.store.queries import report_units, run_pairs
+from minions_evals_mcp.store.queries.report_units import Judged, Place, UnitDetail, UnitLine
 
 Status = Literal["passed", "failed", "unscored", "absent"]
 HISTORY = 60
@@ -160,7 +161,7 @@ async def find_subject(engine: Engine, ident: str, *, compare: str | None = None
 
 def _subject(db: Db, *, ident: str) -> Subject:
     job = jobs.job(db, ident) or jobs.job_by_key(db, ident)
-    compared = pairs.comparison(db, ident if job is None else job.id)
+    compared = run_pairs.comparison(db, ident if job is None else job.id)
     if compared is not None:
         return Subject(compared.fields.benchmark_run_id_b, compared.fields.benchmark_run_id_a, compared.fields)
     if job is not None:
@@ -172,7 +173,7 @@ def _subject(db: Db, *, ident: str) -> Subject:
             ident,
             remedy="`minions-evals runs` and `minions-evals list benchmark` show them.",
         )
-    newest = reporting.newest_run(db, ident)
+    newest = report_units.newest_run(db, ident)
     if newest is None:
         raise BadInputError(f"the benchmark {ident} has no run yet.", remedy=f"minions-evals run-benchmark {ident}")
     return Subject(newest)
@@ -205,7 +206,7 @@ async def read_side(engine: Engine, run_id: str) -> Side:
 
 def _side(db: Db, *, summary: RunSummary) -> Side:
     about, found = records.minion(db, summary.subject_id), runs.benchmark_run(db, summary.run_id)
-    counted = (found.fields.passed_count, found.fields.total_count) if found else reporting.tally(db, summary.run_id)
+    counted = (found.fields.passed_count, found.fields.total_count) if found else report_units.tally(db, summary.run_id)
     fields = None if about is None else about.fields
     return Side(
         summary=summary,
@@ -262,7 +263,7 @@ def history(db: Db, summary: RunSummary) -> tuple[TrendPoint, ...]:
 
 def _history(db: Db, summary: RunSummary) -> Iterator[TrendPoint]:
     series = None
-    for point in reporting.history(db, summary.subject_id, limit=HISTORY):
+    for point in report_units.history(db, summary.subject_id, limit=HISTORY):
         yield TrendPoint(
             run_id=point.run_id,
             at=point.at,
@@ -293,12 +294,12 @@ async def report_cases(engine: Engine, report: Report) -> AsyncGenerator[Reporte
 
 async def cases_at(engine: Engine, run_id: str, places: Sequence[Place]) -> list[ReportedCase]:
     """Those units of the run, as far as they are there."""
-    found = await engine.store.read(lambda db: reporting.unit_details(db, run_id, places))
+    found = await engine.store.read(lambda db: report_units.unit_details(db, run_id, places))
     return [_case(one, _tried(one, run_id)) for one in found]
 
 
 def _details(db: Db, *, run_id: str, page: Sequence[UnitLine]) -> list[UnitDetail]:
-    return reporting.unit_details(db, run_id, [line.place for line in page])
+    return report_units.unit_details(db, run_id, [line.place for line in page])
 
 
 def _side_by_side(db: Db, *, page: Sequence[Pair], run_id: str, before: str) -> list[ReportedCase]:
@@ -316,7 +317,7 @@ def _side_by_side(db: Db, *, page: Sequence[Pair], run_id: str, before: str) -> 
 
 
 def _by_place(db: Db, run_id: str, places: Sequence[Place]) -> dict[Place, UnitDetail]:
-    return {one.place: one for one in reporting.unit_details(db, run_id, places)}
+    return {one.place: one for one in report_units.unit_details(db, run_id, places)}
 
 
 def _case(

@@ -11,8 +11,8 @@ from minions_evals_mcp.engine.answers.report_order import Pair, ordered_pairs, o
 from minions_evals_mcp.engine.answers.run_diff import CaseChange
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.reporting import Place
-from minions_evals_mcp.store.told_units import ToldUnit, told_units
+from minions_evals_mcp.store.queries.report_units import Place
+from minions_evals_mcp.store.queries.unit_texts import ToldUnit, told_units
 
 
 @dataclass(slots=True, eq=False)

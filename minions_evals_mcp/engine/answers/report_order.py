@@ -9,8 +9,8 @@ from typing import TypeVar
 
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.store import reporting
-from minions_evals_mcp.store.reporting import UnitLine
+from minions_evals_mcp.store.queries import report_units
+from minions_evals_mcp.store.queries.report_units import UnitLine
 
 PAGE = 200
 PAGE_BYTES = 8_000_000
@@ -36,7 +36,7 @@ L = TypeVar("L", UnitLine, Pair)
 
 async def ordered_units(engine: Engine, run_id: str) -> list[UnitLine]:
     """The run's units, the failed ones first, the lowest scores first."""
-    return await engine.store.read(partial(reporting.unit_lines, job_id=run_id))
+    return await engine.store.read(partial(report_units.unit_lines, job_id=run_id))
 
 
 async def ordered_pairs(engine: Engine, diff: RunDiff, run_id: str, before: str) -> list[Pair]:

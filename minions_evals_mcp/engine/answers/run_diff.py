@@ -22,9 +22,10 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.scoring.word_diff import word_diff
 from minions_evals_mcp.stats.paired import evidence
-from minions_evals_mcp.store import pairs, reporting, runs
+from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.pairs import CaseScores
+from minions_evals_mcp.store.queries import report_units, run_pairs
+from minions_evals_mcp.store.queries.run_pairs import CaseScores
 
 Kind = Literal["newly-failing", "worse", "newly-passing", "better", "same", "not-alike", "only-before", "only-after"]
 KINDS: tuple[Kind, ...] = (
@@ -104,7 +105,7 @@ def _shown(db: Db, *, before: str, after: str, limit: int) -> RunDiff:
 
 def run_diff(db: Db, before: str, after: str) -> RunDiff:
     """The two runs with every case, the largest loss first, those that cannot be compared last; without outputs."""
-    one, other = pairs.case_scores(db, before), pairs.case_scores(db, after)
+    one, other = run_pairs.case_scores(db, before), run_pairs.case_scores(db, after)
     shared = [case_id for case_id in one if case_id in other]
     if not shared:
         raise BadInputError(
@@ -116,7 +117,7 @@ def run_diff(db: Db, before: str, after: str) -> RunDiff:
     subject = _of(db, after)[0]
     return RunDiff(
         benchmark_id=subject,
-        title=reporting.titles(db, [subject]).get(subject, subject),
+        title=report_units.titles(db, [subject]).get(subject, subject),
         before=_totals(db, before, one, alike),
         after=_totals(db, after, other, alike),
         shared=len(shared),
@@ -185,8 +186,8 @@ def _of(db: Db, run_id: str) -> tuple[str, str | None]:
 def _with_outputs(db: Db, changes: Sequence[CaseChange], before: str, after: str) -> list[CaseChange]:
     """The same with titles and what changed in the first trial's output."""
     ids = [change.test_case_id for change in changes]
-    titles = reporting.titles(db, ids)
-    one, other = reporting.outputs(db, before, ids), reporting.outputs(db, after, ids)
+    titles = report_units.titles(db, ids)
+    one, other = report_units.outputs(db, before, ids), report_units.outputs(db, after, ids)
     return [
         replace(
             change,

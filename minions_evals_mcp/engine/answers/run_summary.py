@@ -21,9 +21,10 @@ from minions_evals_mcp.engine.run.planning import series
 from minions_evals_mcp.judges.packets import packet
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.store import events, jobs, pairs, records, runs
+from minions_evals_mcp.store import events, jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobKind, JobState
+from minions_evals_mcp.store.queries import run_pairs
 
 
 class FailureLine(Value):
@@ -239,7 +240,7 @@ def _comparison(db: Db, job: Job) -> Json | None:
     if job.kind != "comparison":
         return None
     sides = [jobs.job_by_key(db, f"{job.id}:{which}") for which in ("A", "B")]
-    found = pairs.comparison(db, job.id)
+    found = run_pairs.comparison(db, job.id)
     record = None if found is None else found.wire()["fields"]
     return {"runIds": [side.id for side in sides if side is not None], "record": record}
 

@@ -10,9 +10,10 @@ from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.skills import DetectTrendParameters
 from minions_evals_mcp.stats.mann_kendall import slope_interval
 from minions_evals_mcp.stats.trend import consecutive_degrading, read_series
-from minions_evals_mcp.store import records, trends
+from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.trends import SeriesRun
+from minions_evals_mcp.store.queries import trend_points
+from minions_evals_mcp.store.queries.trend_points import SeriesRun
 
 
 class TrendPoint(Value):
@@ -60,7 +61,7 @@ def _summary(db: Db, benchmark_id: str, rule: DetectTrendParameters, limit: int)
     benchmark = records.minion(db, benchmark_id)
     if benchmark is None or not isinstance(benchmark.fields, Benchmark):
         raise NotFoundError("benchmark", benchmark_id, remedy="`minions-evals list benchmark` shows them.")
-    history = trends.history(db, benchmark_id)
+    history = trend_points.history(db, benchmark_id)
     if not history:
         raise NotFoundError("run of the benchmark", benchmark_id, remedy=f"minions-evals run-benchmark {benchmark_id}")
     newest = [run for run in history if run.series == history[-1].series]

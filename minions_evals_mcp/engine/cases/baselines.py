@@ -20,9 +20,10 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.submit import judge_waiting
 from minions_evals_mcp.engine.records.save_records import Arrival, Saved, save_records, vet_records
 from minions_evals_mcp.errors import BadInputError, EvalsError, NotFoundError
-from minions_evals_mcp.store import history, jobs, records
+from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event
+from minions_evals_mcp.store.queries import case_history
 
 PAUSE_S = 0.001
 """So long a great import leaves the store to others after each batch."""
@@ -50,7 +51,7 @@ async def update_expected_output(
         test_run_id, actual = await engine.store.read(lambda db: _output_of(db, test_case_id, test_run_id))
         wanted = _taken_over(actual, before)
     await save_case(engine, kept, {"expectedOutputs": wanted}, by=by, test_run_id=test_run_id)
-    for key in await engine.store.read(lambda db: history.waiting_units(db, test_case_id)):
+    for key in await engine.store.read(lambda db: case_history.waiting_units(db, test_case_id)):
         await judge_waiting(engine, key)
     return await test_case(engine, test_case_id)
 
@@ -100,7 +101,7 @@ async def save_batches(
 async def _judge_what_waited(engine: Engine, case_ids: Sequence[str]) -> WentOn:
     judged: list[str] = []
     left: list[str] = []
-    for key in await engine.store.read(lambda db: history.waiting_units(db, *case_ids)):
+    for key in await engine.store.read(lambda db: case_history.waiting_units(db, *case_ids)):
         try:
             if await judge_waiting(engine, key):
                 judged.append(key.job_id)
@@ -176,8 +177,8 @@ def _taken_over(actual: Json, before: Json) -> Json:
 def _output_of(db: Db, test_case_id: str, run_id: str | None) -> tuple[str, Json]:
     """A run's id and output: the one that was named, else the case's newest, else the newest that waits."""
     if run_id is None:
-        page = history.executions(db, test_case_id, limit=1)
-        waiting = history.waiting_units(db, test_case_id)
+        page = case_history.executions(db, test_case_id, limit=1)
+        waiting = case_history.waiting_units(db, test_case_id)
         if not page and not waiting:
             raise NotFoundError("output of the test-case", test_case_id, remedy="Run it first, or give the output.")
         run_id = page[0][1].id if page else waiting[0].run_id

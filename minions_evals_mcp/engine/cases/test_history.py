@@ -17,8 +17,9 @@ from minions_evals_mcp.engine.cases.prompt_chain import version_of_prompt
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.scoring.history import score_fraction
-from minions_evals_mcp.store import history, records
+from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import case_history
 
 DAYS = 90
 """So many of the newest days stand in a trend."""
@@ -130,7 +131,9 @@ async def test_case(engine: Engine, test_case_id: str) -> TestCaseSummary:
 
 async def test_cases(engine: Engine, prompt_id: str) -> list[TestCaseSummary]:
     """The cases of a prompt that are not deleted, in the order in which they were made."""
-    return await engine.store.read(lambda db: [_summary(db, one) for one in history.cases_of_prompt(db, prompt_id)])
+    return await engine.store.read(
+        lambda db: [_summary(db, one) for one in case_history.cases_of_prompt(db, prompt_id)]
+    )
 
 
 async def test_case_executions(
@@ -193,8 +196,8 @@ def expected_text(case: TestCase) -> str | None:
 
 def _summary(db: Db, case: Record[TestCase]) -> TestCaseSummary:
     fields = case.fields
-    found = history.figures(db, case.id)
-    newest = history.recent(db, case.id, limit=1)
+    found = case_history.figures(db, case.id)
+    newest = case_history.recent(db, case.id, limit=1)
     return TestCaseSummary(
         id=case.id,
         prompt_id=fields.prompt_id,
@@ -222,32 +225,32 @@ def _with_prompt(db: Db, summary: TestCaseSummary) -> TestCaseSummary:
     return summary
 
 
-def _pass_rate(found: history.Figures) -> float | None:
+def _pass_rate(found: case_history.Figures) -> float | None:
     return 100 * found.passed / found.runs if found.runs else None
 
 
 def _executions(db: Db, *, test_case_id: str, limit: int, offset: int, cursor: int | None) -> Executions:
     case = case_record(db, test_case_id)
-    page = history.executions(db, test_case_id, before=cursor, offset=offset, limit=limit + 1)
+    page = case_history.executions(db, test_case_id, before=cursor, offset=offset, limit=limit + 1)
     shown = page[:limit]
     return Executions(
         executions=tuple(execution_of(run, case) for _, run in shown),
-        total=history.count(db, test_case_id),
+        total=case_history.count(db, test_case_id),
         next_cursor=shown[-1][0] if len(page) > limit else None,
     )
 
 
 def _stats(db: Db, test_case_id: str, limit: int) -> TestCaseStats:
     case_record(db, test_case_id)
-    found = history.figures(db, test_case_id)
+    found = case_history.figures(db, test_case_id)
     return TestCaseStats(
         test_case_id=test_case_id,
         total_runs=found.runs,
         pass_rate=_pass_rate(found),
         avg_score=found.average,
-        recent_runs=tuple(_line(run) for run in history.recent(db, test_case_id, limit=limit)),
-        regressions=tuple(_line(run) for run in history.recent(db, test_case_id, regressions=True, limit=limit)),
-        trend_data=tuple(_day(day, one) for day, one in history.figures_by_day(db, test_case_id, limit=DAYS)),
+        recent_runs=tuple(_line(run) for run in case_history.recent(db, test_case_id, limit=limit)),
+        regressions=tuple(_line(run) for run in case_history.recent(db, test_case_id, regressions=True, limit=limit)),
+        trend_data=tuple(_day(day, one) for day, one in case_history.figures_by_day(db, test_case_id, limit=DAYS)),
     )
 
 
@@ -263,7 +266,7 @@ def _line(run: Record[TestRun]) -> RunLine:
     )
 
 
-def _day(date: str, found: history.Figures) -> DayFigures:
+def _day(date: str, found: case_history.Figures) -> DayFigures:
     assert found.average is not None, "a day without runs is no day of the trend"
     return DayFigures(
         date=date, total_runs=found.runs, pass_rate=100 * found.passed / found.runs, avg_score=found.average

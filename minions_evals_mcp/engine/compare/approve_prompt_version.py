@@ -21,9 +21,10 @@ from minions_evals_mcp.errors import EvalsError, NotFoundError, RuleError
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.comparison import CasePair, ComparisonVerdict
 from minions_evals_mcp.stats.comparison import compare as measured_difference
-from minions_evals_mcp.store import jobs, pairs, records, versions
+from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.queries import run_pairs, version_rows
 from minions_evals_mcp.store.rows import insert
 
 
@@ -106,20 +107,20 @@ def _evidence(db: Db, asked: ApprovalAsked) -> Record[PromptComparison]:
 
 def current_version(db: Db, version: str) -> str:
     """The last approved version of the chain that `version` belongs to, else its first."""
-    chain = versions.chain(db, version)
-    approved = pairs.approved_of(db, chain)
+    chain = version_rows.chain(db, version)
+    approved = run_pairs.approved_of(db, chain)
     return approved.fields.prompt_version_ref if approved else chain[0]
 
 
 def _comparison(db: Db, asked: ApprovalAsked, current: str, compare: str) -> Record[PromptComparison]:
     if asked.comparison_id is not None:
-        found = pairs.comparison(db, asked.comparison_id)
+        found = run_pairs.comparison(db, asked.comparison_id)
         if found is None:
             raise _missing(f"there is no comparison {asked.comparison_id}.", compare)
         return found
     against = [
         one
-        for one in pairs.comparisons_of(db, asked.prompt_version_ref)
+        for one in run_pairs.comparisons_of(db, asked.prompt_version_ref)
         if one.fields.prompt_version_a == current
     ]  # fmt: skip
     if not against:

@@ -18,9 +18,10 @@ from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import Started, StartedCases, get_benchmark, silent, start_benchmark
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InstrumentError
-from minions_evals_mcp.store import jobs, pairs
+from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobState
+from minions_evals_mcp.store.queries import run_pairs
 
 
 async def compare_prompt_versions(
@@ -31,7 +32,7 @@ async def compare_prompt_versions(
     Raises as `run_benchmark` does; it can be resumed under its key after each of them.
     """
     job = await (await start_comparison(engine, request)).finish(progress)
-    return await engine.store.read(lambda db: pairs.comparison(db, job.id))
+    return await engine.store.read(lambda db: run_pairs.comparison(db, job.id))
 
 
 async def start_comparison(engine: Engine, request: ComparisonRequest) -> Started:
@@ -155,7 +156,7 @@ async def _mark(engine: Engine, job: Job, state: JobState, reason: str) -> None:
     at = engine.clock()
 
     def mark(db: Db) -> None:
-        if pairs.comparison(db, job.id) is None:
+        if run_pairs.comparison(db, job.id) is None:
             jobs.set_state(db, job.id, state, reason=reason, at=at)
 
     await engine.store.write(mark)
@@ -182,13 +183,13 @@ async def compare_runs(
     """
     tie = engine.skills.compare_prompt_versions.parameters.tie_threshold if tie_threshold is None else tie_threshold
     ident = f"comparison:{digest([run_a, run_b, tie])}"
-    kept = await engine.store.read(lambda db: pairs.comparison(db, ident))
+    kept = await engine.store.read(lambda db: run_pairs.comparison(db, ident))
     if kept is not None:
         return kept
     at = engine.clock()
 
     def record(db: Db) -> Record[PromptComparison]:
-        return pairs.comparison(db, ident) or record_comparison(
+        return run_pairs.comparison(db, ident) or record_comparison(
             db, ident, _whole_run_in(db, run_a), _whole_run_in(db, run_b), by=Rule(tie), at=at
         )
 

@@ -17,7 +17,7 @@ from minions_evals_mcp.scoring.max_score import OutputScores, Selection, parted,
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.pairs import checked_by_assertions
+from minions_evals_mcp.store.queries.run_pairs import checked_by_assertions
 from minions_evals_mcp.targets.recorded import observed_run
 
 Pair = tuple[Measure, Subject, Subject]

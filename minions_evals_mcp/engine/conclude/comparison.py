@@ -13,10 +13,11 @@ from minions_evals_mcp.engine.conclude.looks import concluded
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, NotFoundError
 from minions_evals_mcp.stats.comparison import METHOD_WORDS, CasePair, Difference, compare, holm
-from minions_evals_mcp.store import jobs, pairs, runs
+from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
-from minions_evals_mcp.store.pairs import MEASURED, CaseScores, CriterionScores
+from minions_evals_mcp.store.queries import run_pairs
+from minions_evals_mcp.store.queries.run_pairs import MEASURED, CaseScores, CriterionScores
 from minions_evals_mcp.store.rows import insert
 
 RECOMMENDATION = {"improved": "ship", "regressed": "hold", "equivalent": "either", "inconclusive": "run more"}
@@ -78,7 +79,7 @@ def pairing(db: Db, run_a: str, run_b: str) -> Pairing:
     Raises `ConflictError` with the list of differences where the cases that both have were not measured alike,
     `BadInputError` where they have none in common.
     """
-    a, b = pairs.case_scores(db, run_a), pairs.case_scores(db, run_b)
+    a, b = run_pairs.case_scores(db, run_a), run_pairs.case_scores(db, run_b)
     shared = tuple(case_id for case_id in a if case_id in b)
     if not shared:
         raise BadInputError(
@@ -108,7 +109,7 @@ def unlike(a: CaseScores, b: CaseScores) -> tuple[str, ...]:
 
 def criterion_differences(db: Db, run_a: str, run_b: str, shared: Sequence[str]) -> list[CriterionDifference]:
     """Each criterion that both runs have on a shared case, compared on those; largest fall first."""
-    a, b = pairs.criterion_scores(db, run_a), pairs.criterion_scores(db, run_b)
+    a, b = run_pairs.criterion_scores(db, run_a), run_pairs.criterion_scores(db, run_b)
     paired = [(ident, _criterion_pairs(a[ident], b[ident], shared)) for ident in a if ident in b]
     compared = [(ident, a[ident], compare(case_pairs)) for ident, case_pairs in paired if case_pairs]
     adjusted = holm([difference.p_value for _, _, difference in compared])

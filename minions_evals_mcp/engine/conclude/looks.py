@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.stats.sequential import Look, look
-from minions_evals_mcp.store import pairs
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import run_pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Settled:
 def settled(db: Db, run_a: str, run_b: str, *, planned: int) -> Settled | None:
     """The first look that settles it, over the cases that were scored in both so far; None while none does."""
     b = c = 0
-    for seen, (before, after) in enumerate(pairs.passes_in_order(db, run_a, run_b), 1):
+    for seen, (before, after) in enumerate(run_pairs.passes_in_order(db, run_a, run_b), 1):
         b, c = b + (after and not before), c + (before and not after)
         found = look(b, c, seen, planned)
         if found.decision != "continue":
@@ -51,7 +51,7 @@ def concluded(db: Db, run_a: str, run_b: str, *, planned: int) -> Settled:
     found = settled(db, run_a, run_b, planned=planned)
     if found is not None:
         return found
-    passes = pairs.passes_in_order(db, run_a, run_b)
+    passes = run_pairs.passes_in_order(db, run_a, run_b)
     gained = sum(after and not before for before, after in passes)
     lost = sum(before and not after for before, after in passes)
     return Settled(look(gained, lost, len(passes), len(passes)), len(passes), len(passes))

@@ -14,11 +14,11 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages.payloads import kind_of, payload_as, topic_of
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, queue
 from minions_evals_mcp.errors import BadInputError, ConflictError
-from minions_evals_mcp.store import inbox
+from minions_evals_mcp.store.agent import inbox
+from minions_evals_mcp.store.agent.inbox import Arriving, Message, MessageState
+from minions_evals_mcp.store.agent.lease import lease
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
-from minions_evals_mcp.store.inbox import Arriving, Message, MessageState
-from minions_evals_mcp.store.lease import lease
 
 UNREADABLE = "unreadable"
 """The type of a dead letter whose text was no message."""

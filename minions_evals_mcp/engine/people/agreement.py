@@ -13,8 +13,8 @@ from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.stats.agreement import agreement
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.raters import Rating, ratings
-from minions_evals_mcp.store.reporting import titles
+from minions_evals_mcp.store.queries.labels import Rating, ratings
+from minions_evals_mcp.store.queries.report_units import titles
 
 SAME = 1e-9
 

@@ -18,8 +18,9 @@ from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, silent
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.stats.noise import Label, noise, stability
-from minions_evals_mcp.store import events, pairs
+from minions_evals_mcp.store import events
 from minions_evals_mcp.store.events import Event
+from minions_evals_mcp.store.queries import run_pairs
 
 _JSON: TypeAdapter[Json] = TypeAdapter(Json)
 
@@ -81,8 +82,8 @@ def _run(request: CalibrationRequest, key: str) -> RunRequest:
 
 
 async def _kept(engine: Engine, request: CalibrationRequest, run_id: str, again: list[str]) -> Calibration:
-    ran = await engine.store.read(lambda db: pairs.case_scores(db, run_id))
-    judged = [await engine.store.read(lambda db, ident=ident: pairs.case_scores(db, ident)) for ident in again]
+    ran = await engine.store.read(lambda db: run_pairs.case_scores(db, run_id))
+    judged = [await engine.store.read(lambda db, ident=ident: run_pairs.case_scores(db, ident)) for ident in again]
     repeated = {case_id: case for case_id, case in ran.items() if len(case.fractions) > 1}
     if not repeated:
         raise BadInputError(

@@ -31,8 +31,9 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.history import Sample
 from minions_evals_mcp.scoring.version_text import version_text
-from minions_evals_mcp.store import history, jobs, records
+from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import case_history
 from minions_evals_mcp.targets.live import Target
 from minions_evals_mcp.targets.prompted import written_prompt
 from minions_evals_mcp.targets.recorded import observed_run
@@ -116,7 +117,7 @@ def earlier_runs(db: Db, bench: Bench, key: UnitKey, case_id: str) -> tuple[Samp
     if key.trial > 1 or bench.request.purpose == "comparison":
         return ()
     limit = bench.engine.skills.run_test_case.parameters.history
-    return history.earlier_samples(db, case_id, job_id=key.job_id, limit=limit)
+    return case_history.earlier_samples(db, case_id, job_id=key.job_id, limit=limit)
 
 
 def _wants_proposal(measure: Measure) -> bool:

@@ -9,9 +9,9 @@ from mcp_types import CallToolResult
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.ab_test.estimate import estimate_ab_test
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, start_ab_test
-from minions_evals_mcp.server import asked as arguments
-from minions_evals_mcp.server.answers import answered
-from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.server.answers.sizes import answered
+from minions_evals_mcp.server.edge import arguments
+from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.tools.running import begun
 
 

@@ -16,10 +16,10 @@ from minions_evals_mcp.engine.failures.classify_failure import classify_failure 
 from minions_evals_mcp.engine.failures.classify_failure import estimate_classification, failed_run_ids
 from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
 from minions_evals_mcp.errors import StoppedError
-from minions_evals_mcp.server import asked as arguments
-from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of
-from minions_evals_mcp.server.calls import Call
-from minions_evals_mcp.server.refusals import in_arguments
+from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
+from minions_evals_mcp.server.edge import arguments
+from minions_evals_mcp.server.edge.refusals import in_arguments
+from minions_evals_mcp.server.session.calls import Call
 
 SHORT = 12
 """So many points fit a short answer."""

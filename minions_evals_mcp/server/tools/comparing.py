@@ -11,11 +11,11 @@ from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_run
 from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run.estimate import Estimate, estimate
-from minions_evals_mcp.server import asked as arguments
-from minions_evals_mcp.server.answers import answered
-from minions_evals_mcp.server.calls import Call
-from minions_evals_mcp.server.comparison_words import verdict_answer
-from minions_evals_mcp.server.dry_words import dry_line
+from minions_evals_mcp.server.answers.comparison import verdict_answer
+from minions_evals_mcp.server.answers.dry_run import dry_line
+from minions_evals_mcp.server.answers.sizes import answered
+from minions_evals_mcp.server.edge import arguments
+from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.tools.running import begun
 
 

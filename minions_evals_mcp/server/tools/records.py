@@ -21,17 +21,19 @@ from minions_evals_mcp.engine.failures.resolve_failure import Resolution, resolv
 from minions_evals_mcp.engine.records.save_records import Saved
 from minions_evals_mcp.engine.records.save_records import delete_record as hide_record
 from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
-from minions_evals_mcp.server import asked as arguments
-from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, going_on_from, part_of, selected
-from minions_evals_mcp.server.arguments import MESSAGE, RUN
-from minions_evals_mcp.server.calls import Call
-from minions_evals_mcp.server.message_words import message_answer, messages_page
-from minions_evals_mcp.server.record_words import arrival
-from minions_evals_mcp.store import branches, browsing, inbox, jobs, links, records
-from minions_evals_mcp.store.browsing import Line
+from minions_evals_mcp.server.answers.message import message_answer, messages_page
+from minions_evals_mcp.server.answers.record import arrival
+from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of, going_on_from, part_of, selected
+from minions_evals_mcp.server.edge import arguments
+from minions_evals_mcp.server.edge.argument_types import MESSAGE, RUN
+from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.store import branches, jobs, records
+from minions_evals_mcp.store.agent import inbox
+from minions_evals_mcp.store.agent.inbox import Message
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.inbox import Message
 from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries import links, listings
+from minions_evals_mcp.store.queries.listings import Line
 
 LOOKED_AT = 5
 """So many runs that went on are named as the next to look at."""
@@ -55,7 +57,7 @@ async def _page(call: Call, asked: arguments.ListRecords, after: int) -> list[tu
     """Each record's number and row, one more than was asked for; the fields are read only where they are shown."""
     most = asked.limit + 1
     if asked.detail == "summary" and not asked.fields:
-        lines = await call.engine.store.read(partial(browsing.lines, kind=asked.type, after=after, limit=most))
+        lines = await call.engine.store.read(partial(listings.lines, kind=asked.type, after=after, limit=most))
         return [(one.seq, _line(one)) for one in lines]
     found = await call.engine.store.read(partial(records.page, kind=asked.type, after=after, limit=most))
     return [(number, _row(record, asked)) for number, record in found]

@@ -15,10 +15,10 @@ from minions_evals_mcp.engine.messages.payloads import kind_of
 from minions_evals_mcp.engine.messages.send_message import Letter
 from minions_evals_mcp.engine.messages.send_message import send_message as send
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.server import asked as arguments
-from minions_evals_mcp.server.answers import answered
-from minions_evals_mcp.server.calls import Call
-from minions_evals_mcp.server.record_words import fitting
+from minions_evals_mcp.server.answers.record import fitting
+from minions_evals_mcp.server.answers.sizes import answered
+from minions_evals_mcp.server.edge import arguments
+from minions_evals_mcp.server.session.calls import Call
 
 
 async def approve_prompt_version(call: Call, asked: arguments.ApprovePromptVersion) -> CallToolResult:

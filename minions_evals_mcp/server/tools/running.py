@@ -20,15 +20,15 @@ from minions_evals_mcp.engine.run.estimate import estimate
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
-from minions_evals_mcp.server import asked as arguments
-from minions_evals_mcp.server.ab_words import ab_test_answer
-from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of, part_of, text_of
-from minions_evals_mcp.server.calls import Call
-from minions_evals_mcp.server.comparison_words import comparison_answer
-from minions_evals_mcp.server.dry_words import dry_line
-from minions_evals_mcp.server.people import can_be_asked, judged_by_person, resumed_run, run_of
-from minions_evals_mcp.server.run_words import instructions_for, next_calls, told_run
-from minions_evals_mcp.server.runs import Started, start
+from minions_evals_mcp.server.answers.ab_test import ab_test_answer
+from minions_evals_mcp.server.answers.comparison import comparison_answer
+from minions_evals_mcp.server.answers.dry_run import dry_line
+from minions_evals_mcp.server.answers.run import instructions_for, next_calls, told_run
+from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of, part_of, text_of
+from minions_evals_mcp.server.edge import arguments
+from minions_evals_mcp.server.session.background_runs import Started, start
+from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.session.elicitation import can_be_asked, judged_by_person, resumed_run, run_of
 from minions_evals_mcp.store.jobs import Job
 
 GRACE_S = 0.25

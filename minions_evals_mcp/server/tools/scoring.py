@@ -19,10 +19,10 @@ from minions_evals_mcp.interop.pick_rows import read_pick_row
 from minions_evals_mcp.interop.score_rows import Asked, read_row
 from minions_evals_mcp.scoring.score_card import ScoreCard, Tallies, score_card
 from minions_evals_mcp.scoring.score_changes import card_changes
-from minions_evals_mcp.server import asked as arguments
-from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of
-from minions_evals_mcp.server.arguments import LONGEST_OUTPUT
-from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
+from minions_evals_mcp.server.edge import arguments
+from minions_evals_mcp.server.edge.argument_types import LONGEST_OUTPUT
+from minions_evals_mcp.server.session.calls import Call
 
 
 async def score_outputs(call: Call, asked: arguments.ScoreOutputs) -> CallToolResult:

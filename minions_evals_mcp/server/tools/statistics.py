@@ -11,9 +11,9 @@ from pydantic import BaseModel, JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.ab_test.branches import branch_executions, branches_of_case
 from minions_evals_mcp.engine.cases.test_history import test_case_executions, test_case_stats, test_cases
-from minions_evals_mcp.server import asked as arguments
-from minions_evals_mcp.server.answers import Pages, Shape, answered, cursor_of
-from minions_evals_mcp.server.calls import Call
+from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
+from minions_evals_mcp.server.edge import arguments
+from minions_evals_mcp.server.session.calls import Call
 
 NAMED = 'list_records {"type": "test-case", "fields": ["promptId"]}'
 SHORT = ("id", "passed", "score", "regressionType", "promptVersion", "latencyMs", "createdAt")

@@ -1,0 +1,98 @@
+"""Messages and events that have something learnt from runs: comparisons, decisions, failures, trends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from agent.message_work import Asked
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.domain.results import Approval, EvalTrend
+from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
+from minions_evals_mcp.engine.conclude.detect_trend import trend_id
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.failures.classify_failure import classify_failure, classify_failures, store_findings
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.judge.compose import RULES
+from minions_evals_mcp.engine.messages import payloads
+from minions_evals_mcp.engine.request import ComparisonRequest
+from minions_evals_mcp.errors import InstrumentError, NotFoundError
+from minions_evals_mcp.store import records, runs
+
+
+async def compare(asked: Asked) -> Json:
+    """compare-prompts: a benchmark is run under two versions, and "comparison-complete" told."""
+    said = asked.said(payloads.ComparePrompts)
+    request = ComparisonRequest(
+        benchmark_id=said.benchmark_id, version_a=said.prompt_version_a, version_b=said.prompt_version_b,
+        judge=said.judge, target=said.target or asked.target, trials=said.trials, fresh=said.fresh,
+        triggered_by=asked.by(said.triggered_by), key=asked.key, max_cost_usd=said.max_cost_usd,
+        max_seconds=said.max_seconds,
+    )  # fmt: skip
+    found = await compare_prompt_versions(asked.engine, request)
+    if found is None:
+        return {"runId": (await get_job(asked.engine, asked.key)).id, "state": "awaiting-judgments"}
+    return {"comparisonId": found.id, "winner": found.fields.winner, "verdict": found.fields.verdict}
+
+
+async def decide_version(asked: Asked) -> Json:
+    """approve-prompt-version: a decision is written down, or refused by HR2; the same message decides once."""
+    said = asked.said(payloads.ApprovePromptVersion)
+    ident = f"approval:{text_digest(asked.message.id)}"
+    kept = await asked.engine.store.read(lambda db: records.find(db, ident))
+    if kept is None:
+        asking = ApprovalAsked.model_validate(said.model_dump(by_alias=False))
+        kept = await approve_prompt_version(replace(asked.engine, new_id=lambda: ident), asking)
+    assert isinstance(kept.fields, Approval)
+    return {"approvalId": kept.id, "decision": kept.fields.decision}
+
+
+async def classify(asked: Asked) -> Json:
+    """classify-failure: a failed test-run, or each of a run, is analysed again."""
+    found = await classify_failures(asked.engine, asked.said(payloads.ClassifyFailure).run_id)
+    return {"evalFailures": [one.id for one in found]}
+
+
+async def learn_from_failure(asked: Asked) -> Json:
+    """test-run-recorded: its eval-failure stands already; a model refines it where one is set up, and the agent is to remember."""
+    ident = asked.said(payloads.EventSeen).subject_id
+    try:
+        refine = store_findings if await _is_final(asked.engine, ident) else classify_failure
+        found = await refine(asked.engine, ident)
+    except InstrumentError:  # the model may be down for longer than the message is tried again
+        await store_findings(asked.engine, ident)
+        raise
+    return {"evalFailureId": found.id, "classifiedBy": found.fields.classified_by}
+
+
+async def _is_final(engine: Engine, test_run_id: str) -> bool:
+    """Whether no model could say more about the failure: none is set up, or one was asked already."""
+    found = await engine.store.read(lambda db: runs.failures_of(db, [test_run_id])[test_run_id])
+    return engine.judge_model() is None or found.fields.classified_by != RULES
+
+
+async def see_trend(asked: Asked) -> Json:
+    """detect-trend: the trend as it was computed with the benchmark's last run."""
+    return await _trend_said(asked.engine, asked.said(payloads.DetectTrend).benchmark_id)
+
+
+async def check_trend(asked: Asked) -> Json:
+    """benchmark-run-recorded: the trend was written in the transaction of the run; a comparison's run is no point of it."""
+    ident = asked.said(payloads.EventSeen).subject_id
+    run = await asked.engine.store.read(lambda db: runs.benchmark_run(db, ident))
+    assert run is not None, ident
+    if run.fields.purpose == "comparison":
+        return {"benchmarkRunId": ident}
+    return await _trend_said(asked.engine, run.fields.benchmark_id)
+
+
+async def _trend_said(engine: Engine, benchmark_id: str) -> Json:
+    found = await engine.store.read(lambda db: records.minion(db, trend_id(benchmark_id)))
+    if found is None or not isinstance(found.fields, EvalTrend):
+        raise NotFoundError("eval-trend", trend_id(benchmark_id), remedy="Run the benchmark first.")
+    fields = found.fields
+    return {
+        "evalTrendId": found.id, "direction": fields.direction, "consecutiveDegrading": fields.consecutive_degrading,
+        "provisional": fields.provisional,
+    }  # fmt: skip

@@ -1,0 +1,60 @@
+"""What the engine recorded becomes messages of the agent to itself: each event once, in the transaction that reads on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from agent.daemon import Agent
+from minions_evals_mcp.engine.messages.payloads import OWN, EventSeen, topic_of
+from minions_evals_mcp.store.agent import inbox, lease
+from minions_evals_mcp.store.agent.event_feed import Happened, happened, last_event
+from minions_evals_mcp.store.agent.inbox import Arriving
+from minions_evals_mcp.store.connection import Db
+
+PAGE = 200
+AHEAD = 1000
+"""After so many events that start nothing the agent notes that it has read them."""
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What happened since the agent read last, as far as it starts something."""
+
+    events: list[Happened]
+    read: int
+    last: int
+
+
+def news(db: Db, types: tuple[str, ...]) -> News:
+    """What has not been reacted to."""
+    read = lease.position(db, "events")
+    return News(happened(db, after=read, types=types, limit=PAGE), read, last_event(db))
+
+
+async def react(agent: Agent) -> None:
+    """Puts what happened into the inbox."""
+    types = tuple(kind for kind in OWN if kind in agent.doings)
+    while True:
+        found = await agent.engine.store.read(lambda db: news(db, types))
+        if not found.events and found.last - found.read < AHEAD:
+            return
+        await agent.engine.store.write(partial(_take_in, agent=agent, found=found))
+        if len(found.events) < PAGE:
+            return
+
+
+def _take_in(db: Db, *, agent: Agent, found: News) -> None:
+    lease.require(db, agent.holder)
+    for event in found.events:
+        if starts_something(event):
+            payload = EventSeen(subject_id=event.subject_id, detail=event.detail)
+            topic = topic_of(OWN[event.type], payload, event.subject_id)
+            arriving = Arriving(f"event:{event.seq}", event.type, topic, None, payload.model_dump(mode="json"))
+            inbox.put(db, arriving, at=agent.engine.clock())
+    lease.advance(db, "events", found.events[-1].seq if len(found.events) == PAGE else found.last)
+
+
+def starts_something(event: Happened) -> bool:
+    """Whether there is anything to do: a test-run that passed has no failure to learn from."""
+    return event.detail.get("passed") is not True

@@ -1,0 +1,1 @@
+"""Instructions in plain words, carried out by a model step by step."""

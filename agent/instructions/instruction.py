@@ -1,0 +1,86 @@
+"""Instructions in plain words: a model takes one step after the other, each a message that the loop carries out as any other."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+from pydantic import JsonValue
+
+from agent.instructions.allowed_messages import FINISH, LIST, SHOW, Bearings, arguments_of, looked_up, payload_of
+from agent.instructions.turns import Turn, Work, next_turn
+from agent.message_work import Asked
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.messages import payloads
+from minions_evals_mcp.engine.messages.send_message import UNREADABLE
+from minions_evals_mcp.errors import BadInputError, StoppedError, UnsupportedError
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.agent import inbox
+from minions_evals_mcp.store.agent.inbox import Arriving, Message
+from minions_evals_mcp.store.connection import Db
+
+
+async def follow_instruction(asked: Asked) -> Json:
+    """instruction: what its text asks for is done, step by step, by the model that is set up."""
+    model = asked.engine.judge_model()
+    if model is None:
+        raise UnsupportedError(
+            "an instruction needs a model, and none is set up.",
+            remedy="Set ANTHROPIC_API_KEY, or --judge-model with its key.",
+        )
+    text = asked.said(payloads.Instruction).text
+    work = Work(asked, model, asked.bounds, anyio.current_time() + asked.bounds.seconds)
+    while (kept := await _kept(asked, work.next_id)) is not None:  # steps from before a crash
+        await _wait_for(work, kept)
+    while True:
+        bearings = work.left()
+        turn = await next_turn(work, text, deadline_s=min(asked.engine.config.call_timeout_s, bearings.seconds))
+        if turn is not None and turn.verb == FINISH:
+            return {"said": turn.reason, "steps": list[JsonValue](work.made)}
+        if turn is not None:
+            await _step(work, turn, bearings)
+
+
+async def _kept(asked: Asked, ident: str) -> Message | None:
+    return await asked.engine.store.read(lambda db: inbox.message(db, ident))
+
+
+async def _step(work: Work, turn: Turn, bearings: Bearings) -> None:
+    """Takes the step: a look, or a message; one that is refused is kept with the dead letters and told to the model."""
+    try:
+        arguments = arguments_of(turn.arguments)
+        if turn.verb in {LIST, SHOW}:
+            found = await looked_up(work.asked.engine, turn.verb, arguments)
+            work.note(f"{turn.verb} {turn.arguments}", json.dumps(found, ensure_ascii=False))
+            return
+        payload = payload_of(turn.verb, arguments, bearings)
+    except BadInputError as error:
+        refused: Json = {"verb": turn.verb, "arguments": turn.arguments}
+        arriving = Arriving(work.next_id, UNREADABLE, work.next_id, None, refused)
+        await _wait_for(work, await work.asked.loop.hand_in(arriving, refused=str(error)))
+    else:
+        kind = payloads.kind_of(turn.verb)
+        said = payloads.payload_as(kind.payload, payload, message=work.next_id)
+        topic = payloads.topic_of(kind, said, work.next_id)
+        arriving = Arriving(work.next_id, turn.verb, topic, None, payload)
+        await _wait_for(work, await work.asked.loop.hand_in(arriving, refused=""))
+
+
+async def _wait_for(work: Work, message: Message) -> None:
+    """Notes how the step's message ended."""
+    try:
+        with anyio.fail_after(max(0.0, work.until - anyio.current_time())):
+            ended = await work.asked.loop.settled(message, of=work.asked.message)
+    except TimeoutError:
+        raise StoppedError(f"the instruction is not carried out after {work.bounds.seconds:g} s.") from None
+    verb = str(ended.payload.get("verb", "")) if ended.type == UNREADABLE else ended.type
+    result = f"done: {json.dumps(ended.result)}" if ended.state == "done" else f"refused: {ended.reason}"
+    work.made.append({"messageId": ended.id, "verb": verb, "state": ended.state})
+    work.note(f"{verb} {json.dumps(ended.payload, ensure_ascii=False)}", result)
+    work.cost_usd += await work.asked.engine.store.read(lambda db: _cost(db, f"message:{ended.id}"))
+
+
+def _cost(db: Db, key: str) -> float:
+    """What the run under that key has cost; a step that is no run costs nothing."""
+    job = jobs.job_by_key(db, key)
+    return 0.0 if job is None else job.spent.get("costUsd", 0.0)

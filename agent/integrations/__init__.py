@@ -1,0 +1,1 @@
+"""Neighbours: who is notified of what, and what is read from them."""

@@ -1,0 +1,84 @@
+"""The neighbours as the operator's file names them: who takes what is queued for whom, and what is read."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+
+from agent.daemon import Route
+from agent.integrations.neighbours_file import NeighboursFile, Reading, Telling
+from minions_evals_mcp.ports import Neighbour, Source
+from minions_evals_mcp.toolboxes.files import FilesSource
+from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.toolboxes.mcp_line import McpLine
+
+EVERYBODY_ELSE = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A source that is read, under its name in the file."""
+
+    name: str
+    source: Source
+    every_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Who takes what is queued for whom, and what is read."""
+
+    route: Route
+    origins: tuple[Origin, ...] = ()
+
+
+@asynccontextmanager
+async def open_neighbours(
+    file: NeighboursFile, *, secrets: Mapping[str, str], folder: Path, otherwise: Route
+) -> AsyncGenerator[Neighbours]:
+    """The neighbours, each server's line open from its first use to the end; relative paths begin at `folder`."""
+    async with anyio.create_task_group() as tasks:
+        lines: dict[str, McpLine] = {}
+        if file.servers:
+            from minions_evals_mcp.toolboxes.mcp_line import McpLine  # noqa: PLC0415  0.6 s that few agents need
+
+            lines = {name: McpLine(name, one, secrets, tasks) for name, one in file.servers.items()}
+        for name in {way.server for way in file.tell.values() if way.server is not None}:
+            tasks.start_soon(lines[name].open)  # HR5: the first regression does not wait for a program's start
+        tellers = {name: _teller(way, lines, folder) for name, way in file.tell.items()}
+
+        def route(addressee: str) -> Neighbour | None:
+            if addressee in tellers:
+                return tellers[addressee]
+            return tellers[EVERYBODY_ELSE] if EVERYBODY_ELSE in tellers else otherwise(addressee)
+
+        origins = (Origin(name, _source(way, lines, folder), way.every_seconds) for name, way in file.read.items())
+        yield Neighbours(route, tuple(origins))
+        tasks.cancel_scope.cancel()
+
+
+def _teller(way: Telling, lines: Mapping[str, McpLine], folder: Path) -> Neighbour | None:
+    if way.folder is not None:
+        return JsonLinesFolder(folder / way.folder)
+    if way.server is None or way.tool is None:
+        return None
+    from minions_evals_mcp.toolboxes.mcp_tools import McpNeighbour  # noqa: PLC0415  as above
+
+    return McpNeighbour(lines[way.server], way.tool, way.arguments, patience=way.patience)
+
+
+def _source(way: Reading, lines: Mapping[str, McpLine], folder: Path) -> Source:
+    if way.path is not None:
+        return FilesSource(folder / way.path)
+    assert way.server is not None
+    assert way.tool is not None
+    from minions_evals_mcp.toolboxes.mcp_tools import McpSource  # noqa: PLC0415  as above
+
+    return McpSource(lines[way.server], way.tool, way.arguments)

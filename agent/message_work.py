@@ -1,0 +1,64 @@
+"""A message that is carried out, as the actions see it."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.messages import payloads
+from minions_evals_mcp.engine.outbox import EVAL_AGENT
+from minions_evals_mcp.store.agent.inbox import Arriving, Message
+
+P = TypeVar("P", bound=Value)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How many steps an instruction may take, and what they may cost and last together."""
+
+    steps: int = 20
+    cost_usd: float = 1.0
+    seconds: float = 900.0
+
+
+class Loop(Protocol):
+    """The loop that carries the message out, as far as it carries out the message's own steps too."""
+
+    async def hand_in(self, arriving: Arriving, *, refused: str) -> Message:
+        """Takes the message in, once under its id; as a dead letter where `refused` says why."""
+        ...
+
+    async def settled(self, step: Message, *, of: Message) -> Message:
+        """The step's message once it is done or dead; raises `BusyError` where the agent is stopped before."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A message that is carried out. `target`: the live target that the operator named at the start."""
+
+    engine: Engine
+    message: Message
+    target: str | None
+    loop: Loop
+    bounds: Bounds = Bounds()
+
+    @property
+    def key(self) -> str:
+        """Under which everything that the message sets off is kept once."""
+        return f"message:{self.message.id}"
+
+    def said(self, payload: type[P]) -> P:
+        """The message's payload as that type; raises `InvalidRecordError` naming the field that does not fit."""
+        return payloads.payload_as(payload, self.message.payload, message=f"message {self.message.id}")
+
+    def by(self, triggered_by: str | None) -> str:
+        """Who asked for it: as the message says, else its sender."""
+        return triggered_by or self.message.sender or EVAL_AGENT
+
+
+Action = Callable[[Asked], Awaitable[Json]]

@@ -1,0 +1,52 @@
+"""The agent at work: engine, lease, sources and the loop, from start to end."""
+
+from __future__ import annotations
+
+import signal
+from functools import partial
+
+import anyio
+
+from agent.binding import bind
+from agent.daemon import Agent, log
+from agent.integrations.reading import Reader
+from agent.lease import held_lease
+from agent.loop import serve
+from agent.settings import Working, engine_on, log_as_json
+from agent.sources.standard_input import take_lines
+from agent.sources.watched_folder import vet_watched, watch
+
+STDIN = 0
+
+
+async def work(working: Working, *, until_quiet: bool) -> None:
+    """Works until it is told to stop, or until nothing is left to do; raises before anything runs where it cannot start."""
+    rhythm = working.rhythm()
+    if working.watch is not None:
+        vet_watched(working.watch.absolute())
+    log_as_json()
+    async with (
+        working.opened_neighbours() as neighbours,
+        engine_on(working.db, judge_model=working.judge_model) as engine,
+    ):
+        doings = bind(engine.skills, engine.config.skills)
+        async with held_lease(engine) as holder, anyio.create_task_group() as tasks:
+            agent = Agent(engine, doings, holder, rhythm, neighbours.route, working.target)
+            agent.sources = int(working.stdin) + int(working.watch is not None) + len(neighbours.origins)
+            tasks.start_soon(_stop_when_told, agent)
+            if working.stdin:
+                tasks.start_soon(take_lines, agent, STDIN)
+            if working.watch is not None:
+                tasks.start_soon(partial(watch, agent, working.watch.absolute(), once=until_quiet))
+            for origin in neighbours.origins:
+                tasks.start_soon(partial(Reader(agent, origin).follow, once=until_quiet))
+            log.info("agent-started", db=str(engine.config.db), holder=holder)
+            await serve(agent, until_quiet=until_quiet)
+            log.info("agent-stopped", holder=holder)
+            tasks.cancel_scope.cancel()
+
+
+async def _stop_when_told(agent: Agent) -> None:
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        async for _ in signals:
+            agent.stop()

@@ -1,0 +1,1 @@
+"""Where messages come from: standard input, a watched folder."""

@@ -1,0 +1,112 @@
+"""A watched folder of JSON files: each is a message, taken once."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from pathlib import Path
+
+import anyio
+import anyio.to_thread
+
+from agent.daemon import Agent, log
+from agent.sources.standard_input import MOST_BYTES, read_letter
+from agent.store_retry import surely
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.engine.messages.send_message import send_message
+from minions_evals_mcp.errors import BadInputError
+
+LOOKED_EVERY_S = 0.2
+YOUNG_S = 1.0
+"""A file that does not parse may still be being written for so long."""
+
+
+async def watch(agent: Agent, folder: Path, *, once: bool) -> None:
+    """Takes every JSON file of the folder, once; with `once` only those that are there.
+
+    A folder or a file that cannot be read, moved or removed is told of once, and tried again at every look.
+    """
+    told: set[Path] = set()
+    while True:
+        left = await _take_files(agent, folder, told)
+        if once and not left:
+            break
+        await anyio.sleep(LOOKED_EVERY_S)
+    agent.sources -= 1
+    agent.pulse.beat()
+
+
+async def _take_files(agent: Agent, folder: Path, told: set[Path]) -> bool:
+    """Whether a file is left that may still be being written."""
+    left = False
+    try:
+        names = await anyio.to_thread.run_sync(_names, folder)
+    except OSError as error:
+        return _note(told, folder, error)
+    for name in names:
+        path = folder / name
+        try:
+            left |= await surely(agent, partial(_take_file, agent, path), doing="watch")
+        except OSError as error:
+            _note(told, path, error)
+        else:
+            told.discard(path)
+    return left
+
+
+def _note(told: set[Path], path: Path, error: OSError) -> bool:
+    """Tells of what cannot be watched, the first time; false, for nothing is left that could be waited for."""
+    if path not in told:
+        log.error("watch-failed", path=str(path), reason=str(error))
+    told.add(path)
+    return False
+
+
+def vet_watched(folder: Path) -> None:
+    """Makes the folder if it is missing; raises `BadInputError` where none can stand there."""
+    try:
+        _names(folder)
+    except OSError as error:
+        raise BadInputError(f"--watch {folder}: {error.strerror}.", remedy="Name a folder.") from None
+
+
+def _names(folder: Path) -> list[str]:
+    folder.mkdir(parents=True, exist_ok=True)
+    return sorted(entry.name for entry in os.scandir(folder) if entry.name.endswith(".json") and entry.is_file())
+
+
+async def _take_file(agent: Agent, path: Path) -> bool:
+    """Takes the file in and removes it; a bad one is moved to `refused/` beside its reason. True: it may still be being written."""
+    found = await anyio.to_thread.run_sync(_content, path)
+    if found is None:
+        return False
+    text, changed = found
+    try:
+        letter = read_letter(text)
+        own = letter.id or f"file:{digest([path.name, changed, text])}"  # the same file taken twice is one message
+        await send_message(agent.engine, letter.model_copy(update={"id": own}))
+    except BadInputError as error:
+        age_s = agent.engine.clock().timestamp() - changed / 1e9
+        if 0 <= age_s < YOUNG_S:  # a writer whose clock is ahead gets no such time: it might never be over
+            return True
+        log.warning("file-refused", file=path.name, reason=str(error))
+        await anyio.to_thread.run_sync(_move_aside, path, str(error))
+    else:
+        await anyio.to_thread.run_sync(partial(path.unlink, missing_ok=True))
+    return False
+
+
+def _content(path: Path) -> tuple[str, int] | None:
+    """What the file holds and when it was changed; nothing where it has gone meanwhile."""
+    try:
+        with path.open("rb") as file:
+            return file.read(MOST_BYTES).decode("utf-8", "replace"), os.fstat(file.fileno()).st_mtime_ns
+    except FileNotFoundError:
+        return None
+
+
+def _move_aside(path: Path, reason: str) -> None:
+    aside = path.parent / "refused"
+    aside.mkdir(exist_ok=True)
+    path.replace(aside / path.name)
+    (aside / f"{path.name}.reason.txt").write_text(reason + "\n", "utf-8")

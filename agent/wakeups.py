@@ -1,0 +1,44 @@
+"""What wakes the agent: a commit by any process, or the end of something that it does itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import anyio
+
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.store.agent.lease import data_version
+
+EVERY_S = 0.08
+"""How often the store is asked whether somebody has committed."""
+
+
+@dataclass(slots=True, eq=False)
+class Pulse:
+    """Counts beats; whoever looked at a count is woken by the next beat, and misses none."""
+
+    count: int = 0
+    beaten: anyio.Event = field(default_factory=anyio.Event)
+
+    def beat(self) -> None:
+        """Wakes everybody who waits."""
+        self.count += 1
+        self.beaten.set()
+        self.beaten = anyio.Event()
+
+    async def after(self, seen: int, *, timeout_s: float | None = None) -> None:
+        """Returns once it has beaten more often than `seen`, or the time is over."""
+        with anyio.move_on_after(timeout_s):
+            while self.count == seen:
+                await self.beaten.wait()
+
+
+async def follow_store(engine: Engine, pulse: Pulse) -> None:
+    """Beats after every commit to the store, whoever made it."""
+    last = -1
+    while True:
+        version = await engine.store.read(data_version)
+        if version != last:
+            last = version
+            pulse.beat()
+        await anyio.sleep(EVERY_S)

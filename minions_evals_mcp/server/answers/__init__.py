@@ -1,0 +1,1 @@
+"""Answers that fit a context window, and their shapes."""

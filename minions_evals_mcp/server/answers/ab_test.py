@@ -1,0 +1,48 @@
+"""An A/B test's run in words for a model: who leads, how sure that is, and every branch by rank."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from mcp_types import CallToolResult
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestResult, ab_test_result
+from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.server.answers.run import next_calls
+from minions_evals_mcp.server.answers.sizes import Shape, answered
+from minions_evals_mcp.server.edge.refusals import in_arguments
+from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.store.jobs import Job
+
+
+async def ab_test_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
+    """Where the A/B test stands, its branches by rank so far."""
+    now = await get_job(call.engine, job.id)
+    state = "running" if call.runs.is_active(job.id) else now.state
+    found = await ab_test_result(call.engine, job.id)
+    summary = (await summarize(call.engine, job.id, limit=1)).model_copy(update={"state": state})
+    told: Json = {
+        "summary": _line(found, state), "runId": now.id, "key": now.key, "kind": now.kind, "subjectId": now.subject_id,
+        "state": state, "reason": in_arguments(now.reason), "units": now.total,
+        "abTest": found.model_dump(mode="json", exclude={"run_id", "key", "state", "test_case_id"}),
+        "next": [*next_calls(summary, now.spec)],
+    }  # fmt: skip
+    if shape.detail == "summary":
+        _shorten(cast("Json", told["abTest"]))
+    return answered(told, shape=shape)
+
+
+def _line(found: AbTestResult, state: str) -> str:
+    said = f"A/B test {found.test_case_id}: {state}, {found.completed_iterations} of {found.iterations} iterations"
+    if found.winner is None:
+        return said
+    sure = f"; evidence {found.evidence}" if found.evidence else ""
+    return f"{said}; {found.winner.branch_id} wins by {found.criteria}{sure}"
+
+
+def _shorten(test: Json) -> None:
+    """Leaves the executions to a longer answer: the branches' figures are their means."""
+    for branch in cast("list[Json]", test["branches"]):
+        branch.pop("execution", None)

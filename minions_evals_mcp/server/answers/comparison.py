@@ -1,0 +1,67 @@
+"""A comparison's run in words for a model: where it is, and once it is made the verdict and what follows from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import cast
+
+from mcp_types import CallToolResult
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
+from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.server.answers.run import next_calls
+from minions_evals_mcp.server.answers.sizes import Shape, answered
+from minions_evals_mcp.server.edge.refusals import in_arguments
+from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.store.jobs import Job
+
+
+async def comparison_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
+    """Where the comparison stands; its verdict once it is made."""
+    now = await get_job(call.engine, job.id)
+    told: Json = {
+        "summary": f"comparison {now.subject_id}: {now.state}", "runId": now.id, "key": now.key, "kind": now.kind,
+        "subjectId": now.subject_id, "state": now.state, "reason": in_arguments(now.reason), "units": now.total,
+    }  # fmt: skip
+    if now.state != "completed":
+        return answered({**told, "next": await _next(call, now)}, shape=shape)
+    return answered({**told, **await _verdict(call, now.id)}, shape=shape)
+
+
+async def verdict_answer(call: Call, comparison_id: str) -> CallToolResult:
+    """The verdict of a comparison that is made."""
+    return answered({**await _verdict(call, comparison_id), "kind": "comparison", "state": "completed"})
+
+
+async def _verdict(call: Call, comparison_id: str) -> Json:
+    found = await summarize_comparison(call.engine, comparison_id)
+    return {
+        "summary": f"comparison {found.benchmark_id}: {found.verdict}; {found.version_b} scores {found.score_b:.3g},"
+        f" {found.version_a} {found.score_a:.3g} on {found.sample_size} cases; {found.recommendation}",
+        "comparison": cast("JsonValue", found.model_dump(mode="json")),
+        "next": [*_following(found)],
+    }
+
+
+def _following(found: ComparisonSummary) -> Iterator[str]:
+    """What the verdict calls for: the approval of what improved, the reasons of what fell."""
+    if found.verdict == "improved":
+        asked = {"promptVersionRef": found.version_b, "comparisonId": found.comparison_id, "decidedBy": "YOUR-ID"}
+        yield f"approve_prompt_version {json.dumps(asked)}"
+    elif found.verdict == "regressed" and found.passes.lost:
+        yield f"why they fail now: classify_failure {json.dumps({'id': found.run_b})}"
+        yield f"what they put out: get_run {json.dumps({'runId': found.run_b, 'fields': ['failures']})}"
+    elif found.verdict == "regressed" and found.worse:
+        fell = {"testCaseId": found.worse[0].test_case_id, "executions": True}
+        yield f"the case that fell most: get_statistics {json.dumps(fell)}"
+
+
+async def _next(call: Call, job: Job) -> list[JsonValue]:
+    """What to call next; packets wait with the two runs, not with the whole."""
+    if job.state == "awaiting-judgments":
+        return [f'get_run {{"runId": "{job.id}:{which}"}}' for which in ("A", "B")]
+    return [*next_calls(await summarize(call.engine, job.id, limit=1), job.spec)]

@@ -1,0 +1,179 @@
+"""A run in words for a model: one line of figures, the lists that matter, and the calls that come next."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.server.edge.refusals import in_arguments
+
+_SETTINGS = (
+    "agentRunId", "rejudgeRunId", "promptVersionRef", "versionA", "versionB", "judge", "trials", "fresh", "tieThreshold",
+    "branchIds", "promptVersion", "winnerCriteria", "iterations", "triggeredBy",
+)  # fmt: skip
+"""What must be said again to resume a run; a target that the operator named is not the caller's to repeat."""
+KEPT = frozenset({"units", "open", "outcomes"})
+"""What is told even where it is nothing."""
+FOR_A_PERSON = (
+    "A person judges these outputs, not you: show them, and hand in what the person says under the person's name."
+    " Until then they wait, and get_run shows them again."
+)
+FOR_A_BASELINE = (
+    "What waitsFor a baseline has nothing to judge it by: show it to a person. What they accept is saved as the case's"
+    " expectedOutputs, and is judged by it at once."
+)
+NO_BASELINE = "a baseline"
+_TOOLS = {
+    "test-case": ("run_test_case", "testCaseId"),
+    "benchmark": ("run_benchmark", "benchmarkId"),
+    "comparison": ("compare_prompt_versions", "benchmarkId"),
+    "ab-test": ("run_ab_test", "testCaseId"),
+}
+
+
+def told_run(summary: RunSummary, *, offset: int, limit: int) -> Json:
+    """The summary as an answer: `limit` entries of each list from `offset` on; what every packet repeats is said once."""
+    until = offset + limit
+    found = cast("Json", summary.model_dump(mode="json", exclude={"packets", "more_packets"}))
+    for name in ("failures", "unscored", "testRuns"):
+        found[name] = cast("list[JsonValue]", found[name])[offset:until]
+    if isinstance(run := found.get("benchmarkRun"), dict):
+        run.pop("digests", None)  # get_record has them
+    found["reason"] = in_arguments(summary.reason)
+    for one in cast("list[Json]", found["unscored"]):
+        one["reason"] = in_arguments(str(one["reason"]))
+    found["testRuns"] = [_told(one) for one in cast("list[Json]", found["testRuns"])]
+    waiting = len(summary.packets) + summary.more_packets
+    packets = [cast("Json", one) for one in summary.packets[offset:until]]
+    instructions, criteria, bare = _hoisted(packets)
+    parts: Json = {**found, "instructions": instructions, "criteria": criteria, "packets": bare, "waiting": waiting}
+    empty = {name for name, value in parts.items() if value in ({}, [], "", 0, None) and name not in KEPT}
+    return {"summary": one_line(summary), **{name: value for name, value in parts.items() if name not in empty}}
+
+
+def _told(run: Json) -> Json:
+    """A test-run without what is not known of it."""
+    return {name: value for name, value in run.items() if value is not None and name != "digests"}
+
+
+def _hoisted(packets: list[Json]) -> tuple[str, list[JsonValue], list[JsonValue]]:
+    """The instructions and criteria of all the packets, and the packets with the criteria's ids only."""
+    criteria: dict[str, JsonValue] = {}
+    bare: list[JsonValue] = []
+    instructions = ""
+    for one in packets:
+        if wants_baseline(one):
+            bare.append({**_own(one), "waitsFor": NO_BASELINE})
+            continue
+        asked = cast("list[Json]", one["criteria"])
+        criteria.update({str(criterion["criterionId"]): criterion for criterion in asked})
+        instructions = str(one["instructions"])
+        bare.append({**_own(one), "criterionIds": [criterion["criterionId"] for criterion in asked]})
+    return instructions, list(criteria.values()), bare
+
+
+def _own(packet: Json) -> Json:
+    """What of the packet no other repeats."""
+    return {name: value for name, value in packet.items() if name not in {"instructions", "criteria"}}
+
+
+def wants_baseline(packet: Json) -> bool:
+    """Whether its case has nothing to judge by: no score settles it, but an expected output or a rubric."""
+    asked = cast("list[Json]", packet["criteria"])
+    return [one["criterionId"] for one in asked] == [f"implicit:{packet['testCaseId']}"[:128]]
+
+
+def instructions_for(told: Json, spec: Mapping[str, JsonValue]) -> str:
+    """What to do with the packets of an answer, and who is to do it."""
+    packets = cast("list[Json]", told.get("packets", []))
+    wanting = [one for one in packets if "waitsFor" in one]
+    judging = str(told.get("instructions", "")) if is_callers(spec) else FOR_A_PERSON
+    parts = (judging if len(wanting) < len(packets) else "", FOR_A_BASELINE if wanting else "")
+    return " ".join(part for part in parts if part)
+
+
+def one_line(summary: RunSummary) -> str:
+    """State and figures, of ids and numbers only: what agents wrote stands in data fields."""
+    said = [f"{summary.kind} {summary.subject_id}: {summary.state}"]
+    run = summary.benchmark_run
+    if run is not None:
+        said.append(
+            f"{run['passedCount']} of {run['totalCount']} passed ({_figure(run['passRate'])} %), score {_figure(run['overallScore'])}"
+        )
+    elif summary.open and summary.state != "completed":
+        said.append(f"{summary.units - summary.open} of {summary.units} done")
+    if summary.regression is not None:
+        said.append(f"REGRESSION, evidence {summary.regression['evidence']}")
+    if summary.failure_types:
+        said.append("failures: " + ", ".join(f"{number} {name}" for name, number in summary.failure_types.items()))
+    counts = {name: number for name, number in summary.outcomes.items() if name not in {"scored", "timed-out"}}
+    said.extend(f"{number} {name}" for name, number in counts.items())
+    return "; ".join(said)
+
+
+def _figure(number: JsonValue) -> str:
+    return f"{number:.3g}" if isinstance(number, int | float) else "unknown"
+
+
+def next_calls(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:
+    """What to call next, ready to be copied."""
+    run = json.dumps(summary.run_id)
+    match summary.state:
+        case "running":
+            yield f'get_run {{"runId": {run}, "waitSeconds": 20}}'
+        case "awaiting-judgments":
+            yield from _judged(summary, spec)
+        case "stopped" | "failed" | "cancelled":
+            yield from _recorded(summary)
+            yield from _resumed(summary, spec)
+        case "completed":
+            if summary.failures:
+                yield f'get_record {{"id": {json.dumps(summary.failures[0].test_run_id)}}}'
+                yield f'classify_failure {{"id": {run}}}'
+            yield from _recorded(summary)
+
+
+def _recorded(summary: RunSummary) -> Iterator[str]:
+    """How an output is recorded that was missing; a run of its case takes it from then on."""
+    skipped = [one.test_case_id for one in summary.unscored if one.outcome == "skipped"]
+    if skipped:
+        fields: Json = {"agentId": "…", "inputs": {"…": f"those of {skipped[0]}"}, "outputs": {"output": "…"}}
+        asked = json.dumps({"records": [{"type": "agent-run", "fields": fields}]}, ensure_ascii=False)
+        yield f"record the missing output, then run again: save_records {asked}"
+
+
+def _judged(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:
+    packets = [cast("Json", one) for one in summary.packets]
+    wanting = [one for one in packets if wants_baseline(one)]
+    if len(wanting) < len(packets):
+        judge, ahead = ("YOUR-ID", "") if is_callers(spec) else ("THE PERSON", "once a person has judged: ")
+        yield (
+            f'{ahead}submit_judgments {{"runId": {json.dumps(summary.run_id)}, "judgedBy": "{judge}", "packets":'
+            ' [{"digest": "…", "judgments": [{"criterionId": "…", "score": 0, "rationale": "…"}]}]}'
+        )
+    for one in wanting[:1]:
+        fields: Json = {"expectedOutputs": {"output": "…"}}
+        case: Json = {"id": one["testCaseId"], "type": "test-case", "fields": fields}
+        asked = json.dumps({"records": [case], "merge": True}, ensure_ascii=False)
+        yield f"once a person has accepted an output: save_records {asked}"
+
+
+def is_callers(spec: Mapping[str, JsonValue]) -> bool:
+    """Whether what waits in the run is the caller's to judge; in every other run it is a person's."""
+    return cast("Json", spec["request"]).get("judge") == "caller"
+
+
+def _resumed(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:
+    if summary.kind not in _TOOLS:
+        return
+    tool, subject = _TOOLS[summary.kind]
+    asked = cast("Json", spec["request"])
+    settings = {name: asked[name] for name in _SETTINGS if asked.get(name) not in (None, False)}
+    cases = {"testCaseIds": asked["caseIds"]} if asked.get("caseIds") else {}
+    arguments = {subject: summary.subject_id, **settings, **cases, "idempotencyKey": summary.key}
+    yield f"resume: {tool} {json.dumps(arguments)}"

@@ -1,0 +1,211 @@
+"""Answers that fit a context window: the summary first, then as much as the budget holds, and the cursor to go on from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import cast
+
+from mcp_types import CallToolResult, TextContent
+from pydantic import JsonValue
+from pydantic_core import to_json
+
+from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.server.edge.argument_types import Detail
+
+Json = dict[str, JsonValue]
+DEEPEST = 12
+KEYS = 4
+"""An object may have so many times as many keys as a list entries: a record is one thing."""
+LONGEST_NAME = 200
+KEPT = frozenset({"summary", "truncated", "nextCursor", "next"})
+"""What every answer says, whichever fields are asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How large an answer may be: bytes of its text as it stands on the wire, characters of one string, entries of one list.
+
+    The structured content says the same once more, so a whole result has at most twice as many characters.
+    """
+
+    size: int
+    text: int
+    entries: int
+
+
+BUDGETS: dict[Detail, Budget] = {"summary": Budget(4_600, 300, 12), "full": Budget(18_000, 6_000, 200)}
+WHOLE = BUDGETS["full"]
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """What of an answer is shown: how much, which fields, and from where in its lists on."""
+
+    detail: Detail = "summary"
+    fields: tuple[str, ...] = ()
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """The lists of an answer that are shown a page at a time, and whether there is more than what is at hand."""
+
+    names: tuple[str, ...] = ()
+    more: bool = False
+
+
+SHORT = Shape()
+UNPAGED = Pages()
+
+
+def answered(told: Json, *, shape: Shape = SHORT, pages: Pages = UNPAGED) -> CallToolResult:
+    """The result that says `told`, of which `summary` comes first: as compact text and structured, each complete."""
+    chosen: Json = {
+        name: value
+        for name, value in told.items()
+        if value is not None and (not shape.fields or name in shape.fields or name in KEPT)
+    }
+    held = tuple(name for name in pages.names if chosen.get(name))
+    paged = Pages(held, bool(held) and pages.more)
+    shown, text = _fitted(chosen, BUDGETS[shape.detail], offset=shape.offset, pages=paged)
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=shown)
+
+
+def text_of(told: Json) -> str:
+    """The summary on a line of its own, then the rest as compact JSON."""
+    rest = {name: value for name, value in told.items() if name != "summary"}
+    return f"{printable(str(told['summary']), 600)}\n{to_json(rest).decode()}" if rest else str(told["summary"])
+
+
+def fitted(told: Json, budget: Budget, *, offset: int = 0, pages: Pages = UNPAGED) -> Json:
+    """As much of it as the budget holds: shorter pages first, then shorter texts. What is left out is said."""
+    return _fitted(told, budget, offset=offset, pages=pages)[0]
+
+
+def _fitted(told: Json, budget: Budget, *, offset: int, pages: Pages) -> tuple[Json, str]:
+    """What fits, and its text, which is how that is known."""
+    size = max((len(_listed(told, name)) for name in pages.names), default=0)
+    longest = size
+    text, entries = budget.text, budget.entries
+    while True:
+        page: Json = {
+            name: _listed(told, name)[:size] if name in pages.names else value for name, value in told.items()
+        }
+        shown = {name: _value(value, name in pages.names, text, entries) for name, value in page.items()}
+        if size < longest or pages.more:
+            shown["nextCursor"] = str(offset + size)
+        if shown != page and (_cut(shown, page) or size < longest):
+            shown["truncated"] = True
+        said = text_of(shown)
+        if len(to_json(said)) <= budget.size:
+            return shown, said
+        if size > 1:
+            size -= max(1, size // 3)
+        else:
+            text, entries = max(text * 2 // 3, 24), max(entries * 2 // 3, 2)
+            if text == 24:
+                barest = _barest(shown)
+                return barest, text_of(barest)
+
+
+def _listed(told: Json, name: str) -> list[JsonValue]:
+    found = told[name]
+    assert isinstance(found, list), name
+    return found
+
+
+def _value(value: JsonValue, paged: bool, text: int, entries: int) -> JsonValue:  # noqa: FBT001  said of each part
+    """The part of an answer, shortened; a list of it has entries of one kind, so that none says what is missing."""
+    if isinstance(value, list):
+        return [clipped(one, text, entries, depth=1) for one in (value if paged else value[:entries])]
+    return clipped(value, text, entries)
+
+
+def _cut(shown: Json, page: Json) -> bool:
+    return any(shown.get(name) != value for name, value in page.items())
+
+
+def _barest(shown: Json) -> Json:
+    """What is left where a record of very many keys fits in no other way."""
+    return {
+        "summary": clipped(shown["summary"], 200, 2),
+        "truncated": True,
+        "next": clipped(shown.get("next", []), 200, 2),
+    }
+
+
+def clipped(value: JsonValue, text: int, entries: int, *, depth: int = 0) -> JsonValue:
+    """The value with long texts cut, long lists and objects shortened and what is nested too deeply left out, each saying so."""
+    # By isinstance, the commonest first: every part of every answer passes here, and a match takes twice as long.
+    if isinstance(value, str):
+        return value if len(value) <= text else _shortened(value, text)
+    if isinstance(value, dict):
+        return _too_deep(value) if depth >= DEEPEST else _clipped_object(value, text, entries, depth + 1)
+    if isinstance(value, list):
+        return _too_deep(value) if depth >= DEEPEST else _clipped_list(value, text, entries, depth + 1)
+    return value
+
+
+def _clipped_object(value: Json, text: int, entries: int, depth: int) -> Json:
+    left = len(value) - entries * KEYS
+    shown = value.items() if left <= 0 else islice(value.items(), entries * KEYS)
+    kept = {
+        _shortened(name, LONGEST_NAME): one
+        if isinstance(one, str) and len(one) <= text
+        else clipped(one, text, entries, depth=depth)
+        for name, one in shown
+    }
+    return kept if left <= 0 else {**kept, "…": f"+{left} more"}
+
+
+def _clipped_list(value: list[JsonValue], text: int, entries: int, depth: int) -> list[JsonValue]:
+    kept = [clipped(one, text, entries, depth=depth) for one in value[:entries]]
+    return kept if len(value) <= entries else [*kept, f"… (+{len(value) - entries} more)"]
+
+
+def _too_deep(value: Json | list[JsonValue]) -> str:
+    return f"… ({len(value)} entries)"
+
+
+def _shortened(said: str, most: int) -> str:
+    return said if len(said) <= most else f"{said[:most]}… (+{len(said) - most} characters)"
+
+
+def part_of(whole: JsonValue, cursor: int, *, about: Json) -> CallToolResult:
+    """A stretch of a value's JSON text, for what no page can hold; the next one begins at `nextCursor`."""
+    text = json.dumps(whole, ensure_ascii=False)
+    size = WHOLE.size
+    while True:
+        end = min(len(text), cursor + size)
+        told: Json = {
+            "summary": f"characters {cursor} to {end} of {len(text)}, as JSON text", **about, "part": text[cursor:end],
+        }  # fmt: skip
+        if end < len(text):
+            told["nextCursor"] = str(end)
+        if len(to_json(text_of(told))) <= WHOLE.size:
+            return CallToolResult(content=[TextContent(type="text", text=text_of(told))], structured_content=told)
+        size = size * 3 // 4
+
+
+def cursor_of(cursor: str | None) -> int:
+    """Where a cursor points; its form is vetted with the arguments."""
+    return int(cursor or 0)
+
+
+def going_on_from(result: CallToolResult, name: str, numbers: Sequence[int]) -> CallToolResult:
+    """The page with the store's own cursor, which is the number of the last row shown: what fits is known only now."""
+    shown = cast("Json", result.structured_content)
+    if "nextCursor" not in shown:
+        return result
+    told: Json = {**shown, "nextCursor": str(numbers[len(_listed(shown, name)) - 1])}
+    return CallToolResult(content=[TextContent(type="text", text=text_of(told))], structured_content=told)
+
+
+def selected(rows: Sequence[Json], fields: Sequence[str]) -> list[JsonValue]:
+    """The rows with those keys only, and always their id; whole where no key is named."""
+    if not fields:
+        return [*rows]
+    return [{name: value for name, value in row.items() if name in fields or name == "id"} for row in rows]

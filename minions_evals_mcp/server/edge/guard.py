@@ -1,0 +1,224 @@
+"""All use of the SDK's insides: strict arguments, refusals that say what to do, crashes told by an id only."""
+
+from __future__ import annotations
+
+import difflib
+import json
+import secrets
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from mcp.server.connection import Connection
+from mcp.server.context import ServerRequestContext
+from mcp.server.lowlevel.helper_types import ReadResourceContents
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp.shared.exceptions import MCPError
+from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, ToolAnnotations
+from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError
+from pydantic.alias_generators import to_camel
+from pydantic_core import ErrorDetails, to_json
+
+from minions_evals_mcp.errors import EvalsError, ungrouped
+from minions_evals_mcp.server.edge.logs import log
+from minions_evals_mcp.server.edge.refusals import refusal
+from minions_evals_mcp.server.edge.schemas import Schemas
+
+MAX_BYTES = 1_000_000
+"""A call's arguments, as JSON."""
+_BEGINS_JSON = frozenset("[{n")
+"""How the text of a list, an object or a null begins: some hosts send these as text."""
+SHOWN = 60
+"""So much of a refused value is quoted."""
+
+
+class Arguments(ArgModelBase):
+    """A tool's arguments: camelCase on the wire, unknown names refused, handed to the tool as one value."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        validate_by_alias=True,
+        validate_by_name=False,
+        allow_inf_nan=False,
+        defer_build=True,  # a tool that is called builds its own, the start none
+    )
+
+    def model_dump_one_level(self) -> dict[str, Any]:
+        """The keyword arguments of the tool's function."""
+        return {"asked": self}
+
+
+Work = Callable[[Any, Context[Any]], Awaitable[CallToolResult | InputRequiredResult]]
+
+
+class StrictTool(Tool):
+    """A tool that refuses what it does not know, and whose every refusal says what to do next."""
+
+    work: Work = Field(exclude=True)
+
+    async def run(self, arguments: dict[str, Any], context: Context[Any, Any], convert_result: bool = False) -> Any:  # noqa: FBT001, FBT002  the SDK's signature
+        """The tool's result; raises `ToolError` whose text is all that the caller sees."""
+        del convert_result  # a tool makes its own result
+        asked = self._read(arguments)
+        try:
+            with ungrouped():
+                return await self.work(asked, context)
+        except EvalsError as error:
+            raise ToolError(refusal(error)) from None
+        except MCPError:
+            raise
+        except Exception as error:  # noqa: BLE001  the edge: the caller learns an id, the log everything
+            raise ToolError(crash_told(self.name, error)) from None
+
+    def _read(self, arguments: dict[str, Any]) -> BaseModel:
+        try:
+            size = len(to_json(arguments))
+        except (ValueError, RecursionError):
+            raise ToolError(
+                "bad-arguments: they are no JSON (broken Unicode, or nested too deeply). Send plain text and fewer levels."
+            ) from None
+        if size > MAX_BYTES:
+            raise ToolError(
+                f"bad-arguments: {size:,} bytes; at most {MAX_BYTES:,}. Split them over several calls."
+            ) from None
+        try:
+            if any(isinstance(one, str) and one.lstrip()[:1] in _BEGINS_JSON for one in arguments.values()):
+                arguments = self.fn_metadata.pre_parse_json(arguments)
+            return self.fn_metadata.arg_model.model_validate(arguments)
+        except (ValidationError, RecursionError) as error:
+            raise ToolError(_refused(self.parameters, error)) from None
+
+
+def crash_told(name: str, error: Exception) -> str:
+    """What the caller learns of a crash: the id under which the log has the rest."""
+    crash = secrets.token_hex(6)
+    log().exception("tool-crashed", tool=name, crash=crash, error=type(error).__name__)
+    return (
+        f"internal-error: {name} broke inside the server; its log has the reason under {crash}."
+        " Next: call it again, or tell the operator that id."
+    )
+
+
+def strict_tool(
+    *,
+    name: str,
+    description: str,
+    arguments: type[Arguments],
+    schemas: Schemas,
+    annotations: ToolAnnotations,
+    work: Work,
+) -> StrictTool:
+    """The tool as the SDK holds it."""
+    return StrictTool(
+        fn=work,
+        work=work,
+        name=name,
+        title=annotations.title,
+        description=description,
+        parameters=schemas.arguments,
+        fn_metadata=FuncMetadata(arg_model=arguments, output_schema=schemas.answer),
+        is_async=True,
+        context_kwarg=None,
+        annotations=annotations,
+    )
+
+
+def _refused(schema: Mapping[str, Any], error: ValidationError | RecursionError) -> str:
+    """What does not fit, in a line each, and what is allowed."""
+    if isinstance(error, RecursionError):
+        return "bad-arguments: nested too deeply."
+    details = error.errors(include_url=False, include_context=True)
+    known: dict[str, Any] = schema["properties"]
+    said = [_problem(one, known) for one in details[:3]]
+    more = [f"and {len(details) - 3} more"] if len(details) > 3 else []
+    required = ", ".join(schema.get("required", ())) or "none"
+    wrong = f"{'; '.join(said + more)}.".replace("?.", "?")
+    return f"bad-arguments: {wrong} Nothing has run. Arguments: {', '.join(known)}; required: {required}."
+
+
+def _problem(detail: ErrorDetails, known: Mapping[str, Any]) -> str:
+    path = ".".join(str(part)[:SHOWN] for part in detail["loc"])
+    match detail["type"]:
+        case "extra_forbidden":
+            near = difflib.get_close_matches(to_camel(path), known, 1, 0.5) if len(detail["loc"]) == 1 else []
+            return f"unknown argument {path!r}" + (f", did you mean {near[0]!r}?" if near else "")
+        case "missing":
+            return f"{path} is missing"
+        case "value_error":
+            return f"{path}: {detail['msg'].removeprefix('Value error, ')}".removeprefix(": ")
+        case _:
+            return f"{path}: {detail['msg']}, not {_quoted(detail['input'])}"
+
+
+def _quoted(value: object) -> str:
+    shown = (
+        json.dumps(value, default=str) if isinstance(value, str | int | float | bool | None) else type(value).__name__
+    )
+    return shown if len(shown) <= SHOWN else shown[: SHOWN - 1] + "…"
+
+
+def is_text(value: object) -> bool:
+    """Whether it is a string that can be written down: JSON lets half a character through."""
+    return isinstance(value, str) and value.encode("utf-8", "ignore").decode() == value
+
+
+P = TypeVar("P", bound=BaseModel)
+
+
+def connection_of(context: ServerRequestContext[Any, Any]) -> Connection:
+    """The connection that a request came by: what is kept with it ends with it."""
+    return context.session._connection  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]  the SDK shows its state nowhere else
+
+
+class EvalsServer(MCPServer[None]):
+    """The server; `withheld` says of each tool that exists and is not offered here why that is so."""
+
+    withheld: Mapping[str, str] = {}
+
+    def serve(
+        self, method: str, params: type[P], handler: Callable[[ServerRequestContext[Any, Any], P], Awaitable[BaseModel]]
+    ) -> None:
+        """Answers that method by the handler, also where the SDK has one of its own."""
+        self._lowlevel_server.add_request_handler(method, params, handler)
+
+    async def get_prompt(
+        self, name: str, arguments: dict[str, Any] | None = None, context: Context[None, Any] | None = None
+    ) -> GetPromptResult | InputRequiredResult:
+        """As the SDK's; an unknown prompt is a bad parameter, not a broken server."""
+        known = [prompt.name for prompt in self._prompt_manager.list_prompts()]
+        if name not in known:
+            raise MCPError(INVALID_PARAMS, f"unknown-prompt: {name[:SHOWN]!r}; prompts are {', '.join(known)}.")
+        return await super().get_prompt(name, arguments, context)
+
+    async def read_resource(
+        self, uri: AnyUrl | str, context: Context[None, Any] | None = None
+    ) -> Iterable[ReadResourceContents] | InputRequiredResult:
+        """As the SDK's; an address that fits no template is refused with those that there are."""
+        if not is_text(str(uri)):
+            raise ResourceNotFoundError("unknown-resource: it is no text (broken Unicode).")
+        try:
+            return await super().read_resource(uri, context)
+        except ResourceNotFoundError as error:
+            if str(error) != f"Unknown resource: {uri}":
+                raise
+            known = [one.uri for one in await self.list_resources()]
+            known += [one.uri_template for one in await self.list_resource_templates()]
+            raise ResourceNotFoundError(
+                f"unknown-resource: {str(uri)[:SHOWN]!r}; resources are {', '.join(known)}."
+                " An id's / and : are percent-encoded: evals://test-case/support%2Frefund."
+            ) from None
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """As the SDK's; an unknown tool is refused with those that are known."""
+        if self._tool_manager.get_tool(name) is None:
+            known = [tool.name for tool in self._tool_manager.list_tools()]
+            near = difflib.get_close_matches(name, known, 1)
+            why = self.withheld.get(name, f"did you mean {near[0]}?" if near else f"tools are {', '.join(known)}.")
+            raise ToolError(f"unknown-tool: {name[:SHOWN]!r}; {why}")
+        return await super().call_tool(name, arguments, context)

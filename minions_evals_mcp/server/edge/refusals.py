@@ -1,0 +1,72 @@
+"""Refusals in a caller's words: what is wrong, what is allowed, and the next call."""
+
+from __future__ import annotations
+
+import re
+
+from minions_evals_mcp.errors import EvalsError, NotFoundError, StoreError
+from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.server.edge.argument_types import LISTED
+
+LONGEST = 1_200
+_LIST = re.compile(r"`?minions-evals list ([a-z-]+)`?")
+_TOOLS = (
+    (
+        re.compile(r"minions-evals compare (\S+) --from (\S+) --to (\S+)"),
+        r'compare_prompt_versions {"benchmarkId": "\1", "versionA": "\2", "versionB": "\3"}',
+    ),
+    (re.compile(r"`?minions-evals run-benchmark ([^\s`]+)`?"), r'run_benchmark {"benchmarkId": "\1"}'),
+    (re.compile(r"minions-evals rejudge RUN"), 'run_benchmark {"benchmarkId": "…", "rejudgeRunId": "RUN"}'),
+    (re.compile(r"`?minions-evals list TYPE`?"), "list_records"),
+    (_LIST, r'list_records {"type": "\1"}'),
+    (re.compile(r"`?minions-evals runs ([^\s`]+)`?(?= shows)"), r'get_run {"runId": "\1"}'),
+    (re.compile(r"`?minions-evals runs`?"), 'list_records {"type": "run"}'),
+    (re.compile(r"(?:Import agent-runs|Import it|Import)\b"), "Save it with save_records"),
+    (
+        re.compile(r"minions-evals accept ([^\s)]+)"),
+        r'save_records {"records": [{"id": "\1", "type": "test-case", "fields": {"expectedOutputs": {"output": "…"}}}], "merge": true}',
+    ),
+    (re.compile(r"another --key"), "another idempotencyKey"),
+    (
+        re.compile(r"[Rr]esume with --key (\S+?);"),
+        r'Resume: call again with the same arguments and "idempotencyKey": "\1";',
+    ),
+    (
+        re.compile(r"[Rr]esume with --key (\S+?)\.(?=\s|$)"),
+        r'Resume: call again with the same arguments and "idempotencyKey": "\1".',
+    ),
+)
+_ARGUMENTS = {
+    "--max-cost-usd": "maxCostUsd", "--target": "target", "--prompt-version": "promptVersionRef", "--judge": "judge",
+    "--fresh": "fresh", "--trials": "trials", "--columns": "columns", "--key": "idempotencyKey", "--agent-run": "agentRunId",
+}  # fmt: skip
+_OPTION = re.compile(r"--[a-z][a-z-]+")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+")
+
+
+def refusal(error: EvalsError) -> str:
+    """The error for a model to read: its code, what is wrong, and what to do next."""
+    return (
+        f"{error.code}: {printable(in_arguments(error.message), LONGEST)} {printable(_remedy(error), LONGEST)}".strip()
+    )
+
+
+def in_arguments(said: str) -> str:
+    """The text with the command line's options by their names as arguments."""
+    return _OPTION.sub(lambda found: _ARGUMENTS.get(found[0], found[0]), said)
+
+
+def _remedy(error: EvalsError) -> str:
+    if isinstance(error, NotFoundError) and error.kind in LISTED:
+        return f'Next: list_records {{"type": "{error.kind}"}} shows ids.'
+    if isinstance(error, StoreError) and error.remedy:
+        return f"Tell the operator: {error.remedy}"
+    return in_tools(error.remedy)
+
+
+def in_tools(said: str) -> str:
+    """A sentence about the command line, said of the tools; one that cannot be is left out."""
+    for pattern, words in _TOOLS:
+        said = pattern.sub(words, said)
+    said = in_arguments(said)
+    return " ".join(one for one in _SENTENCE.split(said) if "minions-evals " not in one and not _OPTION.search(one))

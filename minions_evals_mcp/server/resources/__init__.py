@@ -1,0 +1,1 @@
+"""What can be read without a call: resources, prompts, completion, subscriptions, the guide."""

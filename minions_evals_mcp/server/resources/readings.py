@@ -1,0 +1,211 @@
+"""What each resource says, by the functions that the tools use, within the size of a tool's longest answer."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from functools import partial
+from typing import cast
+
+from mcp_types import CallToolResult
+from pydantic import JsonValue
+from pydantic_core import to_json
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.records import TYPES
+from minions_evals_mcp.domain.rules import RULES
+from minions_evals_mcp.domain.schema import minion_type
+from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
+from minions_evals_mcp.engine.jobs import get_job, kept_job
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.server.answers.message import message_answer
+from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered, fitted
+from minions_evals_mcp.server.edge import arguments
+from minions_evals_mcp.server.edge.argument_types import LISTED, MESSAGE, RUN
+from minions_evals_mcp.server.resources import addresses
+from minions_evals_mcp.server.resources.guide import GUIDE
+from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.tools.analysis import told_trend
+from minions_evals_mcp.server.tools.records import record_answer, seen
+from minions_evals_mcp.server.tools.running import run_answer
+from minions_evals_mcp.server.tools.statistics import get_statistics
+from minions_evals_mcp.skills import NAMES
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.agent import delivery, inbox
+from minions_evals_mcp.store.agent.inbox import Message
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import listings, report_units
+from minions_evals_mcp.store.queries.report_units import UnitDetail, UnitLine
+
+STATUSES = ("passed", "failed", "unscored")
+AT_ONCE = 200
+POINTS = 60
+NEWEST = 10
+FULL = Shape("full")
+
+
+async def index(call: Call) -> str:
+    """How many records of each type there are, and the newest runs."""
+    counts, newest = await call.engine.store.read(_counted)
+    told: Json = {
+        "summary": f"{sum(counts.values())} records of {len(counts)} types; {len(newest)} newest runs",
+        "records": {**counts},
+        "runs": [*newest],
+        "guide": addresses.GUIDE,
+        "templates": [addresses.RECORD, addresses.RESULTS, addresses.TREND, addresses.HISTORY, addresses.SCHEMA],
+    }
+    return _text(answered(told, shape=FULL))
+
+
+def _counted(db: Db) -> tuple[dict[str, int], list[Json]]:
+    counts = {kind: listings.count_of(db, kind) for kind in LISTED}
+    newest: list[Json] = [
+        {
+            "uri": addresses.record_address("run", job.id), "kind": job.kind, "subjectId": job.subject_id, "state": job.state,
+            "startedAt": iso(job.created_at),
+        }
+        for job in jobs.jobs(db, limit=NEWEST)
+    ]  # fmt: skip
+    return {kind: number for kind, number in counts.items() if number}, newest
+
+
+async def guide(call: Call) -> str:
+    """How to work with the server, and the rules that nothing gets round."""
+    del call
+    return GUIDE + "\n".join(f"- {ident}: {text}" for ident, text in RULES.items()) + "\n"
+
+
+async def schema(call: Call, kind: str) -> str:
+    """The fields of a type of record."""
+    del call
+    if kind not in TYPES:
+        raise _unknown("type", kind, [*TYPES])
+    told = minion_type(kind)
+    return to_json(
+        fitted({"summary": f"{kind}: {len(cast('list[Json]', told['schema']))} fields", **told}, WHOLE)
+    ).decode()
+
+
+async def record(call: Call, kind: str, ident: str) -> str:
+    """A record of any type with its links, or where a run stands."""
+    if kind not in LISTED:
+        raise _unknown("type", kind, LISTED)
+    if kind == RUN:
+        return _text(await run_answer(call, await get_job(call.engine, ident), FULL, limit=20))
+    if kind == MESSAGE:
+        return await _message(call, ident)
+    found = await call.engine.store.read(partial(seen, ident=ident))
+    if found is None or isinstance(found, Message):
+        raise NotFoundError(kind, ident)
+    kept = str(found.wire["type"])
+    if kept != kind:
+        where = addresses.record_address(kept, ident)
+        raise NotFoundError(f"{kind} record", ident, remedy=f"It is a {kept}: read {where}.")
+    return _text(record_answer(found, arguments.GetRecord(id=ident, detail="full")))
+
+
+async def _message(call: Call, ident: str) -> str:
+    kept = await call.engine.store.read(lambda db: inbox.message(db, ident))
+    if kept is None:
+        raise NotFoundError(MESSAGE, ident)
+    return _text(message_answer(kept, arguments.GetRecord(id=ident, detail="full")))
+
+
+async def results(call: Call, ident: str, status: str, limit: str, cursor: str) -> str:
+    """A page of a run's results: the failed first, the lowest score first."""
+    if status and status not in STATUSES:
+        raise _unknown("status", status, STATUSES)
+    size, offset = _number("limit", limit, 1, AT_ONCE), _number("cursor", cursor, 0, 10**9)
+    told, more = await call.engine.store.read(partial(_results, ident=ident, status=status, offset=offset, size=size))
+    return _text(answered(told, shape=Shape("full", offset=offset), pages=Pages(("results",), more=more)))
+
+
+def _results(db: Db, *, ident: str, status: str, offset: int, size: int) -> tuple[Json, bool]:
+    """The page, and whether there is more."""
+    job = kept_job(db, ident)
+    wanted = [line for line in report_units.unit_lines(db, job.id) if status in {"", _status(line)}]
+    page = wanted[offset : offset + size]
+    details = report_units.unit_details(db, job.id, [one.place for one in page])
+    told: Json = {
+        "summary": f"run {job.id}: {job.state}; {len(page)} of {len(wanted)} {status or 'ended'} units",
+        "runId": job.id,
+        "state": job.state,
+        "results": [_result(line, one) for line, one in zip(page, details, strict=True)],
+    }
+    return told, offset + len(page) < len(wanted)
+
+
+def _status(line: UnitLine) -> str:
+    if line.passed is None:
+        return "unscored"
+    return "passed" if line.passed else "failed"
+
+
+def _result(line: UnitLine, one: UnitDetail) -> Json:
+    found: Json = {
+        "testCaseId": one.case_id, "trial": one.place[1], "status": _status(line), "outcome": one.outcome,
+        "score": line.fraction, "reason": one.reason, "failureType": one.failure.get("failureType"),
+        "description": one.failure.get("description"),
+    }  # fmt: skip
+    if one.test_run_id is not None:
+        found["uri"] = addresses.record_address("test-run", one.test_run_id)
+    return {name: value for name, value in found.items() if value not in (None, "")}
+
+
+async def trend(call: Call, ident: str) -> str:
+    """Where a benchmark is heading, and its newest points."""
+    found = await summarize_trend(call.engine, ident, limit=POINTS)
+    return _text(answered(told_trend(found), shape=FULL))
+
+
+async def history(call: Call, ident: str) -> str:
+    """A test case over time."""
+    wanted = arguments.GetStatistics.model_construct(test_case_id=ident, limit=20, detail="full")
+    return _text(await get_statistics(call, wanted))
+
+
+async def skill(call: Call, name: str) -> str:
+    """A skill's text as the engine follows it."""
+    if name not in NAMES:
+        raise _unknown("skill", name, NAMES)
+    skills = call.engine.skills
+    found = next(
+        one
+        for one in (
+            skills.run_test_case, skills.run_benchmark, skills.detect_trend, skills.compare_prompt_versions, skills.classify_failure,
+        )
+        if one.name == name
+    )  # fmt: skip
+    return f"# {found.name}\n\n{found.description}\n\n{found.body}\n"
+
+
+async def outbox(call: Call) -> str:
+    """What is told to neighbours, newest first, and how far that is."""
+    told_to, waiting, refused = await call.engine.store.read(
+        lambda db: (listings.newest_told(db, limit=50), delivery.queue(db), delivery.refused(db, limit=20))
+    )
+    told: Json = {
+        "summary": f"{len(told_to)} newest rows; {sum(one.rows for one in waiting)} wait, {len(refused)} are refused",
+        "waiting": [one.wire() for one in waiting],
+        "refused": [one.wire() for one in refused],
+        "rows": [one.wire() for one in told_to],
+    }
+    return _text(answered(told, shape=FULL))
+
+
+def _unknown(what: str, given: str, known: Sequence[str]) -> NotFoundError:
+    near = difflib.get_close_matches(given, known, 1, 0.5)
+    hint = f"Did you mean {near[0]}? " if near else ""
+    return NotFoundError(what, given[:80], remedy=f"{hint}Known are {', '.join(known)}.")
+
+
+def _number(name: str, given: str, least: int, most: int) -> int:
+    if not (given.isascii() and given.isdigit() and len(given) < 11 and least <= int(given) <= most):
+        raise BadInputError(f"{name} is {given[:40]!r}.", remedy=f"Give a whole number from {least} to {most}.")
+    return int(given)
+
+
+def _text(result: CallToolResult) -> str:
+    """The answer as the JSON of its structured content."""
+    return to_json(cast("JsonValue", result.structured_content)).decode()

@@ -1,0 +1,206 @@
+"""Runs in the background: whoever asked may wait, look in later or leave; the work goes on, here or in the next start."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
+import anyio
+from anyio.abc import TaskGroup
+
+from minions_evals_mcp.domain.results import Outcome
+from minions_evals_mcp.engine.ab_test.run_ab_test import request_of as ab_request_of
+from minions_evals_mcp.engine.ab_test.run_ab_test import start_ab_test
+from minions_evals_mcp.engine.compare.compare_prompt_versions import start_comparison
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job, request_of, set_state, working_on
+from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
+from minions_evals_mcp.engine.run.run_benchmark import Started, start_benchmark
+from minions_evals_mcp.engine.run.run_test_case import start_test_case
+from minions_evals_mcp.errors import BusyError, EvalsError
+from minions_evals_mcp.server.edge.logs import log
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries import server_runs as asked_runs
+
+POLLED_S = 0.25
+"""How often a run of another process is looked at."""
+CLOSED = "the server was closed; its next start carries the run on"
+CANCELLED = "cancelled by the caller"
+Tell = Callable[[float, float, str], Awaitable[None]]
+
+
+@dataclass(slots=True, eq=False)
+class _Active:
+    """A run under way here: what its units came to, and the way to stop it."""
+
+    job: Job
+    done: Counter[Outcome] = field(default_factory=Counter[Outcome])
+    changed: anyio.Event = field(default_factory=anyio.Event)
+    ended: bool = False
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    why: str = ""
+
+    async def count(self, outcome: Outcome) -> None:
+        """One more unit is committed."""
+        self.done[outcome] += 1
+        self.wake()
+
+    def wake(self) -> None:
+        """Tells whoever follows."""
+        self.changed.set()
+        self.changed = anyio.Event()
+
+    def stop(self, why: str) -> None:
+        """Cancels the work; what is judged is kept."""
+        self.why = self.why or why
+        self.scope.cancel()
+
+    def told(self) -> str:
+        """The units so far, in words."""
+        return ", ".join(f"{number} {name}" for name, number in self.done.items())
+
+
+class Runs:
+    """The runs that this process carries on."""
+
+    def __init__(self, engine: Engine, tasks: TaskGroup) -> None:
+        self._engine = engine
+        self._tasks = tasks
+        self._active: dict[str, _Active] = {}
+
+    async def begin(self, starting: Callable[[], Awaitable[Started]], *, max_cost_usd: float | None) -> Job:
+        """The job that was written down, under way; one that is done, or under way already, is not begun again.
+
+        A caller that leaves meanwhile does not undo it. Raises what the vetting of the request does.
+        """
+        with anyio.CancelScope(shield=True):
+            return await self._begun(starting, max_cost_usd)
+        raise AssertionError("nobody cancels that scope")
+
+    async def _begun(self, starting: Callable[[], Awaitable[Started]], max_cost_usd: float | None) -> Job:
+        started = await starting()
+        job = started.job
+        if job.state != "completed" and job.id not in self._active:
+            at = self._engine.clock()
+            keep = partial(asked_runs.record, job_id=job.id, max_cost_usd=max_cost_usd, at=at)
+            await self._engine.store.write(keep)
+            self._carry_on(started)
+        return job
+
+    def _carry_on(self, started: Started) -> None:
+        active = self._active[started.job.id] = _Active(started.job)
+        self._tasks.start_soon(self._finish, started, active)
+
+    async def _finish(self, started: Started, active: _Active) -> None:
+        job = started.job
+        try:
+            with active.scope:
+                await started.finish(active.count)
+        except EvalsError as error:  # the job's state says why; whoever waits is told that
+            log().info("run-ended-early", run_id=job.id, code=error.code)
+        except Exception:  # noqa: BLE001  the other runs go on
+            log().exception("run-crashed", run_id=job.id)
+            await set_state(self._engine, job, "stopped", reason="the server broke; its log says where")
+        finally:
+            if active.scope.cancelled_caught:
+                await set_state(self._engine, job, "stopped", reason=active.why)
+            active.ended = True
+            del self._active[job.id]
+            active.wake()
+
+    def is_active(self, run_id: str) -> bool:
+        """Whether the run is under way here, whatever the store says of it yet."""
+        return run_id in self._active
+
+    async def follow(self, job: Job, seconds: float, tell: Tell) -> None:
+        """Returns when the run has ended or waits for judgments, or after so many seconds; tells of each case meanwhile."""
+        with anyio.move_on_after(seconds):
+            active = self._active.get(job.id)
+            if active is not None:
+                await _followed(active, tell)
+            else:
+                await self._polled(job, tell)
+
+    async def _polled(self, job: Job, tell: Tell) -> None:
+        told = 0
+        while (await get_job(self._engine, job.id)).state == "running":
+            counts = await self._engine.store.read(partial(jobs.unit_counts, job_id=job.id))
+            done = sum(counts.values())
+            if done > told:
+                told = done
+                await tell(done, job.total, ", ".join(f"{number} {name}" for name, number in counts.items()))
+            await anyio.sleep(POLLED_S)
+
+    async def cancel(self, run_id: str) -> None:
+        """Stops the run where it is; it can be resumed under its key. Raises `BusyError` where another process works on it."""
+        job = await get_job(self._engine, run_id)
+        active = self._active.get(job.id)
+        if active is not None:
+            active.stop(CANCELLED)
+            while not active.ended:
+                await active.changed.wait()
+        elif job.state in {"running", "awaiting-judgments"}:
+            async with working_on(self._engine, job):
+                await set_state(self._engine, job, "stopped", reason=CANCELLED)
+
+    def close(self) -> None:
+        """Stops every run so that the next start of a server takes it up."""
+        for active in self._active.values():
+            active.stop(CLOSED)
+
+    async def take_up(self) -> None:
+        """Carries on the runs that a server had begun and could not end, under the caps that they were asked for with."""
+        for job, max_cost_usd in await self._engine.store.read(partial(asked_runs.left_open, closed=CLOSED)):
+            try:
+                self._carry_on(await self._resumed(job, max_cost_usd))
+            except BusyError:
+                continue
+            except EvalsError as error:  # the suite was edited since, a key is missing: the others go on
+                log().warning("run-not-resumed", run_id=job.id, code=error.code)
+
+    async def _resumed(self, job: Job, max_cost_usd: float | None) -> Started:
+        again = {"key": job.key, "max_cost_usd": max_cost_usd}
+        match job.kind:
+            case "test-case" | "benchmark":
+                return await start(self._engine, request_of(job).model_copy(update=again), kind=job.kind)
+            case "comparison":
+                asked = ComparisonRequest.model_validate(job.spec["request"], strict=False)
+                return await start_comparison(self._engine, asked.model_copy(update=again))
+            case "ab-test":
+                return await start_ab_test(self._engine, ab_request_of(job).model_copy(update=again))
+
+
+async def _followed(active: _Active, tell: Tell) -> None:
+    told = 0
+    while not active.ended:
+        changed = active.changed
+        done = active.done.total()
+        if done > told:
+            told = done
+            await tell(done, active.job.total, active.told())
+            continue
+        await changed.wait()
+
+
+async def start(engine: Engine, request: RunRequest, *, kind: Literal["test-case", "benchmark"]) -> Started:
+    """The job under the request's key, vetted and written down; nothing has run until it is finished.
+
+    Raises `NotFoundError`, `BadInputError`, `UnsupportedError` or `ConflictError` by name.
+    """
+    return await (start_test_case if kind == "test-case" else start_benchmark)(engine, request)
+
+
+async def resume(engine: Engine, job: Job) -> Started:
+    """The same job, to be carried on from where it was left; raises `ConflictError` if the suite was edited since."""
+    if job.kind == "comparison":
+        asked = ComparisonRequest.model_validate(job.spec["request"], strict=False)
+        return await start_comparison(engine, asked.model_copy(update={"key": job.key}))
+    if job.kind == "ab-test":
+        return await start_ab_test(engine, ab_request_of(job))
+    request = request_of(job).model_copy(update={"key": job.key})
+    kind: Literal["test-case", "benchmark"] = "test-case" if job.kind == "test-case" else "benchmark"
+    return await start(engine, request, kind=kind)

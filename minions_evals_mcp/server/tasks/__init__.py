@@ -1,0 +1,1 @@
+"""Runs as tasks of the Tasks extension."""
