@@ -1,4 +1,4 @@
-"""What the README says to type works as it stands there."""
+"""What the README and the pages in docs/ say to type works as it stands there."""
 
 from __future__ import annotations
 
@@ -19,17 +19,22 @@ from minions_evals_mcp.shipped import shipped_folder
 from tests.cli.terminal import ROOT, Ended, Terminal, inherited
 
 README = (ROOT / "README.md").read_text("utf-8")
+PAGES = {path.stem: path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md")}
+EVERYTHING = "\n".join([README, *PAGES.values()])
 BASES = (ROOT, ROOT / "minions_evals_mcp")
 """A row of the house may leave the package's name out where it names a second file."""
 SUITE = "support-agent.yaml"
 Workflow = dict[str, dict[str, dict[str, list[dict[str, str]]]]]
 
 
-def blocks(language: str, *, below: str) -> list[str]:
-    """The code of that language under a heading."""
-    _, _, section = README.partition(f"\n## {below}\n")
-    section, _, _ = section.partition("\n## ")
-    return re.findall(rf"^```{language}\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)
+def section(below: str) -> str:
+    """What the README says under a heading."""
+    return README.partition(f"\n## {below}\n")[2].partition("\n## ")[0]
+
+
+def blocks(language: str, text: str) -> list[str]:
+    """The code of that language in a text."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
 @pytest.fixture
@@ -56,41 +61,41 @@ def summary(project: Terminal) -> str:
 
 
 def test_every_command_is_mentioned() -> None:
-    assert {name for name in COMMANDS if not re.search(rf"(?:`|minions-evals |or ){name}\b", README)} == set()
+    assert {name for name in COMMANDS if not re.search(rf"(?:`|minions-evals |or ){name}\b", EVERYTHING)} == set()
 
 
 def test_the_target_file_is_one() -> None:
-    (block,) = (text for text in blocks("yaml", below="The main job") if text.startswith("http:"))
+    (block,) = (text for text in blocks("yaml", PAGES["guide"]) if text.startswith("http:"))
     found = TargetFile.model_validate(yaml.safe_load(block)).http
     assert found is not None
     assert found.headers_from == {"Authorization": "APP_TOKEN"}
 
 
 def test_every_command_that_is_named_exists() -> None:
-    named = set(re.findall(r"minions-evals (?!db )([a-z][a-z-]*)", README))
+    named = set(re.findall(r"minions-evals (?!db )([a-z][a-z-]*)", EVERYTHING))
     assert named - COMMANDS.keys() == set()
-    assert set(re.findall(r"minions-evals db ([a-z]+)", README)) <= DB_COMMANDS.keys()
+    assert set(re.findall(r"minions-evals db ([a-z]+)", EVERYTHING)) <= DB_COMMANDS.keys()
     assert len(named) > 8
 
 
 def test_every_variable_is_in_the_table_and_every_one_in_the_table_is_read() -> None:
-    assert set(re.findall(rf"^\| `{PREFIX}(\w+)` \|", README, re.MULTILINE)) == set(KNOWN)
+    assert set(re.findall(rf"^\| `{PREFIX}(\w+)` \|", PAGES["settings"], re.MULTILINE)) == set(KNOWN)
 
 
 def test_the_main_job_runs_as_it_is_written(project: Terminal) -> None:
-    (suite, *_) = blocks("yaml", below="The main job")
+    (suite, *_) = blocks("yaml", section("The main job"))
     (project.folder / "suite.yaml").write_text(suite)
     (first, *_) = re.findall(r"(?:^    minions-evals .*\n)+", README, re.MULTILINE)
     commands = re.findall(r"^    (.*?)(?: +#.*)?$", first, re.MULTILINE)
-    assert [line.split()[1] for line in commands] == ["import", "run-benchmark", "runs", "outbox"]
-    for line in [*commands, "minions-evals report geography -o geography.html"]:
+    assert [line.split()[1] for line in commands] == ["import", "run-benchmark", "runs", "view"]
+    for line in [*commands[:-1], "minions-evals report geography -o geography.html"]:
         found = shell(project, line)
         assert (found.code, found.err) == (0, ""), (line, found)
     assert "Geography passed: 1 of 1 passed" in (project.folder / "geography.html").read_text("utf-8")
 
 
 def test_the_recipe_for_any_shell_passes_a_good_build_and_fails_one_that_got_worse(project: Terminal) -> None:
-    kept, _ = blocks("sh", below="In CI")
+    kept, _ = blocks("sh", PAGES["ci"])
     good = shell(project.with_env(BUILD="1", VERSION="support/prompt@1"), kept)
     assert good.code == 0, good
     assert summary(project).startswith("**Support quality passed")
@@ -100,7 +105,7 @@ def test_the_recipe_for_any_shell_passes_a_good_build_and_fails_one_that_got_wor
 
 
 def test_the_recipe_without_a_kept_store_fails_on_the_verdict_regressed(project: Terminal) -> None:
-    _, compared = blocks("sh", below="In CI")
+    _, compared = blocks("sh", PAGES["ci"])
     found = shell(project.with_env(BUILD="1", CURRENT="support/prompt@1", VERSION="support/prompt@2"), compared)
     assert found.code == 1, found
     assert "REGRESSED" in found.out
@@ -108,7 +113,7 @@ def test_the_recipe_without_a_kept_store_fails_on_the_verdict_regressed(project:
 
 
 def test_the_recipe_for_github_actions_is_a_workflow_whose_commands_run(project: Terminal) -> None:
-    (text,) = blocks("yaml", below="In CI")
+    (text,) = blocks("yaml", PAGES["ci"])
     workflow = cast("Workflow", yaml.safe_load(text))
     steps = workflow["jobs"]["evals"]["steps"]
     assert all(re.fullmatch(r"actions/[\w-]+@v\d+", one["uses"]) for one in steps if "uses" in one)
@@ -121,16 +126,27 @@ def test_the_recipe_for_github_actions_is_a_workflow_whose_commands_run(project:
 
 
 def test_the_tests_for_pytest_pass_in_a_project_of_a_user(project: Terminal) -> None:
-    (code,) = blocks("python", below="In CI")
+    (code,) = blocks("python", PAGES["ci"])
     project.file("test_support.py", f"def reply(text):\n    return 'Your refund is on its way.'\n\n\n{code}")
     project.file("pytest.ini", "[pytest]\n")
     found = project.carried_out([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"])
     assert "2 passed" in found.out, found
 
 
-def test_a_row_of_the_house_names_what_is_there() -> None:
-    _, _, house = README.partition("\n## The house\n")
-    rows = re.findall(r"^\| [^|`]+ \| (.+) \|$", house.partition("\n## ")[0], re.MULTILINE)
+def test_the_readmes_recipe_for_ci_is_the_one_that_is_tried_here() -> None:
+    (shown,) = blocks("sh", section("In CI"))
+    assert shown == blocks("sh", PAGES["ci"])[0]
+
+
+def test_every_link_between_the_documents_leads_somewhere() -> None:
+    for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text("utf-8"))
+        assert [link for link in links if not (path.parent / link).exists()] == [], path
+
+
+def test_a_row_of_the_table_of_changes_names_what_is_there() -> None:
+    _, _, table = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("\n## To change X, open Y\n")
+    rows = re.findall(r"^\| [^|`]+ \| (.+) \|$", table.partition("\n## ")[0], re.MULTILINE)
     named = [path for row in rows for path in re.findall(r"`([\w./*-]+/[\w./*-]*)`", row)]
     missing = [path for path in named if not any((base / path).exists() or any(base.glob(path)) for base in BASES)]
     assert missing == []

@@ -1,4 +1,4 @@
-"""The README's table of tools, made from the catalogue: python -m tests.server.readme writes it into README.md."""
+"""The table of tools in docs/mcp.md, made from the catalogue: python -m tests.server.readme writes it anew."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from minions_evals_mcp.server.catalogue import CATALOGUE, Entry
 
-README = Path(__file__).resolve().parents[2] / "README.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "mcp.md"
 TABLE = re.compile(r"\| tool \| what it does \|.*?\n(?!\|)", re.DOTALL)
 
 
@@ -23,7 +23,7 @@ def _does(entry: Entry) -> str:
 
 def main() -> None:
     """Puts the table where the old one stood."""
-    README.write_text(TABLE.sub(lambda _: table(), README.read_text("utf-8"), count=1), "utf-8")
+    PAGE.write_text(TABLE.sub(lambda _: table(), PAGE.read_text("utf-8"), count=1), "utf-8")
 
 
 if __name__ == "__main__":

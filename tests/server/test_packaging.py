@@ -11,17 +11,18 @@ from typing import Any
 
 from minions_evals_mcp.server.options import read_options
 from minions_evals_mcp.settings import PREFIX, read_settings
-from tests.server.readme import README, TABLE, table
+from tests.server.readme import PAGE, TABLE, table
 
 ROOT = Path(__file__).resolve().parents[2]
+README = ROOT / "README.md"
 
 
 def _listing() -> dict[str, Any]:
     return json.loads(files("minions_evals_mcp.server").joinpath("server.json").read_text("utf-8"))
 
 
-def test_the_readmes_table_of_tools_is_the_catalogues() -> None:
-    found = TABLE.search(README.read_text("utf-8"))
+def test_the_documented_table_of_tools_is_the_catalogues() -> None:
+    found = TABLE.search(PAGE.read_text("utf-8"))
     assert found is not None
     assert found[0] == table(), "python -m tests.server.readme writes it anew"
 
@@ -46,10 +47,8 @@ def test_the_listings_variables_are_ones_that_are_read() -> None:
     assert all(one["isSecret"] for one in package["environmentVariables"] if "KEY" in one["name"])
 
 
-def test_every_line_of_the_readme_that_starts_the_server_is_understood() -> None:
-    lines = [
-        line.strip() for line in README.read_text("utf-8").splitlines() if line.startswith("    minions-evals-mcp")
-    ]
+def test_every_documented_line_that_starts_the_server_is_understood() -> None:
+    lines = [line.strip() for line in PAGE.read_text("utf-8").splitlines() if line.startswith("    minions-evals-mcp")]
     assert lines
     for line in lines:
         read_options(shlex.split(line.partition("#")[0])[1:])
