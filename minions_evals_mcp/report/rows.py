@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from minions_evals_mcp.domain.digests import canonical
@@ -13,7 +14,14 @@ from minions_evals_mcp.report.sentences import answer
 
 CELL = 32_000
 """Spreadsheets take 32,767 characters in a cell."""
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+_UNSEEN = " \xa0\u1680\u2000-\u200f\u202a-\u202f\u205f-\u206f\u3000\ufeff\x00-\x08\x0e-\x1b\x7f"
+_CELL_START = re.compile(
+    rf'(^|[;\t\n\x0b\x0c\r\x1c-\x1f\x85\u2028\u2029])(?=[{_UNSEEN}"]*[=+\-@\uff1d\uff0b\uff0d\uff20])'
+)
+"""Where a cell begins for some reader, be it one that splits at semicolons or in every line, and a formula follows.
+
+Signs of full width count, which East Asian spreadsheets read like plain ones, and so do those behind what cannot be seen.
+"""
 FIXED = (
     "testCaseId", "title", "trial", "status", "outcome", "score", "points", "possible", "before", "change", "failureType",
     "severity", "latencyMs", "costUsd", "testRunId", "inputs", "expected", "output", "rationale", "rootCause", "reason",
@@ -68,7 +76,7 @@ def _scores(case: ReportedCase, criteria: Sequence[str]) -> list[object]:
 def csv_row(cells: Sequence[object]) -> str:
     """The cells as a line of CSV; a text that a spreadsheet would take for a formula is told as a text."""
     told = io.StringIO()
-    csv.writer(told, lineterminator="\n").writerow([_cell(cell) for cell in cells])
+    csv.writer(told, lineterminator="\r\n").writerow([_cell(cell) for cell in cells])
     return told.getvalue()
 
 
@@ -76,4 +84,5 @@ def _cell(cell: object) -> object:
     if not isinstance(cell, str):
         return cell
     text = cell.replace("\0", "") if len(cell) <= CELL else cell[:CELL].replace("\0", "") + "…"
-    return f"'{text}" if text.startswith(FORMULA) else text
+    plain = _CELL_START.sub(r"\1'", text)
+    return f"'{plain}" if plain.startswith(("\t", "\r", "\n")) else plain

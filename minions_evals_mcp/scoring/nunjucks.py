@@ -7,23 +7,24 @@ refused by name: other tags and filters, calls of methods, several comparisons i
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import cast
 
 from jinja2 import Template, TemplateError, TemplateSyntaxError, nodes
+from jinja2.compiler import CodeGenerator, Frame
 from jinja2.runtime import Context, LoopContext
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
-from minions_evals_mcp.scoring.nunjucks_filters import FILTERS, PAIRS, SAME
-from minions_evals_mcp.scoring.nunjucks_values import JsUndefined, as_js, calculated, js_string
+from minions_evals_mcp.scoring.nunjucks_budget import budget
+from minions_evals_mcp.scoring.nunjucks_filters import FILTERS, PAIRS, SAME, WEIGHED
+from minions_evals_mcp.scoring.nunjucks_values import JsUndefined, as_js, calculated, concatenated, js_string
 
 PREFIX, SUFFIX = "__prefix", "__suffix"
 """Inputs of a test that stand around its prompt."""
-_PARTIAL = re.compile(r"(\{%[^%]*$|\{\{[^}]*$|\{#[^#]*$)", re.MULTILINE)
+_OPENINGS = (("{%", "%"), ("{{", "}"), ("{#", "#"))
 _KNOWN_NODES = (
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem, nodes.Filter,
     nodes.Test, nodes.If, nodes.For, nodes.Assign, nodes.AssignBlock, nodes.CondExpr, nodes.Compare, nodes.Operand,
@@ -35,9 +36,22 @@ _TESTS = frozenset(
 )
 
 
+class _Code(CodeGenerator):
+    """Jinja2's compiler, with `~` carried out by the environment, which counts what it makes."""
+
+    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802  named by the node's class
+        self.write("environment.concatenated(")
+        for part in node.nodes:
+            self.visit(part, frame)
+            self.write(", ")
+        self.write(")")
+
+
 class _Nunjucks(SandboxedEnvironment):
     """Jinja2's sandbox, reading values as JavaScript does; no attribute of a Python object is ever reached."""
 
+    code_generator_class = _Code
+    concatenated = staticmethod(concatenated)
     intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
 
     def getattr(self, obj: object, attribute: str) -> object:
@@ -79,10 +93,11 @@ def vet_template(template: str) -> None:
 
 def rendered(template: str, variables: Mapping[str, JsonValue]) -> str:
     """The template with its variables filled in; a missing one is nothing, as in Nunjucks."""
-    if "{" not in template or _PARTIAL.search(template):  # what opens and never closes is text there
+    if "{" not in template or _is_partial(template):  # what opens and never closes is text there
         return template
     try:
-        return _compiled(template).render({name: as_js(value) for name, value in variables.items()})
+        with budget():
+            return _compiled(template).render({name: as_js(value) for name, value in variables.items()})
     except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise BadInputError(f"the template cannot be rendered: {error}.", remedy="Check its variables.") from None
 
@@ -136,12 +151,13 @@ def _strings(value: JsonValue) -> Iterable[str]:
 
 @lru_cache(maxsize=512)
 def _compiled(template: str) -> Template:
-    if _PARTIAL.search(template):
+    if _is_partial(template):
         return _compiled("")
     try:
         parsed = _ENVIRONMENT.parse(template)
         _vet(parsed)
-        return Template.from_code(_ENVIRONMENT, _ENVIRONMENT.compile(_as_js_means(parsed)), _ENVIRONMENT.globals)  # pyright: ignore[reportArgumentType]  the globals' type is jinja2's own
+        with budget():  # what is constant is calculated here already
+            return Template.from_code(_ENVIRONMENT, _ENVIRONMENT.compile(_as_js_means(parsed)), _ENVIRONMENT.globals)  # pyright: ignore[reportArgumentType]  the globals' type is jinja2's own
     except TemplateSyntaxError as error:
         raise UnsupportedError(
             f"line {error.lineno} of the template: {error.message}.",
@@ -190,6 +206,20 @@ def _call(called: nodes.Node) -> str:
             return "a call"
 
 
+def _is_partial(template: str) -> bool:
+    """Whether a line opens something that does not close in it."""
+    return any(_opens(line, *marks) for line in template.split("\n") for marks in _OPENINGS)
+
+
+def _opens(line: str, opening: str, closing: str) -> bool:
+    at = line.rfind(opening)
+    return at >= 0 and closing not in line[at + len(opening) :]
+
+
+def _counted(side: nodes.Expr) -> nodes.Expr:
+    return nodes.Filter(side, WEIGHED, [], [], None, None, lineno=side.lineno)
+
+
 def _as_js_means(parsed: nodes.Template) -> nodes.Template:
     """The template with equality and loops rewritten to what JavaScript means by them."""
     for compare in list(parsed.find_all(nodes.Compare)):
@@ -199,6 +229,8 @@ def _as_js_means(parsed: nodes.Template) -> nodes.Template:
             yes = nodes.Const(True, lineno=line)  # noqa: FBT003  jinja2's nodes take their fields by position
             compare.expr = nodes.Filter(compare.expr, SAME, [operand.expr], [], None, None, lineno=line)
             compare.ops = [nodes.Operand(operand.op, yes)]
+        else:
+            compare.expr, operand.expr = _counted(compare.expr), _counted(operand.expr)
     for loop in parsed.find_all(nodes.For):
         both = nodes.Const(isinstance(loop.target, nodes.Tuple), lineno=loop.lineno)
         loop.iter = nodes.Filter(loop.iter, PAIRS, [both], [], None, None, lineno=loop.lineno)

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 from jinja2 import Undefined
 
+from minions_evals_mcp.scoring.nunjucks_budget import spend_characters, spend_steps
 from minions_evals_mcp.scoring.nunjucks_values import (
     JsArray,
     JsUndefined,
@@ -20,12 +21,13 @@ from minions_evals_mcp.scoring.nunjucks_values import (
     js_string,
     same,
     to_number,
+    weighed,
     whole,
 )
 
 MOST_CHARACTERS = 1_000_000
-SAME, PAIRS = "js_same", "js_pairs"
-"""What `==` and `for` are rewritten to; no template can name them by chance."""
+SAME, PAIRS, WEIGHED = "js_same", "js_pairs", "js_weighed"
+"""What `==`, `for` and the sides of other comparisons are rewritten to; no template can name them by chance."""
 
 
 def _default(value: object, other: object = "", also_false: bool = False) -> object:  # noqa: FBT001, FBT002  as above
@@ -35,15 +37,19 @@ def _default(value: object, other: object = "", also_false: bool = False) -> obj
 def _dumped(value: object, indent: int | None = None) -> str:
     separators = (",", ":") if indent is None else (",", ": ")
     return json.dumps(
-        None if isinstance(value, Undefined) else value, ensure_ascii=False, indent=indent, separators=separators
+        None if isinstance(value, Undefined) else weighed(value),
+        ensure_ascii=False,
+        indent=indent,
+        separators=separators,
     )
 
 
 def _replaced(value: object, old: object, new: object, most: int = -1) -> str:
-    found = js_string(value).replace(js_string(old), js_string(new), most)
-    if len(found) > MOST_CHARACTERS:
+    text, before, after = js_string(value), js_string(old), js_string(new)
+    times = text.count(before) if most < 0 else min(text.count(before), most)
+    if len(text) + times * (len(after) - len(before)) > max(MOST_CHARACTERS, len(text)):
         raise ValueError(f"replace makes more than {MOST_CHARACTERS:,} characters")
-    return found
+    return text.replace(before, after, most)
 
 
 def _truncated(value: object, length: int = 255, entire: bool = False, end: str = "...") -> str:  # noqa: FBT001, FBT002  as above
@@ -57,6 +63,7 @@ def _truncated(value: object, length: int = 255, entire: bool = False, end: str 
 
 def _indented(value: object, width: int = 4, first: bool = False) -> str:  # noqa: FBT001, FBT002  as above
     lines = js_string(value).split("\n")
+    spend_characters(len(lines) * min(max(width, 0), 100))
     return "\n".join(" " * min(width, 100) + line if number or first else line for number, line in enumerate(lines))
 
 
@@ -82,6 +89,7 @@ def _reversed(value: object) -> object:
 def _list(value: object) -> list[object]:
     if not isinstance(value, list | str | range):
         raise ValueError("it needs a list")  # noqa: TRY004  a template's mistake, told with the template
+    spend_steps(len(cast("list[object]", value)))
     return list(cast("Iterable[object]", value))
 
 
@@ -114,7 +122,9 @@ def _last(value: object) -> object:
 
 
 def _joined(value: object, between: object = "") -> str:
-    return js_string(between).join(map(js_string, _list(value)))
+    parts, joint = _list(value), js_string(between)
+    spend_characters(len(parts) * len(joint))
+    return joint.join(map(js_string, parts))
 
 
 def _capitalized(value: object) -> str:
@@ -137,6 +147,7 @@ def _wrapped(work: Callable[[str], object]) -> Callable[[object], object]:
 FILTERS: dict[str, Callable[..., Any]] = {
     SAME: same,
     PAIRS: elements,
+    WEIGHED: weighed,
     "abs": _wrapped(lambda text: abs(whole(to_number(text)))),
     "capitalize": _capitalized,
     "d": _default,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, cast
 
 from jinja2 import ChainableUndefined, Undefined
 from pydantic import JsonValue
 
 from minions_evals_mcp.scoring.assertions.values import js_text
+from minions_evals_mcp.scoring.nunjucks_budget import spend_characters, spend_steps
 
 
 class JsUndefined(ChainableUndefined):
@@ -49,13 +50,14 @@ def js_string(value: object) -> str:
         case None | Undefined():
             return ""
         case str():
+            spend_characters(len(value))
             return value
         case bool() | int() | float():
             return js_text(value)
-        case list() | tuple():
-            return ",".join(js_string(one) for one in cast("Sequence[object]", value))
-        case range():
-            return ",".join(map(str, value))
+        case list() | tuple() | range():
+            members = cast("Sequence[object]", value)
+            spend_steps(len(members))
+            return ",".join(map(js_string, members))
         case _:
             return "[object Object]"
 
@@ -67,6 +69,37 @@ def calculated(operator: str, left: object, right: object) -> object:
     if not is_number(left) or not is_number(right):
         raise ValueError(f"{operator} needs two numbers")
     return _number(operator, float(cast("float", left)), float(cast("float", right)))
+
+
+def concatenated(*parts: object) -> str:
+    """The texts of what stands between `~`, as JavaScript adds values to a text."""
+    return "".join(map(_added, parts))
+
+
+def weighed(value: object) -> object:
+    """The value, once everything in it is counted: what compares or dumps it goes over all of that."""
+    _weigh(value)
+    return value
+
+
+def _weigh(value: object) -> None:
+    match value:
+        case str():
+            spend_characters(len(value))
+        case range():  # a text is looked for in all of it
+            spend_steps(len(value))
+        case list():
+            _weigh_each(cast("list[object]", value))
+        case dict():
+            _weigh_each(cast("dict[object, object]", value).values())
+        case _:
+            pass
+
+
+def _weigh_each(members: Collection[object]) -> None:
+    spend_steps(1 + len(members))
+    for member in members:
+        _weigh(member)
 
 
 def _added(value: object) -> str:
@@ -124,6 +157,9 @@ def to_number(value: object) -> float:
 
 def elements(value: object, both: bool) -> Iterable[object]:  # noqa: FBT001  a filter's argument
     """What a loop goes over: an object's pairs where two names are given, else nothing of it."""
+    if not isinstance(value, list | str | range | dict):
+        return ()
+    spend_steps(len(cast("Sequence[object]", value)))
     if isinstance(value, dict):
         return cast("dict[object, object]", value).items() if both else ()
-    return cast("Iterable[object]", value) if isinstance(value, list | str | range) else ()
+    return cast("Iterable[object]", value)

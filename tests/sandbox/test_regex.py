@@ -62,6 +62,20 @@ async def test_a_bad_pattern_is_unmet_with_its_reason() -> None:
     assert found.reason.startswith("bad pattern: missing )")
 
 
+@pytest.mark.parametrize("pattern", ["(?=a)(?:foo){e<=2}", "(a)\\1{1<=e<=2}", "\\{2}{e}", "(?=x)y{i,d}"])
+async def test_no_pattern_is_searched_approximately(pattern: str) -> None:
+    need = RegexNeed(pattern, "far too long to be gone over with errors " * 50)
+    async with RegexSandbox() as sandbox:
+        found = await sandbox.search([need])
+    assert found == {need: Unmet("bad pattern: approximate matching is not carried out")}
+
+
+async def test_escaped_braces_and_counts_are_searched_as_they_stand() -> None:
+    need = RegexNeed(r"(?=a)a{2,}\{e<=1\}", "aa{e<=1}")
+    async with RegexSandbox() as sandbox:
+        assert await sandbox.search([need]) == {need: True}
+
+
 async def test_lone_surrogates_and_line_ends_reach_the_worker_whole() -> None:
     need = RegexNeed("^\ud800\n(?=é)", "\ud800\né")
     async with RegexSandbox() as sandbox:

@@ -35,6 +35,7 @@ TOLD = (
     ("{{ 0.1 + 0.2 }} {{ 10 > 9 }} {{ 'a' < 'b' }} {{ n - 1 }} {{ n * 1.5 }}", "0.30000000000000004 true true 4 7.5"),
     ("{{ n is number }} {{ nul is none }} {{ missing is defined }} {{ range(3) }}", "true true false 0,1,2"),
     ("{{ 5|string }}{{ 'abc'|list }}{{ l|length }}{{ o|length }}{{ nul|length }}{{ '<a>'|escape }}", "5a,b,c220&lt;a&gt;"),
+    ("{{ true ~ none ~ 'x' ~ missing ~ [1, 2] }}", "truenullxundefined1,2"),
     ("{{ s }}\n", "Abc\n"),
     ("[{{ ''|wordcount }}]", "[]"),
     ("Title\n=====\nleft {{ open", "Title\n=====\nleft {{ open"),
@@ -77,6 +78,43 @@ def test_what_differs_is_refused_by_name(template: str, named: str) -> None:
 def test_what_has_no_value_is_an_error_and_not_a_text(template: str) -> None:
     with pytest.raises(BadInputError):
         rendered(template, VARIABLES)
+
+
+DOUBLED = "{% set x = [1] %}{% set y = [1] %}" + "{% set x = [x, x] %}{% set y = [y, y] %}" * 40
+GROWN = "{% set x = 'aaaaaaaaaa' %}"
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% for a in range(3000) %}{% for b in range(3000) %}{% for c in range(3000) %}{% endfor %}{% endfor %}{% endfor %}",
+        "{% for a in range(3000) %}{% for b in range(3000) %}{% for c in range(3000) %}{{ a }}{% endfor %}{% endfor %}{% endfor %}",
+        "{% for a in range(90000) %}{{ 'x' in range(100000) }}{% endfor %}",
+        "{% for a in range(3000) %}{{ range(100000)|sum }}{% endfor %}",
+        "{% for a in range(9000) %}{% for b in range(9000) %}{{ loop.length }}{% endfor %}{% endfor %}",
+        *(DOUBLED + use for use in ("{{ x }}", "{{ x|dump }}", "{{ x|sort }}", "{{ x|sum }}", "{{ x in [y] }}", "{{ x < y }}")),
+        "{% set x = {'a': 1} %}" + "{% set x = {'a': x, 'b': x} %}" * 40 + "{{ x|dump }}",
+        GROWN + "{% set x = x ~ x %}" * 40,
+        GROWN + "{% set x = x + x %}" * 40,
+        GROWN + "{% set x %}{{ x }}{{ x }}{% endset %}" * 40,
+        GROWN + "{% set x = x|replace('a', x) %}" * 40,
+        GROWN + "{% set x = [x, x, x]|join(x) %}" * 40,
+        GROWN + "{% set x = x + x %}" * 15 + "{% for a in range(3000) %}{{ x|escape }}{% endfor %}",
+        GROWN + "{% set x = x + x %}" * 16 + "{{ x|replace('a', '\\n')|indent(100) }}",
+    ],
+)  # fmt: skip
+def test_a_template_that_would_work_for_ever_or_fill_the_memory_is_stopped(template: str) -> None:
+    with pytest.raises(BadInputError, match=r"it takes more than|makes more than"):
+        rendered(template, {})
+
+
+def test_what_opens_and_never_closes_is_found_in_time_that_grows_with_the_text_only() -> None:
+    text = "{{ " * 200_000 + "}\n{% open"
+    assert rendered(text, {}) == text
+
+
+def test_a_long_document_is_rendered_whole() -> None:
+    assert len(rendered("{{ a }}{{ a }}", {"a": "word " * 800_000})) == 8_000_000
 
 
 def test_in_a_prompt_that_is_json_each_text_is_rendered_and_none_can_break_out() -> None:
