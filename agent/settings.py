@@ -19,6 +19,7 @@ from minions_evals_mcp.cli.session import Common
 from minions_evals_mcp.configured import Chosen, db_path, engine_config
 from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.server.edge.logs import as_line
 from minions_evals_mcp.settings import named_variables, read_settings
 from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
 
@@ -101,7 +102,7 @@ def log_as_json() -> None:
             structlog.processors.add_log_level,
             structlog.processors.TimeStamper(fmt="iso"),
             structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(ensure_ascii=False),
+            structlog.processors.JSONRenderer(serializer=as_line, ensure_ascii=False),
         ],
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
+from minions_evals_mcp.known_secrets import masked
+
 
 class EvalsError(Exception):
     """What stopped the caller: `code` for programs, the message for people, `remedy` for what to do next."""
@@ -13,9 +15,9 @@ class EvalsError(Exception):
     exit_code = 3
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
-        super().__init__(message)
-        self.message = message
-        self.remedy = remedy
+        self.message = masked(message)
+        self.remedy = masked(remedy)
+        super().__init__(self.message)
 
     def __str__(self) -> str:
         return f"{self.message} {self.remedy}".strip()

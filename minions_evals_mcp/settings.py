@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from minions_evals_mcp import known_secrets
 from minions_evals_mcp.errors import BadInputError
 
 PREFIX = "MINIONS_EVALS_"
 KNOWN = ("DB", "JUDGE_MODEL", "JUDGE_CALLS", "SKILLS", "CONCURRENCY", "CALL_TIMEOUT", "EMBEDDER", "HTTP_TOKEN")
 JUDGE_CALLS = ("per-criterion", "per-run")
+_LINE = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)[^\S\n]*=[^\S\n]*(.*?)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     def own(name: str) -> str | None:
         return environment.get(PREFIX + name) or None
 
-    return Settings(
+    read = Settings(
         db=_path(own("DB")),
         judge_model=own("JUDGE_MODEL"),
         judge_calls=_judge_calls(own("JUDGE_CALLS")),
@@ -66,6 +69,22 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
         embedder=own("EMBEDDER"),
         http_token=own("HTTP_TOKEN"),
     )
+    known_secrets.remember_keys((read.anthropic_api_key, read.openai_api_key, read.gemini_api_key, read.http_token))
+    known_secrets.remember_named(environment)
+    known_secrets.remember_named(_written_down())
+    return read
+
+
+def _written_down(file: Path = Path(".env")) -> dict[str, str]:
+    """The variables of the folder's `.env`: programs read it by themselves, and may tell what stands there."""
+    if not file.is_file():
+        return {}
+    return {name: _unquoted(value) for name, value in _LINE.findall(file.read_text("utf-8", "replace"))}
+
+
+def _unquoted(value: str) -> str:
+    quoted = value[:1] in {"'", '"'} and value.find(value[0], 1) > 0
+    return value[1 : value.index(value[0], 1)] if quoted else value.partition(" #")[0].strip()
 
 
 def named_variables(names: Iterable[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:
@@ -75,6 +94,7 @@ def named_variables(names: Iterable[str], environment: Mapping[str, str] = os.en
         if not environment.get(name, "").strip():
             raise BadInputError(f"the environment variable {name} is not set.", remedy=f"Set it: export {name}=…")
         found[name] = environment[name].strip()
+    known_secrets.remember_named(found)
     return found
 
 

@@ -19,6 +19,7 @@ from minions_evals_mcp.configured import Chosen
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.engine.near_ids import with_near_ids
 from minions_evals_mcp.errors import NotFoundError, ungrouped
+from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.settings import Settings, read_settings
 from minions_evals_mcp.targets.own import OwnTarget
 
@@ -105,4 +106,4 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
 
 def say(answer: JsonValue) -> None:
     """One JSON value on one line of stdout."""
-    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    sys.stdout.write(masked(json.dumps(answer, ensure_ascii=False)) + "\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
@@ -21,6 +22,7 @@ from minions_evals_mcp.engine.records.save_records import Saved, delete_record, 
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.row_records import RowMapping, RowType
 from minions_evals_mcp.interop.suite import read_suite
+from minions_evals_mcp.known_secrets import counted
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store import events, records
 from minions_evals_mcp.store.queries import links
@@ -120,13 +122,21 @@ def export(*, type: str | None = None, common: Common = DEFAULTS) -> int:  # noq
 
 
 async def _export(kinds: list[str], common: Common) -> int:
+    leaky = 0
     async with session(common) as engine:
         for kind in kinds:
             after = 0
             while page := await engine.store.read(partial(records.page, kind=kind, after=after, limit=PAGE)):
                 for _, record in page:
-                    say(record.wire())
+                    wire = record.wire()
+                    leaky += bool(counted(json.dumps(wire, ensure_ascii=False)))
+                    say(wire)
                 after = page[-1][0]
+    if leaky:
+        held = "1 record held" if leaky == 1 else f"{leaky} records held"
+        sys.stderr.write(
+            f"{held} a secret of yours, written here as [secret DIGEST]; minions-evals db check says where.\n"
+        )
     return 0
 
 

@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
 from minions_evals_mcp.domain.values import Count, Id, Unit, Value
+from minions_evals_mcp.known_secrets import masked
 
 
 class Observed(Value):
@@ -83,31 +84,37 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeErrored:
+class Unfinished:
+    """Why there is no verdict, in words that may be a stranger's: no secret of ours stands in them."""
+
+    reason: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "reason", masked(self.reason))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeErrored(Unfinished):
     """The judge failed: no verdict follows. `fatal` means that no other call to it can succeed either.
 
     `unanswered`: no reply came, however often it was asked, and nothing about the output explains it.
     """
 
-    reason: str
     fatal: bool = False
     unanswered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class TargetErrored:
+class TargetErrored(Unfinished):
     """The target failed: there is no output to judge. `fatal` and `unanswered` as above."""
 
-    reason: str
     fatal: bool = False
     unanswered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(Unfinished):
     """Nothing was run, and why."""
-
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

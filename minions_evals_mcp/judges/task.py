@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
 from minions_evals_mcp.domain.outputs import output_text, output_value
+from minions_evals_mcp.known_secrets import masked_json
 from minions_evals_mcp.scoring.checks import Subject
 from minions_evals_mcp.scoring.history import Likeness, Sample
 from minions_evals_mcp.scoring.rubric import criterion_digest
@@ -47,8 +48,8 @@ class Work:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of all that a judge is shown of it."""
-        return digest([self.inputs, self.expected, self.observed.output])
+        """The digest of all that a judge is shown of it: of the output as it is kept, so that it is the same after a restart."""
+        return digest([self.inputs, self.expected, masked_json(self.observed.output)])
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import JudgeErrored
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.judges.llm import MAX_TOKENS, Flaw, Question
+from minions_evals_mcp.judges.llm import MAX_TOKENS, Flaw, Question, said_twice
 from minions_evals_mcp.scoring.assertions.lenient import json_objects
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 
@@ -85,6 +85,9 @@ def rubric_reply(text: str) -> Grade | Flaw:
 
 def facts_reply(text: str) -> Grade | Flaw:
     """The category in {category, reason}, else the first letter before a bracket: `(B) …`."""
+    twice = said_twice(text)
+    if twice:
+        return Flaw(twice)
     said = _object(text)
     found = said.get("category") if isinstance(said, dict) else None
     if isinstance(found, str):
@@ -109,6 +112,9 @@ def choice_reply(text: str, *, outputs: int) -> Choice | Flaw:
 
 
 def _object(text: str) -> Json | Flaw:
+    twice = said_twice(text)
+    if twice:
+        return Flaw(twice)
     found = next(json_objects(text), None)
     return found if isinstance(found, dict) else Flaw("it holds no JSON object")
 

@@ -10,6 +10,7 @@ from typing import Literal, Protocol, assert_never
 
 import anyio
 
+from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.faults import Fault
 from minions_evals_mcp.models.limit import AdaptiveLimit
 from minions_evals_mcp.models.prices import cost_usd
@@ -138,7 +139,7 @@ class Retrying:
             case "truncated":
                 return Truncated(answer.text, model, stop, usage, latency_ms, cost, attempts, faults, first_ms)
             case "refused":
-                said = answer.explanation
+                said = masked(answer.explanation)
                 return Refused(answer.text, model, stop, usage, latency_ms, cost, attempts, faults, first_ms, said)
             case _:
                 assert_never(answer.ending)

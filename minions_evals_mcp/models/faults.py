@@ -9,6 +9,7 @@ from email.utils import parsedate_to_datetime
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.replies import FaultKind
 
 FATAL_STATUSES = frozenset({401, 402, 403, 404})
@@ -31,6 +32,10 @@ class Fault:
     reason: str
     fatal: bool = False
     retry_after_s: float | None = None
+
+    def __post_init__(self) -> None:
+        """A provider that tells what it was sent may tell the key."""
+        object.__setattr__(self, "reason", masked(self.reason))
 
 
 class _Error(BaseModel):
@@ -114,4 +119,4 @@ def _message(body: str) -> str:
     try:
         return _ErrorBody.model_validate_json(body).error.message
     except ValidationError:
-        return " ".join(body[:200].split()) or "no message"
+        return " ".join(masked(body)[:200].split()) or "no message"  # a secret that is cut in two is not recognised

@@ -9,6 +9,7 @@ from typing import Literal, Self, assert_never, get_args
 import anyio
 
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
+from minions_evals_mcp.known_secrets import remember_keys
 from minions_evals_mcp.models.anthropic_client import ANTHROPIC_URL, AnthropicClient
 from minions_evals_mcp.models.client import ModelClient, RetrySettings
 from minions_evals_mcp.models.embeddings_client import OpenAIEmbeddings
@@ -71,6 +72,7 @@ class Models:
 
     def __init__(self, settings: ProviderSettings) -> None:
         self.settings = settings
+        remember_keys((settings.anthropic_api_key, settings.openai_api_key, settings.gemini_api_key))
         self._clients: dict[Provider, ModelClient] = {}
         self._embeddings: dict[Provider, ModelClient] = {}
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from minions_evals_mcp.known_secrets import masked
+
 _TURNING = frozenset(chr(code) for code in (*range(0x202A, 0x202F), *range(0x2066, 0x206A), 0x200E, 0x200F, 0x061C))
 
 HIDDEN = re.compile(
@@ -23,7 +25,8 @@ def shortened(text: str, limit: int) -> str:
 
 
 def printable(text: str, limit: int = 200) -> str:
-    """The text on one line: no control or direction characters, cut at `limit` characters."""
+    """The text on one line: no control or direction characters, no secret of ours, cut at `limit` characters."""
+    text = masked(text)
     if len(text) <= limit and text.isprintable() and _TURNING.isdisjoint(text):
         return text
     kept = text[: limit * 4]

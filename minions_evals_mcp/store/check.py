@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.errors import StoreError
 from minions_evals_mcp.store.connection import Db, connect, sqlite, translated
 from minions_evals_mcp.store.migrate import migrations, require_store, statements
+from minions_evals_mcp.store.queries.leaks import leaks
 from minions_evals_mcp.store.records import counts
 
 AT_MOST = 20
@@ -140,6 +141,7 @@ def _report(db: Db, path: Path) -> Report:
     for said, sql in RULES:
         problems.extend(said.format(row[0]) for row in db.execute(f"{sql} LIMIT {AT_MOST}"))
     problems.extend(_blank_rationales(db))
+    problems.extend(leaks(db))
     last, number = db.execute("SELECT coalesce(max(seq), 0), count(*) FROM event").fetchone()
     if last != number:
         problems.append(f"events: {number} rows, yet the last has number {last}: {last - number} are missing")

@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import ASKED, Record, fields_from_json, title_of
 from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store.connection import AT_MOST, Db
 
 
@@ -28,7 +29,7 @@ def append(db: Db, event: Event, *, at: datetime) -> None:
     """Writes the event beside the fact."""
     db.execute(
         "INSERT INTO event (at, type, subject_type, subject_id, detail) VALUES (?, ?, ?, ?, ?)",
-        (to_millis(at), event.type, event.subject_type, event.subject_id, json.dumps(event.detail)),
+        (to_millis(at), event.type, event.subject_type, event.subject_id, masked(json.dumps(event.detail))),
     )
 
 
@@ -46,7 +47,7 @@ def tell(db: Db, record: Record[Fields], *, key: str, addressee: str) -> bool:
         return False
     db.execute(
         "INSERT INTO outbox (id, key, type, addressee, fields, created_at) VALUES (?, ?, ?, ?, ?, ?)",
-        (record.id, key, record.type, addressee, record.fields.model_dump_json(), to_millis(record.created_at)),
+        (record.id, key, record.type, addressee, masked(record.fields.model_dump_json()), to_millis(record.created_at)),
     )
     return True
 

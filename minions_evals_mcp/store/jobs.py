@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import NotJudgeable, Observed, UnitKey, Verdict
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store.connection import AT_MOST, Db
 
 JobKind = Literal["test-case", "benchmark", "comparison", "ab-test"]
@@ -99,7 +100,8 @@ def start(db: Db, new: Job) -> Job:
 def set_state(db: Db, ident: str, state: JobState, *, reason: str = "", at: datetime) -> None:
     """Where the job stands now, and why."""
     db.execute(
-        "UPDATE job SET state = ?, reason = ?, updated_at = ? WHERE id = ?", (state, reason, to_millis(at), ident)
+        "UPDATE job SET state = ?, reason = ?, updated_at = ? WHERE id = ?",
+        (state, masked(reason), to_millis(at), ident),
     )
 
 
@@ -235,7 +237,8 @@ def save_unit(  # noqa: PLR0913  a row's columns
     observed: Observed | None = None, packet: str | None = None, test_run_id: str | None = None,
 ) -> None:  # fmt: skip
     """Keeps how far a unit is; an output that is kept already stays, and so does the packet of a unit that was judged."""
-    output = None if observed is None else observed.model_dump_json(exclude_defaults=True)
+    output = None if observed is None else masked(observed.model_dump_json(exclude_defaults=True))
+    reason = masked(reason)
     changed = db.execute(  # no ON CONFLICT: the trigger that refuses to replace a unit would refuse it too
         "UPDATE unit SET outcome = ?, reason = ?, output = coalesce(output, ?), packet = iif(? IS NULL, ?, packet), test_run_id = ?"
         " WHERE job_id = ? AND position = ? AND trial = ?",
@@ -270,7 +273,7 @@ class VerdictKey:
 def save_verdict(db: Db, unit: UnitKey, about: VerdictKey, said: Verdict | NotJudgeable, *, at: datetime) -> None:
     """Keeps a verdict that was paid for; the same one twice is kept once."""
     criterion_id = said.criterion_id
-    text = said.model_dump_json() if isinstance(said, Verdict) else json.dumps({"notJudgeable": said.reason})
+    text = masked(said.model_dump_json() if isinstance(said, Verdict) else json.dumps({"notJudgeable": said.reason}))
     key = (unit.job_id, unit.position, unit.trial, criterion_id, about.subject, about.criterion, about.judge)
     db.execute(
         "INSERT INTO verdict (job_id, position, trial, criterion_id, subject_digest, criterion_digest, judge_digest, said,"

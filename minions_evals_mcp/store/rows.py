@@ -14,7 +14,9 @@ from minions_evals_mcp.domain import results
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record, fields_from_json, title_of
 from minions_evals_mcp.domain.values import from_millis, iso, to_millis
+from minions_evals_mcp.known_secrets import counted, masked
 from minions_evals_mcp.store.connection import Db, sqlite
+from minions_evals_mcp.store.events import Event, append
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,8 @@ def _stored(value: Any) -> Any:
             return int(value)
         case datetime():
             return to_millis(value)
+        case str():
+            return masked(value)
         case _:
             return value
 
@@ -128,10 +132,19 @@ def insert(db: Db, record: Record[Fields], **extra: str) -> None:
     columns = table.all_columns
     marks = ",".join("?" * len(columns))
     db.execute(f"INSERT INTO {table.name} ({','.join(columns)}) VALUES ({marks})", values)
+    if isinstance(fields, results.TestRun):
+        tell_marks(db, record, to_json(fields.actual_output).decode())
+
+
+def tell_marks(db: Db, record: Record[Fields], output: str) -> None:
+    """Tells as an event which secrets were replaced by marks in an output that is kept, and how often each."""
+    replaced = counted(output)
+    if replaced:
+        append(db, Event("secrets-marked", record.type, record.id, {"replaced": {**replaced}}), at=record.updated_at)
 
 
 def _rest(table: Table, fields: Fields) -> str:
-    return fields.model_dump_json(exclude=set(table.columns), exclude_defaults=True)
+    return masked(fields.model_dump_json(exclude=set(table.columns), exclude_defaults=True))
 
 
 def update_failure(db: Db, record: Record[results.EvalFailure]) -> None:

@@ -20,11 +20,14 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from minions_evals_mcp.targets.exchange import MOST_BYTES, Exchange, asking, sent, vet_version
 
+READ_OF_STDERR = 16_000
+"""So many bytes of what a program says beside its answer are remembered while it runs."""
 KEPT_OF_STDERR = 2000
-"""So many bytes of what a program says beside its answer are kept: the last ones."""
+"""So many characters of that are kept: the last ones, once no secret stands in them that a cut could hide."""
 SHOWN_OF_STDERR = 600
 
 
@@ -102,7 +105,12 @@ async def _take(process: Process, stdout: ByteReceiveStream, out: bytearray) -> 
 async def _take_end(stderr: ByteReceiveStream, said: bytearray) -> None:
     async for part in stderr:
         said += part
-        del said[:-KEPT_OF_STDERR]
+        del said[:-READ_OF_STDERR]
+
+
+def beside(said: bytearray) -> str:
+    """What a program said beside its answer."""
+    return masked(said.decode("utf-8", "replace").strip())[-KEPT_OF_STDERR:]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +151,7 @@ class CommandTarget:
         with anyio.move_on_after(asked.limit_s):
             found = await finished(settings.run, given, said=said)
         latency_ms = (time.perf_counter() - started) * 1000
-        told = said.decode("utf-8", "replace").strip()
+        told = beside(said)
         match found:
             case None:
                 seen = asked.too_late(latency_ms)

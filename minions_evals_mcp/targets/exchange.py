@@ -21,6 +21,7 @@ from minions_evals_mcp.domain.outputs import output_text, value_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.scoring.version_text import version_text
 
 PLACE = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
@@ -236,5 +237,5 @@ def _number(answer: JsonValue, selector: str | None, kind: TypeAdapter[N]) -> N 
 
 
 def _shown(body: bytes) -> str:
-    text = " ".join(body[: 4 * SHOWN].decode("utf-8", "replace").split())
+    text = " ".join(masked(body.decode("utf-8", "replace"))[: 4 * SHOWN].split())
     return text if len(text) <= SHOWN else text[: SHOWN - 1] + "…"

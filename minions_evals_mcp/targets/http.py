@@ -21,6 +21,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Text
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.targets.exchange import (
     MOST_BYTES,
     PLACE,
@@ -187,7 +188,7 @@ async def _once(client: httpx2.AsyncClient, question: Question) -> bytes | Quest
                 return TargetErrored(f"its answer is longer than {MOST_BYTES // 1_000_000} MB")
         if 200 <= status < 300:
             return bytes(read)
-        said = " ".join(bytes(read[:800]).decode("utf-8", "replace").split())[:200] or "no message"
+        said = " ".join(masked(read.decode("utf-8", "replace"))[:800].split())[:200] or "no message"
         unanswered = status in UNANSWERED or status >= 500
         return TargetErrored(f"HTTP {status}: {said}", fatal=status in FATAL, unanswered=unanswered)
 

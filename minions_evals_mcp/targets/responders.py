@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.request import ModelRequest
-from minions_evals_mcp.targets.command import Finished, finished
+from minions_evals_mcp.targets.command import Finished, beside, finished
 from minions_evals_mcp.targets.conversation import Turns, turns
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.live import seen_in
@@ -145,7 +145,7 @@ class Program:
         if any("\0" in one for one in arguments):
             return TargetErrored(f"{self.name}: the prompt holds a NUL, which no argument can")
         found, latency_ms = await in_time(asked, lambda: finished([*self.command, *arguments], b"", said=said))
-        told = said.decode("utf-8", "replace").strip()
+        told = beside(said)
         match found:
             case None:
                 return asked.too_late(latency_ms)

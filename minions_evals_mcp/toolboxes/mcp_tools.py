@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError, InstrumentError
+from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.ports import Arrived
 from minions_evals_mcp.toolboxes.mcp_line import McpLine
 
@@ -45,7 +46,7 @@ class McpNeighbour:
         if not answer.is_error:
             self._errors.pop(key, None)
             return
-        reason = f"{self._line.name}/{self._tool}: {_text(answer)[:SHOWN]}"
+        reason = f"{self._line.name}/{self._tool}: {_complaint(answer)}"
         self._errors[key] = self._errors.get(key, 0) + 1
         if self._errors[key] < self._patience:
             raise InstrumentError(reason)
@@ -97,7 +98,7 @@ class McpSource:
         answer = await self._line.call(self._tool, arguments)
         name = f"{self._line.name}/{self._tool}"
         if answer.is_error:
-            raise InstrumentError(f"{name}: {_text(answer)[:SHOWN]}")
+            raise InstrumentError(f"{name}: {_complaint(answer)}")
         said = _value(answer, name)
         if isinstance(said, list):
             return said, None
@@ -121,3 +122,8 @@ def _value(answer: CallToolResult, name: str) -> Json | list[JsonValue]:
 
 def _text(answer: CallToolResult) -> str:
     return "\n".join(part.text for part in answer.content if isinstance(part, TextContent))
+
+
+def _complaint(answer: CallToolResult) -> str:
+    """What a tool says of its own error."""
+    return masked(_text(answer))[:SHOWN]

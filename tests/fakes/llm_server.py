@@ -6,7 +6,8 @@
 POST /v1/messages, /v1/chat/completions, /v1/embeddings; GET /stats; POST /reset; POST /config {"p429": 0.05, ...} (also resets).
 A fault is drawn from a hash of (seed, body, how often that body came before): the same run meets the same faults in
 whatever order its requests arrive, and a retry draws afresh. A key that begins with "wrong" is refused (401), so is a
-model whose name holds "unknown" (404). Answers: see `llm_answers`; bodies: see `llm_wire`.
+model whose name holds "unknown" (404). A model whose name holds "leaky" says the key in its answer.
+Answers: see `llm_answers`; bodies: see `llm_wire`.
 """
 
 from __future__ import annotations
@@ -68,6 +69,8 @@ class FakeSettings:
     pmaxtokens: float = 0.0
     pearly: float = 0.0  # a stream that ends before the answer does
     pmidway: float = 0.0  # a stream with an error in its midst
+    pecho: float = 0.0  # a 400 that tells the key that it was sent
+    pnothing: float = 0.0  # a 200 without text, for 0 tokens
     token_ms: float = 0.0  # between two events of a stream
     retry_after_s: float = 1.0  # of a 429; below 0: none is sent
     seed: float = 1.0
@@ -75,6 +78,7 @@ class FakeSettings:
 
 FAULTS = tuple(one.name for one in fields(FakeSettings) if one.name.startswith("p"))
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.IGNORECASE)
+SENT_KEY = re.compile(rb"\r\n(?:x-api-key:[ \t]*|authorization:[ \t]*bearer[ \t]+)(\S+)", re.IGNORECASE)
 KEY = re.compile(rb"\r\n(?:x-api-key:[ \t]*|authorization:[ \t]*bearer[ \t]+)wrong", re.IGNORECASE)
 
 
@@ -154,7 +158,8 @@ class Connection(asyncio.Protocol):
         server.max_in_flight = max(server.max_in_flight, server.in_flight)
         self.counted = True
         fault = "p401" if KEY.search(head) else server.draw(body)
-        reply = self.reply(path, body, fault)
+        key = SENT_KEY.search(head)
+        reply = self.reply(path, body, fault, key.group(1).decode() if key else "")
         server.statuses[fault or "200"] += 1
         if fault == "phang":
             return
@@ -168,7 +173,7 @@ class Connection(asyncio.Protocol):
         else:
             work()
 
-    def reply(self, path: bytes, body: bytes, fault: str) -> bytes:
+    def reply(self, path: bytes, body: bytes, fault: str, key: str) -> bytes:
         """The whole HTTP reply."""
         request = cast("Object", json.loads(body))
         wanted = "input" if path == b"/v1/embeddings" else "messages"
@@ -176,17 +181,19 @@ class Connection(asyncio.Protocol):
             fault = "p400"
         elif "unknown" in str(request["model"]):
             fault = "p404"
-        if fault in ERRORS:
-            status, kind, message = ERRORS[fault]
-            after = self.server.settings.retry_after_s
-            extra = b"retry-after: %g\r\n" % after if fault == "p429" and after >= 0 else b""
-            return http(status, error_body(kind, message), extra)
+        if fault in ERRORS or fault == "pecho":
+            return self.error(fault, key)
         if path == b"/v1/embeddings":
             vectors = self.server.canned or dumps(embeddings_body(request)).encode()
             return framed(200, vectors[: len(vectors) // 2] if fault == "pmalformed" else vectors)
         said = answer(request, dumps)
         if self.server.scripted and b'"verb"' in body:
             said = replace(said, text=self.server.scripted.pop(0))
+        if "leaky" in str(request["model"]):
+            leaked = (
+                json.dumps(said.value).replace("The answer", f"The key {key}") if said.judge else f"My key is {key}."
+            )
+            said = replace(said, text=leaked)
         if said.judge:
             self.server.judge += 1
         else:
@@ -200,6 +207,15 @@ class Connection(asyncio.Protocol):
             return framed(200, self.server.canned or b"".join(written), kind=b"text/event-stream")
         cut = self.server.canned or dumps(whole).encode()
         return framed(200, cut[: len(cut) // 2] if fault == "pmalformed" else cut)
+
+    def error(self, fault: str, key: str) -> bytes:
+        """The HTTP reply of a fault that has a status of its own."""
+        if fault == "pecho":
+            return http(400, error_body("invalid_request_error", f"{'x' * 150} incorrect API key provided: {key}."))
+        status, kind, message = ERRORS[fault]
+        after = self.server.settings.retry_after_s
+        extra = b"retry-after: %g\r\n" % after if fault == "p429" and after >= 0 else b""
+        return http(status, error_body(kind, message), extra)
 
     def send(self, reply: bytes) -> None:
         """Write the reply and take up the next request."""

@@ -47,7 +47,7 @@ def error_body(kind: str, message: str) -> Object:
 def anthropic_body(model: str, said: Answer, fault: str) -> Object:
     """A message as the Messages API sends it."""
     stop: JsonValue = {"prefusal": "refusal", "pmaxtokens": "max_tokens", "pnostop": None}.get(fault, "end_turn")
-    text = "" if fault == "prefusal" else said.text
+    text = "" if fault in ("prefusal", "pnothing") else said.text
     return {
         "id": "msg_fake",
         "type": "message",
@@ -57,7 +57,10 @@ def anthropic_body(model: str, said: Answer, fault: str) -> Object:
         "stop_reason": stop,
         "stop_sequence": None,
         "stop_details": {"type": "refusal", "explanation": "I cannot help with that."} if fault == "prefusal" else None,
-        "usage": {"input_tokens": said.prompt_length // 4 + 8, "output_tokens": len(text) // 4 + 4},
+        "usage": {
+            "input_tokens": said.prompt_length // 4 + 8,
+            "output_tokens": 0 if fault == "pnothing" else len(text) // 4 + 4,
+        },
     }
 
 
@@ -78,10 +81,10 @@ def embeddings_body(request: Object) -> Object:
 def openai_body(model: str, said: Answer, fault: str) -> Object:
     """A chat completion as OpenAI sends it."""
     finish: JsonValue = {"pmaxtokens": "length", "pnostop": None}.get(fault, "stop")
-    read, written = said.prompt_length // 4 + 8, len(said.text) // 4 + 4
+    read, written = said.prompt_length // 4 + 8, 0 if fault == "pnothing" else len(said.text) // 4 + 4
     message: Object = {
         "role": "assistant",
-        "content": None if fault in ("pnocontent", "prefusal") else said.text,
+        "content": None if fault in ("pnocontent", "prefusal") else "" if fault == "pnothing" else said.text,
         "refusal": "I cannot help with that." if fault == "prefusal" else None,
     }
     return {

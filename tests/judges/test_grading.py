@@ -43,7 +43,7 @@ class Bench:
 
     async def verdict(self, need: GradeNeed) -> Verdict:
         """The grade as it is kept."""
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             said = await grade(self.judge, need, work(need.text))
         assert isinstance(said, Verdict), said
         return said
@@ -94,6 +94,7 @@ async def test_the_judge_is_shown_what_is_asked_and_the_output_between_marks() -
         asked = at.asked()
     assert "Rubric:\\nis polite" in asked
     assert f"Output under test:\\n{MARK}\\n{TEXT}\\n{MARK}" in asked
+    assert f"Input that the agent was given:\\n{MARK}\\n" in asked
     assert asked.index('"reason"') < asked.index('"pass"') < asked.index('"score"')
 
 
@@ -101,6 +102,7 @@ async def test_the_judge_is_shown_what_is_asked_and_the_output_between_marks() -
     ("said", "flaw"),
     [
         ("no JSON", "Invalid JSON"),
+        ('{"reason": "r", "pass": false, "score": 0, "pass": true}', "it says 'pass' twice"),
         ({"reason": "r", "pass": True, "score": 2}, "score: Input should be less than or equal to 1"),
         ({"reason": " ", "pass": True, "score": 1}, "reason: Value error, is blank"),
         ({"reason": "r", "score": 1}, "pass: Field required"),
@@ -109,7 +111,7 @@ async def test_the_judge_is_shown_what_is_asked_and_the_output_between_marks() -
 async def test_a_reply_that_breaks_the_form_is_sent_back_and_then_no_verdict(said: JsonValue, flaw: str) -> None:
     async with bench() as at:
         at.replies(said)
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             found = await grade(at.judge, RUBRIC, work(TEXT))
         assert "Your last reply could not be used" in at.asked()
     assert isinstance(found, JudgeErrored)
@@ -119,7 +121,7 @@ async def test_a_reply_that_breaks_the_form_is_sent_back_and_then_no_verdict(sai
 
 async def test_a_judge_that_fails_gives_no_grade() -> None:
     async with bench(FakeSettings(p401=1)) as at:
-        with anyio.fail_after(10):
+        with anyio.fail_after(60):
             found = await grade(at.judge, RUBRIC, work(TEXT))
     assert isinstance(found, JudgeErrored)
     assert found.fatal

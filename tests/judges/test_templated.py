@@ -70,6 +70,12 @@ def test_a_choice_is_counted_from_0_and_must_be_there() -> None:
     assert choice_reply("the first", outputs=2) == Flaw("it has no number")
 
 
+def test_a_reply_that_says_something_twice_is_sent_back() -> None:
+    flaw = Flaw("it says 'pass' twice")
+    assert rubric_reply('Well: {"pass": false, "reason": "rude", "pass": true} So be it.') == flaw
+    assert facts_reply('{"category": "D", "category": "C"}') == Flaw("it says 'category' twice")
+
+
 @given(st.text() | st.text(alphabet='{}[]":,pascore012 ABCD()\\'))
 def test_any_text_is_read_or_sent_back(text: str) -> None:
     for read in (rubric_reply, facts_reply, partial(choice_reply, outputs=3)):

@@ -7,7 +7,7 @@ from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.embedding.tokens import token_counts
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.judge.door import similarities
+from minions_evals_mcp.engine.judge.evidence import similarities
 from minions_evals_mcp.scoring.checks import SimilarityNeed, Unmet
 from minions_evals_mcp.scoring.history import Compared, Likeness, compared, likeness
 

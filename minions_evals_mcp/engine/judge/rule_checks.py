@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from minions_evals_mcp.domain.assertions import ScoringCode
 from minions_evals_mcp.domain.outcomes import JudgeErrored, UnitKey
-from minions_evals_mcp.engine.judge.door import Judges, fetched, grade_needs
+from minions_evals_mcp.engine.judge.evidence import fetched, with_opened
 from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
 from minions_evals_mcp.engine.judge.model_grades import Grades
 from minions_evals_mcp.engine.judge.panel import Panel
@@ -15,7 +15,7 @@ from minions_evals_mcp.engine.judge.yardstick import ByAssertions
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.assertions import check_all, needs
 from minions_evals_mcp.scoring.assertions.scoring_code import rescored, scoring_need
-from minions_evals_mcp.scoring.checks import Aggregate, Evidence, Need, Unchecked
+from minions_evals_mcp.scoring.checks import Aggregate, Evidence, GradeNeed, Need, Unchecked
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,17 +29,16 @@ class RuleChecks:
         """What those needs ask for, but for grades."""
         engine = self.panel.engine
         own = self.panel.own and self.panel.own.named_embedder
-        return await fetched(wanted, Judges(engine.regexes, engine.snippets, engine.embedder, own))
+        return await fetched(
+            wanted, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder, own_embedder=own
+        )
 
     async def with_grades(
         self, key: UnitKey, wanted: Sequence[Need], work: Work, evidence: Evidence
     ) -> Evidence | JudgeErrored:
         """The evidence with the grades that are needed besides."""
-        asked = [
-            need
-            for need in grade_needs(wanted, evidence)
-            if (self.panel.own if need.judge else self.panel.llm) is not None
-        ]
+        grades = [need for need in with_opened(wanted, evidence) if isinstance(need, GradeNeed)]
+        asked = [need for need in grades if (self.panel.own if need.judge else self.panel.llm) is not None]
         if not asked:
             return evidence
         found = await Grades(self.panel.engine, self.panel.named_judge, self.kept.fresh, self.kept.keep).fetched(

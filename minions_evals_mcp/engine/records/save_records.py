@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -24,6 +24,7 @@ from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.branch_parameters import vet_parameters
 from minions_evals_mcp.engine.records.schedules import vet_schedule
+from minions_evals_mcp.engine.records.secret_marks import secrets_marked, without_secrets
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, RuleError, UnsupportedError
 from minions_evals_mcp.judges.heuristic import guide
 from minions_evals_mcp.scoring.assertions import vet
@@ -69,13 +70,17 @@ async def save_records(
 
     `events` say more about the change than that it was made; they are written with it.
     """
-    work = partial(_save, arrivals=arrivals, relations=relations, events=events, now=engine.clock())
+    now = engine.clock()
+    taken = [replace(arrival, record=without_secrets(arrival.record)) for arrival in arrivals]
+    marks = {arrival.record.id: mark for arrival in arrivals if (mark := secrets_marked(arrival.record)) is not None}
+    work = partial(_save, arrivals=taken, relations=relations, events=events, marks=marks, now=now)
     return await engine.store.write(work)
 
 
 async def vet_records(engine: Engine, arrivals: Sequence[Arrival]) -> None:
     """Raises as `save_records` does where the batch does not fit itself or the store; nothing is written."""
-    await engine.store.read(lambda db: _vetted(db, arrivals))
+    taken = [replace(arrival, record=without_secrets(arrival.record)) for arrival in arrivals]
+    await engine.store.read(lambda db: _vetted(db, taken))
 
 
 def _vetted(db: Db, arrivals: Sequence[Arrival]) -> _View:
@@ -87,17 +92,18 @@ def _vetted(db: Db, arrivals: Sequence[Arrival]) -> _View:
 
 
 def _save(
-    db: Db, *, arrivals: Sequence[Arrival], relations: Sequence[Relation], events: Sequence[Event], now: datetime
-) -> Saved:
+    db: Db, *, arrivals: Sequence[Arrival], relations: Sequence[Relation], events: Sequence[Event],
+    marks: Mapping[str, Event], now: datetime,
+) -> Saved:  # fmt: skip
     view = _vetted(db, arrivals)
     touched = [replace(arrival.record, updated_at=now) for arrival in arrivals]
     known = records.minions(db, [record.id for record in touched])
     written = [record for record in (*_rubrics_raised(view, touched, now), *touched) if _write(db, view, record, now)]
     for relation in relations:
         _relate(db, view, relation, now)
-    for event in events:
-        append(db, event, at=now)
     ids = {record.id for record in written}
+    for event in (*events, *(mark for ident, mark in marks.items() if ident in ids)):
+        append(db, event, at=now)
     new = len(ids - set(known))
     return Saved(new, len(ids) - new, len({record.id for record in touched} - ids))
 

@@ -5,10 +5,13 @@ structlog is imported at the first line: it brings what draws in terminals, and 
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from minions_evals_mcp.known_secrets import masked
 
 if TYPE_CHECKING:
     from structlog.stdlib import BoundLogger
@@ -48,10 +51,15 @@ def _configure_events() -> None:
     import structlog  # noqa: PLC0415  as above
 
     structlog.configure(
-        processors=[*_shared(), structlog.processors.JSONRenderer()],
+        processors=[*_shared(), structlog.processors.JSONRenderer(serializer=as_line)],
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
         cache_logger_on_first_use=False,
     )
+
+
+def as_line(event: object, **how: Any) -> str:
+    """The event as one line of JSON, with marks in place of the secrets that this process knows."""
+    return masked(json.dumps(event, **how))
 
 
 class _Line(logging.Formatter):
@@ -68,4 +76,4 @@ class _Line(logging.Formatter):
                 structlog.processors.JSONRenderer(),
             ],
         )
-        return line.format(record)
+        return masked(line.format(record))

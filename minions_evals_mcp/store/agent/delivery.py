@@ -8,6 +8,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.values import to_millis
+from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Told
@@ -71,7 +72,7 @@ def put_off(db: Db, seq: int, reason: str, *, until: datetime) -> None:
     """Counts a failure; the row is tried again at that moment."""
     db.execute(
         "UPDATE delivery SET attempts = attempts + 1, reason = ?, next_at = ? WHERE seq = ?",
-        (reason, to_millis(until), seq),
+        (masked(reason), to_millis(until), seq),
     )
 
 
@@ -79,7 +80,7 @@ def refuse(db: Db, seq: int, reason: str, *, at: datetime) -> None:
     """Marks the row as refused by its addressee, so that the next may go."""
     db.execute(
         "UPDATE delivery SET state = 'refused', attempts = attempts + 1, reason = ?, settled_at = ? WHERE seq = ?",
-        (reason, to_millis(at), seq),
+        (masked(reason), to_millis(at), seq),
     )
 
 

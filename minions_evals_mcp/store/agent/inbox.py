@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import from_millis, iso, to_millis
+from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store.connection import Db
 
 MessageState = Literal["pending", "done", "dead"]
@@ -89,7 +90,10 @@ def put(db: Db, arriving: Arriving, *, at: datetime, dead: str = "") -> bool:
     db.execute(
         "INSERT INTO inbox (id, type, topic, sender, payload, sent_at, state, attempts, next_at, reason, settled_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
-        (arriving.id, arriving.type, arriving.topic, arriving.sender, json.dumps(arriving.payload), now, state, now, dead, settled),
+        (
+            arriving.id, arriving.type, arriving.topic, arriving.sender, masked(json.dumps(arriving.payload)), now, state,
+            now, masked(dead), settled,
+        ),
     )  # fmt: skip
     return True
 
@@ -120,7 +124,7 @@ def finish(db: Db, ident: str, result: Json, *, at: datetime) -> None:
     """Marks the message as done, with what came of it."""
     db.execute(
         "UPDATE inbox SET state = 'done', result = ?, reason = '', settled_at = ? WHERE id = ?",
-        (json.dumps(result), to_millis(at), ident),
+        (masked(json.dumps(result)), to_millis(at), ident),
     )
 
 
@@ -128,7 +132,7 @@ def put_off(db: Db, ident: str, reason: str, *, until: datetime) -> None:
     """Counts a failure of the message; it is due again at that moment."""
     db.execute(
         "UPDATE inbox SET attempts = attempts + 1, reason = ?, next_at = ? WHERE id = ?",
-        (reason, to_millis(until), ident),
+        (masked(reason), to_millis(until), ident),
     )
 
 
@@ -136,7 +140,7 @@ def bury(db: Db, ident: str, reason: str, *, at: datetime) -> None:
     """Counts the last failure of the message and lays it with the dead letters."""
     db.execute(
         "UPDATE inbox SET state = 'dead', attempts = attempts + 1, reason = ?, settled_at = ? WHERE id = ?",
-        (reason, to_millis(at), ident),
+        (masked(reason), to_millis(at), ident),
     )
 
 

@@ -1,0 +1,123 @@
+"""The secrets that this process knows, and the mark that stands in their place in whatever others say.
+
+One list for the whole process: a log line or an error has no engine at hand that it could ask.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import html
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote
+
+from pydantic import JsonValue
+
+SHORTEST = 16
+"""A shorter value may well be a plain word, which a mark would take out of texts that say nothing secret."""
+SHORTEST_KEY = 8
+"""A setting that is a key counts from here on, where it has letters and digits."""
+SECRET_NAME = re.compile(r"key|token|secret|password", re.IGNORECASE)
+_SCHEME = re.compile(r"(?:bearer|basic|token)\s+(\S+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The mark for each way in which a secret may be written down, and a pattern for all of them."""
+
+    marks: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    pattern: re.Pattern[str] = field(default=re.compile(r"(?!)"), repr=False)
+
+    def are_in(self, text: str) -> bool:
+        return any(spelling in text for spelling in self.marks)
+
+
+class _Process:
+    """What this process knows by now."""
+
+    known = _Known()
+
+
+def remember(values: Iterable[str | None]) -> None:
+    """Replaces these from now on, but for those under 16 characters."""
+    _add(value for value in _stripped(values) if len(value) >= SHORTEST)
+
+
+def remember_keys(values: Iterable[str | None]) -> None:
+    """The same for settings that are nothing but keys, which may be shorter (8) where they are no plain word."""
+    _add(value for value in _stripped(values) if len(value) >= SHORTEST or _is_short_key(value))
+
+
+def remember_named(variables: Mapping[str, str | None]) -> None:
+    """The same for the values of variables whose name says key, token, secret or password."""
+    remember(value for name, value in variables.items() if SECRET_NAME.search(name))
+
+
+def forget() -> None:
+    """Knows none any more."""
+    _Process.known = _Known()
+
+
+def masked(text: str) -> str:
+    """The text with `[secret DIGEST]` in place of every known secret."""
+    known = _Process.known
+    return known.pattern.sub(lambda found: known.marks[found[0]], text) if known.are_in(text) else text
+
+
+def masked_json(value: JsonValue) -> JsonValue:
+    """The same for every text in a JSON value, names included; a value without any is given back as it is."""
+    match value:
+        case str():
+            return masked(value)
+        case list():
+            return [masked_json(part) for part in value]
+        case dict():
+            return {masked(name): masked_json(part) for name, part in value.items()}
+        case _:
+            return value
+
+
+def counted(text: str) -> dict[str, int]:
+    """How often each known secret stands in the text, by the digest that its mark names."""
+    known = _Process.known
+    if not known.are_in(text):
+        return {}
+    return dict(Counter(known.marks[found].split()[1][:-1] for found in known.pattern.findall(text)))
+
+
+def spellings() -> tuple[str, ...]:
+    """Every way in which a known secret may be written down: for a search in what was kept before it was known."""
+    return tuple(_Process.known.marks)
+
+
+def _stripped(values: Iterable[str | None]) -> Iterator[str]:
+    return (value.strip() for value in values if value is not None)
+
+
+def _is_short_key(value: str) -> bool:
+    return len(value) >= SHORTEST_KEY and any(map(str.isdigit, value)) and any(map(str.isalpha, value))
+
+
+def _add(values: Iterable[str]) -> None:
+    marks = dict(_Process.known.marks)
+    for value in values:
+        mark = f"[secret {hashlib.sha256(value.encode('utf-8', 'replace')).hexdigest()[:8]}]"
+        marks |= dict.fromkeys(_spellings(value), mark)
+    longest_first = sorted(marks, key=len, reverse=True)
+    _Process.known = _Known(marks, re.compile("|".join(map(re.escape, longest_first)) or "(?!)"))
+
+
+def _spellings(value: str) -> set[str]:
+    """The value as it is, in a JSON text, in an address, in a page; a header's value without its scheme, too."""
+    scheme = _SCHEME.fullmatch(value)
+    plain = [value] if scheme is None or len(scheme[1]) < SHORTEST else [value, scheme[1]]
+    return {
+        spelling
+        for text in plain
+        for spelling in (
+            text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1], quote(text, safe=""), html.escape(text),
+        )
+    }  # fmt: skip
