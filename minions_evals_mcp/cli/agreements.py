@@ -58,9 +58,12 @@ def _told(found: JudgesAgreement) -> Iterator[str]:
 def _figures(one: Agreed) -> str:
     low, high = one.agreed_interval
     raw = f"{100 * one.agreed:.0f} % of {one.judgments} judgments (95 %: {100 * low:.0f}–{100 * high:.0f} %)"
-    if one.kappa is None or one.kappa_interval is None:
-        return f"{raw}, kappa cannot be told: both gave one and the same score throughout"
-    return f"{raw}, kappa {one.kappa:.2f} (95 %: {one.kappa_interval[0]:.2f} to {one.kappa_interval[1]:.2f})"
+    low, high = one.kappa_interval
+    if one.kappa is None:
+        return (
+            f"{raw}, kappa cannot be told (95 %: {low:.2f} to {high:.2f}): both gave one and the same score throughout"
+        )
+    return f"{raw}, kappa {one.kappa:.2f} (95 %: {low:.2f} to {high:.2f})"
 
 
 def _apart(one: Disagreement) -> Iterator[str]:

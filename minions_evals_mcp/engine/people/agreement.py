@@ -43,13 +43,16 @@ class Disagreement(Value):
 
 
 class Agreed(Value):
-    """Of so many judgments of both: the share of equal scores, and kappa with quadratic weights, with 95 % intervals."""
+    """Of so many judgments of both: the share of equal scores, and kappa with quadratic weights, with 95 % intervals.
+
+    The judgments of one output by several criteria count as alike as they are.
+    """
 
     judgments: int
     agreed: float
     agreed_interval: tuple[float, float]
     kappa: float | None
-    kappa_interval: tuple[float, float] | None
+    kappa_interval: tuple[float, float]
 
 
 class CriterionAgreement(Value):
@@ -136,9 +139,9 @@ def _agreed(pairs: Sequence[_Pair]) -> Agreed:
     people, models = (
         [round(_fraction(one), 9) for one in side] for side in zip(*((p.person, p.model) for p in pairs), strict=True)
     )
-    found = agreement(people, models, weighting="quadratic")
+    found = agreement(people, models, outputs=[pair.person.about for pair in pairs], weighting="quadratic")
     return Agreed(
-        judgments=found.outputs,
+        judgments=found.ratings,
         agreed=found.agreed,
         agreed_interval=found.agreed_interval,
         kappa=found.kappa,
