@@ -98,15 +98,14 @@ def _table(
     categories = sorted({*first, *second})
     place = {category: number for number, category in enumerate(categories)}
     of = {output: number for number, output in enumerate(dict.fromkeys(outputs or range(len(first))))}
-    scale = np.array(categories)
+    scale: Numbers = np.array(categories, dtype=np.float64)
     apart = np.abs(scale[:, None] - scale[None, :])
-    reach = apart.max() or 1.0
-    credit = 1.0 - (apart > 0) if weighting == "none" else 1.0 - (apart / reach) ** 2
+    lost = (apart > 0).astype(np.float64) if weighting == "none" else (apart / (float(apart.max()) or 1.0)) ** 2
     return _Table(
         np.array([place[one] for one in first]),
         np.array([place[one] for one in second]),
         np.array([of[one] for one in (outputs or range(len(first)))]),
-        credit,
+        1.0 - lost,
         len(of),
     )
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from statistics import NormalDist, fmean
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -132,7 +133,7 @@ def promise_kept(
     """Certifies on a random part of the answers and looks at the rest."""
     broken, shares = 0, list[float]()
     for _ in range(splits):
-        order = draw.permutation(len(answers)).tolist()
+        order = cast("list[int]", draw.permutation(len(answers)).tolist())
         found = promised_error([answers[n] for n in order[:labels]], error=error)
         if found.threshold is None:
             continue

@@ -38,7 +38,8 @@ def test_sensitivity_is_of_what_people_pass_and_specificity_of_what_they_fail() 
         20,
     )
     assert found.youden == pytest.approx(0.65)
-    assert found.youden_interval[0] < 0.4 < found.youden < found.youden_interval[1]
+    assert found.youden_interval[0] < 0.5
+    assert found.youden_interval[1] > 0.8
 
 
 def test_a_judge_of_outputs_that_people_all_pass_shows_no_specificity() -> None:
