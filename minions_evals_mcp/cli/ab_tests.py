@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated
 
-from cyclopts import Parameter, validators
+from cyclopts import Parameter
 from pydantic import ValidationError
 
 from minions_evals_mcp.cli.running import BROKEN, Positive, progress_line
@@ -17,8 +17,6 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.ab import Criterion
 
-Version = Annotated[int | None, Parameter(validator=validators.Number(gte=1))]
-
 
 def ab_test(
     case: str,
@@ -27,7 +25,7 @@ def ab_test(
     branch: Annotated[list[str] | None, Parameter(negative="")] = None,
     criteria: Criterion = "best_quality",
     iterations: Positive = 1,
-    prompt_version: Version = None,
+    prompt_version: str | None = None,
     embedder: str | None = None,
     max_cost_usd: float | None = None,
     key: str | None = None,
@@ -51,7 +49,7 @@ def ab_test(
     iterations
         How often: five or more say how often each branch wins.
     prompt_version
-        The number of the prompt's version; without it the latest.
+        The prompt's version: its number, its id, or latest; else the one that the case names, else the latest.
     embedder
         What measures likeness: wordllama, semantic or openai:MODEL (MINIONS_EVALS_EMBEDDER).
     max_cost_usd

@@ -44,7 +44,13 @@ Judge = Literal["auto", "heuristic", "llm", "human", "caller"]
 class RunOptions:
     """What a run is asked for."""
 
-    prompt_version: Annotated[str | None, Parameter(help="Judge the outputs of this prompt version.")] = None
+    prompt_version: Annotated[
+        str | None,
+        Parameter(
+            help="The prompt version: its id, PROMPT@NUMBER, PROMPT@latest, or the number alone. Else each case's own, else the"
+            " latest of its prompt."
+        ),
+    ] = None
     judge: Annotated[
         Judge,
         Parameter(help="auto: each criterion's own; heuristic: rules; llm; human; caller: packets are handed out."),

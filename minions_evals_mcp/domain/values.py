@@ -6,7 +6,16 @@ import unicodedata
 from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, PlainSerializer, StringConstraints
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+)
 from pydantic.alias_generators import to_camel
 
 MAX_ID = 128
@@ -14,6 +23,15 @@ ID_PATTERN = r"^[A-Za-z0-9._:/@-]{1,128}$"
 
 Id = Annotated[str, StringConstraints(pattern=ID_PATTERN)]
 """1–128 characters of `[A-Za-z0-9._:/@-]`."""
+
+
+def _as_name(given: object) -> object:
+    """A number is the name of a version within its prompt."""
+    return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
+
+
+VersionName = Annotated[Id, BeforeValidator(_as_name, json_schema_input_type=str | int)]
+"""A prompt version: its id, `PROMPT@NUMBER`, `PROMPT@latest`, or where the prompt is known its number or `latest`."""
 
 Text = Annotated[str, StringConstraints(pattern=r"\S")]
 """A string with at least one character that is not white space."""

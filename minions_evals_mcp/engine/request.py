@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.definitions import Ids, Json
-from minions_evals_mcp.domain.values import Id, Text, Value
+from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
 
 JudgeChoice = Literal["auto", "heuristic", "llm", "human", "caller"]
 JudgeKind = Literal["heuristic", "llm", "human", "caller"]
@@ -16,6 +16,7 @@ JudgeKind = Literal["heuristic", "llm", "human", "caller"]
 class RunRequest(Value):
     """A benchmark or a test case to be run. The fields down to `purpose` are frozen with the run's key.
 
+    `prompt_version_ref`: else each case is run with the version that it names, else with the latest of its prompt.
     `rejudge_run_id`: the outputs of that benchmark-run are judged anew; no target is called.
     `comparison_id`: the run is one side of that comparison, which is recorded with the second side's end.
     `order_seed`: the cases run in that random order.
@@ -26,7 +27,7 @@ class RunRequest(Value):
     subject_id: Id
     agent_run_id: Id | None = None
     rejudge_run_id: Id | None = None
-    prompt_version_ref: Id | None = None
+    prompt_version_ref: VersionName | None = None
     judge: JudgeChoice = "auto"
     target: str | None = None
     trials: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -64,8 +65,8 @@ class ComparisonRequest(Value):
     """
 
     benchmark_id: Id
-    version_a: Id
-    version_b: Id
+    version_a: VersionName
+    version_b: VersionName
     judge: JudgeChoice = "auto"
     target: str | None = None
     trials: Annotated[int, Field(ge=1, le=1000)] = 1

@@ -1,14 +1,14 @@
-"""Prompts, their versions and their test cases: which version a name stands for, and which cases it runs (contracts 3, 6)."""
+"""Prompts, their versions and their test cases: which version a name stands for, and which cases it runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.domain.version_chain import Link, chains
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 
 
@@ -49,18 +49,15 @@ class Shelf:
 
     prompts: tuple[Prompt, ...]
     cases: tuple[Case, ...]
-    followed: frozenset[str] = frozenset()
+    latest: Mapping[str, str]
 
     def prompt(self, prompt_id: str) -> Prompt:
         """The version under that id, else the latest of the chain of that name; raises `NotFoundError`."""
-        for one in self.prompts:
-            if one.id == prompt_id:
-                return one
-        chain = [one for one in self.prompts if one.chain_id == prompt_id]
-        if not chain:
+        by_id = {prompt.id: prompt for prompt in self.prompts}
+        named = by_id.get(prompt_id) or by_id.get(self.latest.get(prompt_id, ""))
+        if named is None:
             raise NotFoundError("prompt", prompt_id)
-        newest = [one for one in chain if one.id not in self.followed] or chain
-        return max(newest, key=lambda one: one.number)
+        return named
 
     def cases_of(self, prompt: Prompt) -> tuple[Case, ...]:
         """The active cases that name the version or its chain."""
@@ -75,39 +72,23 @@ class Shelf:
         return tuple(one for one in self.cases if one.is_active and not one.names.isdisjoint(names))
 
 
-N = TypeVar("N", Prompt, Case)
-
-
 def shelved(prompts: Sequence[Prompt], cases: Sequence[Case], follows: Sequence[Relation]) -> Shelf:
     """The shelf of these; raises `BadInputError` for an id that is there twice, and for versions in a ring."""
-    by_id = _by_id(prompts, "prompts")
-    _by_id(cases, "test cases")
-    older = {one.source_id: one.target_id for one in follows}
-    return Shelf(
-        tuple(replace(one, chain_id=_chain_id(one, by_id, older)) for one in prompts),
-        tuple(cases),
-        frozenset(older.values()),
-    )
+    _vet_distinct(prompts, "prompts")
+    _vet_distinct(cases, "test cases")
+    older = {relation.source_id: relation.target_id for relation in follows}
+    links = [Link(prompt.id, prompt.chain_id, prompt.number, older.get(prompt.id)) for prompt in prompts]
+    found = chains(links)
+    names = {version_id: chain.prompt_id for chain in found.values() for version_id in chain.version_ids}
+    latest = {prompt_id: chain.latest.id for prompt_id, chain in found.items()}
+    return Shelf(tuple(replace(prompt, chain_id=names[prompt.id]) for prompt in prompts), tuple(cases), latest)
 
 
-def _by_id(found: Sequence[N], what: str) -> dict[str, N]:
-    by_id = {one.id: one for one in found}
-    if len(by_id) < len(found):
-        twice = next(one.id for one in found if by_id[one.id] is not one)
-        raise BadInputError(f"two {what} have the id {twice!r}.", remedy="Results could not be told apart: rename one.")
-    return by_id
-
-
-def _chain_id(prompt: Prompt, by_id: Mapping[str, Prompt], older: Mapping[str, str]) -> str:
-    """The promptId that the version or the nearest before it names, else the id of the chain's first version."""
-    seen = {prompt.id}
-    at = prompt
-    while not at.chain_id:
-        before = by_id.get(older.get(at.id, ""))
-        if before is None:
-            return at.id
-        if before.id in seen:
-            raise BadInputError(f"the versions of the prompt {prompt.id!r} follow each other in a ring.")
-        seen.add(before.id)
-        at = before
-    return at.chain_id
+def _vet_distinct(given: Sequence[Prompt] | Sequence[Case], what: str) -> None:
+    seen: set[str] = set()
+    for prompt_or_case in given:
+        if (ident := prompt_or_case.id) in seen:
+            raise BadInputError(
+                f"two {what} have the id {ident!r}.", remedy="Results could not be told apart: rename one."
+            )
+        seen.add(ident)

@@ -22,7 +22,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
-from minions_evals_mcp.targets.exchange import MOST_BYTES, Exchange, asking, sent, vet_version
+from minions_evals_mcp.targets.exchange import MOST_BYTES, Exchange, asking, sent, tells_version, vet_version
 
 READ_OF_STDERR = 16_000
 """So many bytes of what a program says beside its answer are remembered while it runs."""
@@ -131,6 +131,11 @@ class CommandTarget:
     def digest(self) -> str:
         """The digest of the settings: the program's code is the user's to version."""
         return digest({"target": "command", **self.settings.model_dump(mode="json")})
+
+    @property
+    def takes_version(self) -> bool:
+        """Whether the program is told of the prompt version."""
+        return tells_version(self.settings.input)
 
     def vet(self, version: Record[PromptVersion] | None) -> None:
         """Raises `BadInputError` where a version is asked for of which the program would be told nothing."""

@@ -82,9 +82,14 @@ _TOKENS: TypeAdapter[int] = TypeAdapter(Count)
 _COST: TypeAdapter[float] = TypeAdapter(Annotated[float, Field(ge=0, allow_inf_nan=False)])
 
 
+def tells_version(template: JsonValue) -> bool:
+    """Whether what is sent tells the application of the prompt version."""
+    return template is None or bool(VERSION_NAMES & names_in(template))
+
+
 def vet_version(template: JsonValue, version: Record[PromptVersion] | None) -> None:
     """Raises `BadInputError` where a version is asked for of which the application would be told nothing."""
-    if version is not None and template is not None and not VERSION_NAMES & names_in(template):
+    if version is not None and not tells_version(template):
         raise BadInputError(
             f"the target is not told of the prompt version {version.id}: its input has no {{{{prompt}}}}.",
             remedy="Put {{prompt}} or {{promptVersion}} into it, or leave --prompt-version out.",

@@ -30,6 +30,7 @@ from minions_evals_mcp.targets.exchange import (
     looked_up,
     names_of,
     sent,
+    tells_version,
     vet_version,
 )
 
@@ -233,11 +234,21 @@ class HttpTarget:
         """The digest of the settings, with the names of the secrets only: the application's code is the user's to version."""
         return digest({"target": "http", **self.settings.model_dump(mode="json")})
 
+    @property
+    def takes_version(self) -> bool:
+        """Whether the application is told of the prompt version."""
+        return tells_version(self._told())
+
     def vet(self, version: Record[PromptVersion] | None) -> None:
         """Raises `BadInputError` where a version is asked for of which the application would be told nothing."""
+        vet_version(self._told(), version)
+
+    def _told(self) -> JsonValue:
+        """What of the request tells the application something; None where the inputs are sent as they are."""
         settings = self.settings
-        told: JsonValue = None if settings.input is None else [settings.url, settings.input]
-        vet_version(settings.url if settings.method == "GET" else told, version)
+        if settings.method == "GET":
+            return settings.url
+        return None if settings.input is None else [settings.url, settings.input]
 
     async def produce(
         self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None

@@ -32,6 +32,11 @@ _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 class Target(Protocol):
     """Something that turns a case's inputs into an output."""
 
+    @property
+    def takes_version(self) -> bool:
+        """Whether it is told of the prompt version, so that its output is that version's."""
+        ...
+
     def digest(self) -> str:
         """The digest of the target's configuration."""
         ...
@@ -50,6 +55,11 @@ class ModelTarget:
     client: ModelClient
     model: str
     deadline_s: float
+
+    @property
+    def takes_version(self) -> bool:
+        """It is sent the rendered version."""
+        return True
 
     @property
     def name(self) -> str:
@@ -118,6 +128,11 @@ class PythonTarget:
     name: str
     function: Callable[[Json], object]
     deadline_s: float
+
+    @property
+    def takes_version(self) -> bool:
+        """It is called with the inputs alone."""
+        return False
 
     def digest(self) -> str:
         """The digest of the function's name: its code is the user's to version."""

@@ -126,6 +126,11 @@ class PromptedTarget:
     delay_s: float = 0.0
     writer: Writer | None = None
 
+    @property
+    def takes_version(self) -> bool:
+        """It is asked the rendered version."""
+        return True
+
     def digest(self) -> str:
         """The digest of the responder's set-up, as whoever set it up defines it."""
         return self.identity

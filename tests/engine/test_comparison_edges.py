@@ -143,6 +143,7 @@ async def test_a_stop_names_the_key_that_resumes_the_whole_comparison(tmp_path: 
         await save(engine, rubric("r", 0.5, right={"description": "Is it right?"}), case("c0", rubricId="r"))
         await save(engine, benchmark("b", "c0"))
         await answered(engine, "v1", {0: True})
+        await answered(engine, "v2", {0: True})
         with pytest.raises(InstrumentError) as stopped:
             await compare_prompt_versions(engine, asked(judge="llm"))
         assert stopped.value.remedy.startswith("Resume with --key k,")

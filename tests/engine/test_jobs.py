@@ -68,6 +68,7 @@ async def test_a_key_that_belongs_to_another_request_is_refused_and_says_what_di
 ) -> None:
     await fleet(engine, 2)
     await measured(engine, "v1", first(2, 2), key="k")
+    await save(engine, answer("other", "c0", "good", promptVersionRef="v2"))
     before = await counts(engine)
     request: dict[str, JsonValue] = {"prompt_version_ref": "v1", **other}
     with pytest.raises(ConflictError, match=f"'k' belongs to the run job1 with other settings: ({named}) differ"):

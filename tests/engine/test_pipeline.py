@@ -23,6 +23,7 @@ from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import BREAKER, Health, Switch, run_units
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.engine.run.units import Bench, Unit
+from minions_evals_mcp.engine.run.versions import RunVersions
 from minions_evals_mcp.errors import InstrumentError, StoppedError
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job
@@ -58,6 +59,11 @@ class Gate:
         """Nobody compares it."""
         return "gate"
 
+    @property
+    def takes_version(self) -> bool:
+        """It waits for whatever it is asked."""
+        return True
+
     async def produce(
         self,
         inputs: Json,  # noqa: ARG002  a target's signature
@@ -92,9 +98,9 @@ async def test_no_more_units_are_held_than_a_bounded_window_and_no_more_are_in_f
     size, workers = 200, 5
     await fleet(engine, size)
     gate = Gate()
-    request = RunRequest(subject_id="b")
+    request = RunRequest(subject_id="b", target="gate")
     judging = planning.judge_for(engine, request, Budget(None, None, print), model=None)
-    frame = planning.frame_for(engine, None, None, request, target_digest="gate")
+    frame = planning.frame_for(engine, None, target_digest="gate")
     await engine.store.write(lambda db: jobs.start(db, a_job("job", size)))
     found = await engine.store.read(lambda db: measures(db, [f"c{n}" for n in range(size)], {}))
     drawn = Drawn([Unit(UnitKey("job", position, 1), measure) for position, measure in enumerate(found)])
@@ -104,7 +110,7 @@ async def test_no_more_units_are_held_than_a_bounded_window_and_no_more_are_in_f
         seen.append(outcome)
 
     health = Health(Switch())
-    bench_ = Bench(engine, request, judging, gate, None, frame)
+    bench_ = Bench(engine, request, judging, gate, RunVersions(), frame)
     with anyio.fail_after(10):
         async with anyio.create_task_group() as tasks:
 

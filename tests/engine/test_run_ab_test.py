@@ -107,7 +107,7 @@ async def test_s141_the_version_that_is_asked_for_is_run_and_the_latest_without_
     assert "Be brief. I am happy" in server.last_body.decode()
     assert (await ab(lab)).prompt_version == 2
     assert "Say how you feel: I am happy" in server.last_body.decode()
-    with pytest.raises(NotFoundError, match=r"mood 3.*versions are 1, 2"):
+    with pytest.raises(NotFoundError, match=r"mood@3.*versions are 1, 2"):
         await ab(lab, prompt_version=3)
 
 
@@ -116,7 +116,7 @@ async def test_a_case_without_a_prompt_sends_its_input_and_has_no_version(lab: E
     found = await ab(lab, winner_criteria="fastest")
     assert found.prompt_version is None
     assert '"I am happy"' in server.last_body.decode()
-    with pytest.raises(BadInputError, match="names no prompt"):
+    with pytest.raises(BadInputError, match="of which prompt is not known"):
         await ab(lab, prompt_version=1)
 
 

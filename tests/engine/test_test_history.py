@@ -178,10 +178,12 @@ async def test_s123_the_latest_version_runs_unless_a_number_is_given(shop: Engin
         await testing.execute_test_case(shop, "c", prompt_version=7)
 
 
-async def test_a_case_of_no_prompt_is_run_by_the_other_verb(shop: Engine) -> None:
-    await save(shop, case("elsewhere", expectedOutputs={"output": "x"}))
-    with pytest.raises(BadInputError, match="names no prompt"):
-        await testing.execute_test_case(shop, "elsewhere")
+async def test_a_case_of_no_prompt_is_run_without_a_version(shop: Engine) -> None:
+    await save(shop, case("elsewhere", expectedOutputs={"output": "x"}), answer("run", "elsewhere", "x"))
+    made_without = await testing.execute_test_case(shop, "elsewhere")
+    assert (made_without.passed, made_without.prompt_version) == (True, None)
+    with pytest.raises(BadInputError, match="of which prompt is not known"):
+        await testing.execute_test_case(shop, "elsewhere", prompt_version=1)
 
 
 async def test_s124_a_batch_runs_every_case_and_names_what_it_could_not_run(shop: Engine) -> None:

@@ -149,7 +149,7 @@ async def test_an_agent_run_that_completes_later_is_found_by_what_it_says_then(s
         found = await store.read(
             lambda db: records.matching_agent_run(db, {"q": "c1"}, prompt_version_ref="p@2", agent_id=None)
         )
-    assert found == done.id
+    assert found == (done.id, "p@2")
 
 
 async def test_pages_go_on_after_their_cursor_and_miss_nothing(small_store: Path) -> None:

@@ -13,12 +13,12 @@ from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.values import Id, Text, Value
+from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
 from minions_evals_mcp.engine.budget import vet_cap
-from minions_evals_mcp.engine.cases.prompt_chain import version_of_prompt
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import expects_text
 from minions_evals_mcp.engine.records.branch_parameters import MAX_TOKENS, sent_parameters, vet_parameters
+from minions_evals_mcp.engine.version_chain import common_prompt, default_name, find_version
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.scoring.ab import BY_QUALITY, Criterion
@@ -33,12 +33,13 @@ LEAST, MOST = 2, 5
 class AbTestRequest(Value):
     """Branches of a test case to be run side by side. The fields down to `triggered_by` are frozen with the test's key.
 
-    `prompt_version` is a version's number; without it the latest of the case's prompt is run.
+    `prompt_version` is a version's number, its id, `PROMPT@NUMBER` or `latest`; without it the case's default is run: the
+    version that it names, else the latest of its prompt.
     """
 
     test_case_id: Id
     branch_ids: Annotated[tuple[Id, ...], Field(strict=False, min_length=LEAST, max_length=MOST)]
-    prompt_version: Annotated[int, Field(ge=1)] | None = None
+    prompt_version: VersionName | None = None
     winner_criteria: Criterion = "best_quality"
     iterations: Annotated[int, Field(ge=1, le=1000)] = 1
     triggered_by: Text = "command-line"
@@ -135,14 +136,7 @@ def _branch(found: Record[Fields] | None, ident: str, case_id: str) -> Record[Te
     return cast("Record[TestBranch]", found)
 
 
-def _version(db: Db, case: TestCase, number: int | None) -> Record[PromptVersion] | None:
-    """The version of the case's prompt that is asked for, the latest without a number; None where it has no prompt."""
-    name = case.prompt_id or case.prompt_version_ref
-    if name is None:
-        if number is not None:
-            raise BadInputError(
-                f"the prompt version {number} is asked for, but the test case names no prompt.",
-                remedy="Give it a promptId, or leave the version out.",
-            )
-        return None
-    return version_of_prompt(db, name, number)
+def _version(db: Db, case: TestCase, asked: str | None) -> Record[PromptVersion] | None:
+    """The version that is asked for, else the case's default; None where it names no prompt. Raises as `find_version`."""
+    name = asked or default_name(case)
+    return None if name is None else find_version(db, name, prompt=common_prompt(db, [case]))

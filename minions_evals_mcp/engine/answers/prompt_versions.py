@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import difflib
 
-from minions_evals_mcp.domain.neighbours import PromptVersion
-from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.compare.approve_prompt_version import current_version
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import NotFoundError
-from minions_evals_mcp.store import records
+from minions_evals_mcp.engine.version_chain import find_version, prompt_chain, version_record
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import version_rows
 
 
 class VersionLine(Value):
@@ -32,41 +28,28 @@ async def version_chain(engine: Engine, ident: str) -> list[VersionLine]:
 
 
 def _chain(db: Db, ident: str) -> list[VersionLine]:
-    named = [ident] if _version(db, ident) is not None else version_rows.versions_of(db, ident)
-    if not named:
-        raise NotFoundError("prompt or prompt-version", ident, remedy="`minions-evals list prompt-version` shows them.")
-    start = named[0]
-    chain = version_rows.chain(db, start)
-    found = [(one, record) for one in chain if (record := _version(db, one)) is not None]
-    current = current_version(db, start)
+    chain = prompt_chain(db, ident)
+    current = current_version(db, chain.latest.id)
+    found = [(version_id, version_record(db, version_id)) for version_id in chain.version_ids]
     return [
         VersionLine(
-            id=one,
+            id=version_id,
             title=record.title,
             version_number=record.fields.version_number,
             changelog=record.fields.changelog,
-            current=one == current,
-            latest=one == chain[-1],
+            current=version_id == current,
+            latest=version_id == chain.latest.id,
         )
-        for one, record in found
+        for version_id, record in found
+        if record is not None
     ]
 
 
 async def line_diff(engine: Engine, before: str, after: str) -> list[str]:
-    """The unified diff of two versions' contents, without line ends; empty where they are equal."""
-    a, b = await engine.store.read(lambda db: (_version(db, before), _version(db, after)))
-    for ident, record in ((before, a), (after, b)):
-        if record is None:
-            raise NotFoundError("prompt-version", ident, remedy="`minions-evals list prompt-version` shows them.")
-    assert a is not None
-    assert b is not None
+    """The unified diff of two versions' contents, without line ends; empty where they are equal. Raises `NotFoundError`."""
+    a, b = await engine.store.read(lambda db: (find_version(db, before), find_version(db, after)))
     return list(
         difflib.unified_diff(
             a.fields.content.splitlines(), b.fields.content.splitlines(), before, after, lineterm=""
         )
     )  # fmt: skip
-
-
-def _version(db: Db, ident: str) -> Record[PromptVersion] | None:
-    found = records.minion(db, ident)
-    return found if found is not None and isinstance(found.fields, PromptVersion) else None  # pyright: ignore[reportReturnType]  checked

@@ -13,8 +13,8 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import DiffPart, RegressionType, TestRun
 from minions_evals_mcp.domain.values import Timestamp, Value
-from minions_evals_mcp.engine.cases.prompt_chain import version_of_prompt
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.version_chain import LATEST, find_version
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.scoring.history import score_fraction
 from minions_evals_mcp.store import records
@@ -220,7 +220,7 @@ def _with_prompt(db: Db, summary: TestCaseSummary) -> TestCaseSummary:
     if summary.prompt_id is None:
         return summary
     with suppress(NotFoundError):
-        latest = version_of_prompt(db, summary.prompt_id, None)
+        latest = find_version(db, LATEST, prompt=summary.prompt_id)
         return summary.model_copy(update={"prompt": NamedPrompt(id=summary.prompt_id, name=latest.title)})
     return summary
 

@@ -15,7 +15,6 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.cases.baselines import output_record, save_case
-from minions_evals_mcp.engine.cases.prompt_chain import version_of_prompt
 from minions_evals_mcp.engine.cases.test_history import (
     TestCaseExecution,
     TestCaseSummary,
@@ -100,19 +99,24 @@ async def execute_test_case(
     engine: Engine,
     test_case_id: str,
     *,
-    prompt_version: int | None = None,
+    prompt_version: int | str | None = None,
     target: str | None = None,
     key: str | None = None,
     triggered_by: str = "python",
 ) -> TestCaseExecution:
-    """A run of the case against that version of its prompt, else the latest.
+    """A run of the case against that version of its prompt (its number, its id, `PROMPT@NUMBER`, `latest`), else its default.
 
+    By default that is the version that the case names, else the latest of its prompt, else none.
     An output that there is nothing to judge by waits: `passed` and `score` are null until it is accepted or judged.
     Raises `NotFoundError` for an unknown version, `InstrumentError` where the output could not be made or judged.
     """
-    ref = await engine.store.read(lambda db: _version_ref(db, case_record(db, test_case_id), prompt_version))
+    await engine.store.read(lambda db: case_record(db, test_case_id))
     request = RunRequest(
-        subject_id=test_case_id, prompt_version_ref=ref, target=target, key=key, triggered_by=triggered_by
+        subject_id=test_case_id,
+        prompt_version_ref=None if prompt_version is None else str(prompt_version),
+        target=target,
+        key=key,
+        triggered_by=triggered_by,
     )
     job = await run_test_case(engine, request)
     return await engine.store.read(lambda db: _executed(db, UnitKey(job.id, 0, 1)))
@@ -123,7 +127,7 @@ async def batch_run_tests(  # noqa: PLR0913  as above
     *,
     prompt_id: str,
     test_case_ids: Sequence[str],
-    prompt_version: int | None = None,
+    prompt_version: int | str | None = None,
     target: str | None = None,
     key: str | None = None,
     triggered_by: str = "python",
@@ -159,15 +163,6 @@ async def batch_run_tests(  # noqa: PLR0913  as above
 
 def _inputs(given: JsonValue) -> Json:
     return given if isinstance(given, dict) else {"input": given}
-
-
-def _version_ref(db: Db, case: Record[TestCase], number: int | None) -> str:
-    prompt_id = case.fields.prompt_id
-    if prompt_id is None:
-        raise BadInputError(
-            f"test-case {case.id} names no prompt.", remedy="Give it a promptId, or run it with run_test_case."
-        )
-    return version_of_prompt(db, prompt_id, number).id
 
 
 def _vet_batch(db: Db, prompt_id: str, idents: Sequence[str]) -> None:

@@ -17,6 +17,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.engine.run.planning import digests_of
+from minions_evals_mcp.engine.version_chain import versions_beside
 from minions_evals_mcp.errors import EvalsError, NotFoundError, RuleError
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.comparison import CasePair, ComparisonVerdict
@@ -24,7 +25,7 @@ from minions_evals_mcp.stats.comparison import compare as measured_difference
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
-from minions_evals_mcp.store.queries import run_pairs, version_rows
+from minions_evals_mcp.store.queries import run_pairs
 from minions_evals_mcp.store.rows import insert
 
 
@@ -107,7 +108,7 @@ def _evidence(db: Db, asked: ApprovalAsked) -> Record[PromptComparison]:
 
 def current_version(db: Db, version: str) -> str:
     """The last approved version of the chain that `version` belongs to, else its first."""
-    chain = version_rows.chain(db, version)
+    chain = versions_beside(db, version)
     approved = run_pairs.approved_of(db, chain)
     return approved.fields.prompt_version_ref if approved else chain[0]
 

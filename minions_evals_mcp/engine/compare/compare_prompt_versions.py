@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import anyio
@@ -37,10 +38,8 @@ async def compare_prompt_versions(
 
 async def start_comparison(engine: Engine, request: ComparisonRequest) -> Started:
     """The comparison's job under the request's key, with both sides vetted and written down; nothing has run."""
-    await get_benchmark(engine, request.benchmark_id)
-    for version in (request.version_a, request.version_b):  # before the key is taken
-        asked = RunRequest(subject_id=request.benchmark_id, prompt_version_ref=version, target=request.target)
-        await planning.require_version(engine, asked)
+    benchmark = await get_benchmark(engine, request.benchmark_id)
+    request = await _with_versions(engine, request, benchmark.fields.test_case_ids)  # before the key is taken
     job = await _written_down(engine, request)
     try:
         sides = [await start_benchmark(engine, _side(request, job, which)) for which in ("A", "B")]
@@ -49,6 +48,21 @@ async def start_comparison(engine: Engine, request: ComparisonRequest) -> Starte
         raise
     await _sum_up(engine, job, sides)
     return Started(job, partial(_finish, engine, job, request))
+
+
+async def _with_versions(
+    engine: Engine, request: ComparisonRequest, case_ids: Sequence[str]
+) -> ComparisonRequest:  # fmt: skip
+    """The request with both versions by their ids; raises as `find_version` does, and for one version by two names."""
+    refs: list[str] = []
+    for name in (request.version_a, request.version_b):
+        asked = RunRequest(subject_id=request.benchmark_id, prompt_version_ref=name, target=request.target)
+        found = await planning.resolved(engine, asked, case_ids)
+        assert found.prompt_version_ref is not None
+        refs.append(found.prompt_version_ref)
+    if refs[0] == refs[1]:
+        raise BadInputError(f"versionB: {request.version_b} is {refs[0]}, as versionA is.", remedy="Name two versions.")
+    return request.model_copy(update={"version_a": refs[0], "version_b": refs[1]})
 
 
 async def _written_down(engine: Engine, request: ComparisonRequest) -> Job:

@@ -37,25 +37,41 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputVersion:
+    """The version that an output was made with, as its test-run keeps it; all None where that is not known."""
+
+    ref: str | None = None
+    number: int | None = None
+    content_digest: str | None = None
+
+
+UNKNOWN_VERSION = OutputVersion()
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
     """What all runs of one job have in common."""
 
     benchmark_run_id: str | None
     target_digest: str | None
     scorer: str
-    version_ref: str | None
-    version_number: int | None
-    version_digest: str | None
     thresholds: ClassifyFailureParameters
 
 
-def compose(
-    key: UnitKey, measure: Measure, work: Work, judged: Judged, *, frame: Frame, at: datetime
+def compose(  # noqa: PLR0913  what a run is made of
+    key: UnitKey,
+    measure: Measure,
+    work: Work,
+    judged: Judged,
+    *,
+    frame: Frame,
+    version: OutputVersion = UNKNOWN_VERSION,
+    at: datetime,
 ) -> Passed | Failed:
     """The run, its judgments and (where it failed) its failure."""
     verdicts = [vetted_verdict(verdict) for verdict, _ in judged.verdicts]
     summed = _totals(measure, verdicts, judged)
-    run = _run(key, measure, work, _Result(verdicts, summed, judged), frame=frame, at=at)
+    run = _run(key, measure, work, _Result(verdicts, summed, judged, version), frame=frame, at=at)
     judgments = [
         judgment(run.id, number, verdict, at=when)
         for number, (verdict, (_, when)) in enumerate(zip(verdicts, judged.verdicts, strict=True), 1)
@@ -81,11 +97,12 @@ def _decided_by(measure: Measure) -> DecidedBy:
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """The verdicts, what they add up to, and who gave them."""
+    """The verdicts, what they add up to, who gave them, and the version that the output was made with."""
 
     verdicts: Sequence[Verdict]
     totals: Totals
     judged: Judged
+    version: OutputVersion
 
 
 def _run(key: UnitKey, measure: Measure, work: Work, result: _Result, *, frame: Frame, at: datetime) -> Record[TestRun]:
@@ -95,8 +112,8 @@ def _run(key: UnitKey, measure: Measure, work: Work, result: _Result, *, frame: 
     fields = TestRun(
         test_case_id=measure.case.id,
         agent_run_id=seen.agent_run_id,
-        prompt_version_ref=seen.prompt_version_ref or frame.version_ref,
-        prompt_version=frame.version_number,
+        prompt_version_ref=result.version.ref,
+        prompt_version=result.version.number,
         benchmark_run_id=frame.benchmark_run_id,
         trial=key.trial,
         outcome="timed-out" if seen.timed_out else "scored",
@@ -115,7 +132,7 @@ def _run(key: UnitKey, measure: Measure, work: Work, result: _Result, *, frame: 
             judge=result.judged.judge_digest,
             scorer=frame.scorer,
             embedder=result.judged.embedder,
-            prompt_version=frame.version_digest,
+            prompt_version=result.version.content_digest,
             target=frame.target_digest if seen.agent_run_id is None else None,
         ),
         produced_by=seen.produced_by,

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Generic, Literal, Self, TypeVar, cast
 from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.values import Id, Text, Value, Visible
+from minions_evals_mcp.domain.values import Id, Text, Value, VersionName, Visible
 from minions_evals_mcp.engine.request import JudgeChoice
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.judges.packets import GivenJudgment
@@ -19,7 +19,7 @@ RUNS_CODE = ("python:", "command:", "http:", "https:")
 
 
 def _model_only(target: str) -> str:
-    """A target that runs code or calls an address is the operator's to name, never a message's (contracts 3)."""
+    """A target that runs code or calls an address is the operator's to name, never a message's."""
     if target.startswith(RUNS_CODE):
         raise ValueError("a target that runs code or calls an address is named by the operator with --target")
     return target
@@ -48,22 +48,22 @@ class RunTestCase(Running):
 
     test_case_id: Id
     agent_run_id: Id | None = None
-    prompt_version_ref: Id | None = None
+    prompt_version_ref: VersionName | None = None
 
 
 class RunBenchmark(Running):
     """Run a benchmark."""
 
     benchmark_id: Id
-    prompt_version_ref: Id | None = None
+    prompt_version_ref: VersionName | None = None
 
 
 class ComparePrompts(Running):
     """Run a benchmark under two versions: A, the current one, and B, the candidate."""
 
     benchmark_id: Id
-    prompt_version_a: Id
-    prompt_version_b: Id
+    prompt_version_a: VersionName
+    prompt_version_b: VersionName
 
     @model_validator(mode="after")
     def _versions_differ(self) -> Self:

@@ -16,9 +16,11 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.run_benchmark import conclude_job
 from minions_evals_mcp.engine.run.units import Bench, Unit, earlier_runs, judged
+from minions_evals_mcp.engine.run.versions import versions_of_job
 from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentError
 from minions_evals_mcp.judges.packets import AnsweredPacket, Submission, packet_digest, verdicts_for
 from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.scoring.history import Sample
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
@@ -78,10 +80,10 @@ def _vet_distinct(submission: Submission) -> None:
 async def _bench(engine: Engine, job: Job, request: RunRequest) -> Bench:
     # The model's own verdicts are kept already: it is named so that they are found, and never asked.
     judging = planning.judge_for(engine, request, Budget(None, None, _never), model=planning.model_of(job))
-    version = await engine.store.read(lambda db: planning.version_record(db, request.prompt_version_ref))
     run_id = job.id if job.kind == "benchmark" else None
-    frame = planning.frame_for(engine, run_id, version, request, target_digest=planning.digests_of(job).target)
-    return Bench(engine, request, judging, None, version, frame)
+    frame = planning.frame_for(engine, run_id, target_digest=planning.digests_of(job).target)
+    versions = await engine.store.read(lambda db: versions_of_job(db, job, request))
+    return Bench(engine, request, judging, None, versions, frame)
 
 
 def _never(reason: str) -> None:
@@ -138,9 +140,7 @@ async def _ended(bench: Bench, accepted: list[_Accepted]) -> list[Passed | Faile
         bench.judging.kept.given.update(
             {(one.row.key.run_id, verdict.criterion_id): verdict for _, verdict in one.verdicts}
         )
-        earlier = await bench.engine.store.read(
-            partial(earlier_runs, bench=bench, key=one.row.key, case_id=one.row.case_id)
-        )
+        earlier = await bench.engine.store.read(partial(_before, bench=bench, row=one.row))
         unit = Unit(one.row.key, one.measure, one.row.observed, earlier=earlier)
         run = await judged(bench, unit, one.row.observed)
         if isinstance(run, JudgeErrored):
@@ -148,6 +148,13 @@ async def _ended(bench: Bench, accepted: list[_Accepted]) -> list[Passed | Faile
         assert isinstance(run, Passed | Failed), run
         ended.append(run)
     return ended
+
+
+def _before(db: Db, *, bench: Bench, row: UnitRow) -> tuple[Sample, ...]:
+    """The runs that the unit's is compared with; the version that its output was made with is met."""
+    assert row.observed is not None
+    bench.versions.meet_output(db, row.observed.prompt_version_ref or bench.versions.asked)
+    return earlier_runs(db, bench, row.key, row.case_id)
 
 
 def _complete(db: Db, *, bench: Bench, job: Job, accepted: list[_Accepted], ended: list[Passed | Failed]) -> None:

@@ -25,7 +25,8 @@ from minions_evals_mcp.engine.judge.yardstick import (
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.run_benchmark import chosen_cases, get_benchmark
-from minions_evals_mcp.engine.run.units import recorded_id
+from minions_evals_mcp.engine.run.units import recorded_run
+from minions_evals_mcp.engine.run.versions import RunVersions
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.judges.heuristic import guide
 from minions_evals_mcp.judges.llm import MAX_TOKENS
@@ -88,11 +89,13 @@ async def estimate(engine: Engine, request: RunRequest, *, kind: Literal["test-c
     """The estimate for that run; raises what starting it would, and writes nothing."""
     case_ids = await _cases(engine, request, kind)
     budget = Budget(None, None, _never)
-    version = await planning.require_version(engine, request)
+    request = await planning.resolved(engine, request, case_ids)
     judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
-    target = planning.target_for(engine, request, version, budget)
-    plan = await planning.plan(engine, case_ids, judging, target)
-    works = _Works(engine, request, judging, target is not None, len(to_json(version.wire())) if version else 0)
+    plan = await planning.plan(engine, request, case_ids, judging)
+    target = planning.target_for(engine, request, plan.versions, budget)
+    await planning.vet_prompts(engine, request, plan, target)
+    longest = max((len(to_json(version.wire())) for version in plan.versions.recorded()), default=0)
+    works = _Works(engine, request, judging, plan.versions, target is not None, longest)
     total = _Work()
     for at in range(0, len(plan.case_ids), planning.PAGE):
         page = plan.case_ids[at : at + planning.PAGE]
@@ -130,6 +133,7 @@ class _Works:
     engine: Engine
     request: RunRequest
     judging: Judging
+    versions: RunVersions
     has_target: bool
     version_characters: int
 
@@ -152,7 +156,9 @@ class _Works:
         trials = range(1, self.request.trials + 1)
         if self.request.rejudge_run_id is not None:
             return len(trials)
-        return sum(recorded_id(db, self.request, case.case.fields, trial) is not None for trial in trials)
+        default = self.versions.default_ref(case.case.fields)
+        found = (recorded_run(db, self.request, case.case.fields, trial, default=default) for trial in trials)
+        return sum(run is not None for run in found)
 
     def _calls(self, case: Measure) -> int:
         """The calls for one output."""

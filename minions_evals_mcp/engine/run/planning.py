@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.digests import combined, digest
-from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import UnitKey
-from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Digests
 from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
 from minions_evals_mcp.engine.context import DEFAULT_MODEL, Engine
@@ -21,13 +19,15 @@ from minions_evals_mcp.engine.judge.own_judges import OwnJudges
 from minions_evals_mcp.engine.judge.panel import Panel
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run.units import Bench, Unit, earlier_runs, made_before, recorded_id
-from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.engine.run.units import Bench, Unit, earlier_runs, made_before, recorded_run
+from minions_evals_mcp.engine.run.versions import RunVersions, named_alike, vet_agent_run, with_version
+from minions_evals_mcp.engine.version_chain import default_name
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.models.registry import ModelRef, parse_model
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.store import jobs, records
+from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.targets.live import ModelTarget, Target, python_target
@@ -49,14 +49,28 @@ class Plan:
     digests: Digests
     rubrics: dict[str, RubricInUse]
     judge_model: str | None
+    versions: RunVersions
+    without_version: tuple[str, ...] = ()
 
-    def spec(self, request: RunRequest) -> Json:
-        """What is frozen with the run's key: request, model, digests (`testCase` is that of the whole set), skipped cases."""
+    def aimed(self, target: Target | None) -> Plan:
+        """The same plan, measured with that target."""
+        aim = None if target is None else target.digest()
+        return replace(self, digests=self.digests.model_copy(update={"target": aim}))
+
+    def spec(self, request: RunRequest, *, asked: str | None) -> Json:
+        """What is frozen with the run's key: request, model, digests (`testCase` is that of the whole set), skipped cases.
+
+        `versions` are the ids that names of prompt versions stood for; `asked` is the name in the request.
+        """
+        names = self.versions.frozen()
+        if asked is not None and request.prompt_version_ref is not None:
+            names[asked] = request.prompt_version_ref
         return {
             "request": request.frozen(),
             "judgeModel": self.judge_model,
             "measured": self.digests.model_dump(mode="json"),
             "skipped": list(self.skipped),
+            "versions": {**names},
         }
 
 
@@ -94,15 +108,13 @@ def judge_for(engine: Engine, request: RunRequest, budget: Budget, *, model: Mod
     return Judging(Panel(engine, request.judge, judge, OwnJudges(engine, budget)), kept)
 
 
-def target_for(
-    engine: Engine, request: RunRequest, version: Record[PromptVersion] | None, budget: Budget
-) -> Target | None:
+def target_for(engine: Engine, request: RunRequest, versions: RunVersions, budget: Budget) -> Target | None:
     """The live target: the one that was named, else the default model where there is a key and a version to send it."""
     name = request.target
     if request.rejudge_run_id is not None:
         return None
     if name is None:
-        if version is None or not engine.config.providers.anthropic_api_key:
+        if not versions.recorded() or not engine.config.providers.anthropic_api_key:
             return None
         name = DEFAULT_MODEL
     kind, _, rest = name.partition(":")
@@ -115,7 +127,8 @@ def target_for(
         return python_target(rest, deadline_s=engine.config.call_timeout_s)
     if kind in OWN_KINDS:
         config = engine.config
-        return own_target(name, version, set_up=config.own_target, web=engine.web, deadline_s=config.call_timeout_s)
+        asked = versions.known.get(versions.asked) if versions.asked else None
+        return own_target(name, asked, set_up=config.own_target, web=engine.web, deadline_s=config.call_timeout_s)
     ref = parse_model(name)
     vet_cap(request.max_cost_usd, ref.provider, ref.model)
     return ModelTarget(
@@ -123,14 +136,10 @@ def target_for(
     )
 
 
-def version_record(db: Db, ref: str | None) -> Record[PromptVersion] | None:
-    """The prompt version of that name, where it is recorded; recorded agent-runs may name one that is not."""
-    found = None if ref is None else records.minion(db, ref)
-    return found if found is not None and isinstance(found.fields, PromptVersion) else None  # pyright: ignore[reportReturnType]  checked
-
-
-async def plan(engine: Engine, case_ids: Sequence[str], judging: Judging, target: Target | None) -> Plan:
+async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], judging: Judging) -> Plan:
     """The plan for those cases; raises by name what could not be judged, before anything runs."""
+    versions = RunVersions(request.prompt_version_ref)
+    versions.known.update(await engine.store.read(lambda db: named_alike(db, request)))
     rubrics: dict[str, RubricInUse] = {}
     active: list[str] = []
     skipped: list[str] = []
@@ -138,9 +147,12 @@ async def plan(engine: Engine, case_ids: Sequence[str], judging: Judging, target
     rubric_digests: set[str | None] = set()
     judge_digests: set[str | None] = set()
     embedders: set[str | None] = set()
+    without: list[str] = []
     asks_model = False
     for at in range(0, len(case_ids), PAGE):
-        page = await engine.store.read(lambda db, part=case_ids[at : at + PAGE]: measures(db, part, rubrics))
+        page = await engine.store.read(
+            partial(_page, part=case_ids[at : at + PAGE], rubrics=rubrics, versions=versions)
+        )
         for measure in page:
             if measure.case.deleted_at is not None or measure.case.fields.status != "active":
                 skipped.append(f"{measure.case.id} ({_why_idle(measure)})")
@@ -148,6 +160,8 @@ async def plan(engine: Engine, case_ids: Sequence[str], judging: Judging, target
             judging.panel.vet(measure)
             asks_model = asks_model or judging.panel.asks_model(measure)
             active.append(measure.case.id)
+            if default_name(measure.case.fields) is not None and versions.of(measure.case.fields) is None:
+                without.append(measure.case.id)
             cases.append(measure.case_digest())
             rubric_digests.add(measure.rubric_digest())
             judge_digests.add(judging.panel.digest(measure))
@@ -161,31 +175,51 @@ async def plan(engine: Engine, case_ids: Sequence[str], judging: Judging, target
         judge=combined(judge_digests),
         scorer=SCORER_VERSION,
         embedder=combined(embedders),
-        target=None if target is None else target.digest(),
+        prompt_version=versions.digest(),
     )
-    return Plan(tuple(active), tuple(skipped), found, rubrics, None if model is None else str(model))
+    judge_model = None if model is None else str(model)
+    return Plan(tuple(active), tuple(skipped), found, rubrics, judge_model, versions, tuple(without))
+
+
+def _page(db: Db, *, part: Sequence[str], rubrics: dict[str, RubricInUse], versions: RunVersions) -> list[Measure]:
+    """A page of the cases with their yardsticks; the versions that they are asked with are met."""
+    page = measures(db, part, rubrics)
+    versions.meet(db, [measure.case.fields for measure in page])
+    return page
+
+
+async def vet_prompts(engine: Engine, request: RunRequest, planned: Plan, target: Target | None) -> None:
+    """Refuses cases that name a prompt of which there is no version where a model would be sent their bare input."""
+    if isinstance(target, ModelTarget) and request.target is not None:
+        for case_id in planned.without_version:
+            await engine.store.read(partial(_vet_prompt, request=request, case_id=case_id))
+
+
+def _vet_prompt(db: Db, *, request: RunRequest, case_id: str) -> None:
+    ((case,),) = (measures(db, [case_id], {}),)
+    fields = case.case.fields
+    if all(
+        recorded_run(db, request, fields, trial, default=fields.prompt_version_ref) is not None
+        for trial in range(1, request.trials + 1)
+    ):
+        return
+    raise BadInputError(
+        f"test-case {case_id} names {request.prompt_version_ref or default_name(fields)}, of which no version is recorded:"
+        " a model is not sent its bare input.",
+        remedy="Import the prompt-version, take promptId out of the case, or record the agent's outputs.",
+    )
 
 
 def _why_idle(measure: Measure) -> str:
     return "deleted" if measure.case.deleted_at is not None else measure.case.fields.status
 
 
-def frame_for(
-    engine: Engine,
-    run_id: str | None,
-    version: Record[PromptVersion] | None,
-    request: RunRequest,
-    *,
-    target_digest: str | None,
-) -> Frame:
+def frame_for(engine: Engine, run_id: str | None, *, target_digest: str | None) -> Frame:
     """What all test-runs of the run have in common."""
     return Frame(
         benchmark_run_id=run_id,
         target_digest=target_digest,
         scorer=SCORER_VERSION,
-        version_ref=request.prompt_version_ref,
-        version_number=None if version is None else version.fields.version_number,
-        version_digest=None if version is None else digest(version.fields.content),
         thresholds=engine.skills.classify_failure.parameters,
     )
 
@@ -217,13 +251,24 @@ def _open(
                 seen = None if row is None else row.observed
                 recorded = None
                 if again is None:
-                    recorded = recorded_id(db, bench.request, measure.case.fields, trial)
+                    recorded = _recorded(db, bench, measure.case.fields, trial)
                 elif (stored := earlier.get((measure.case.id, trial))) is not None:
                     seen, recorded = seen or stored.observed, stored.agent_run_id
                 made = made_before(db, bench, measure.case.fields) if seen is None and recorded is None else None
                 key = UnitKey(job_id, position, trial)
                 units.append(Unit(key, measure, seen, recorded, earlier_runs(db, bench, key, measure.case.id), made))
     return units
+
+
+def _recorded(db: Db, bench: Bench, case: TestCase, trial: int) -> str | None:
+    """The recorded agent-run that the unit judges; the version that it was made with is met."""
+    found = recorded_run(db, bench.request, case, trial, default=bench.versions.default_ref(case))
+    if found is None:
+        return None
+    ident, made_with = found
+    vet_agent_run(bench.request.prompt_version_ref, ident, made_with)
+    bench.versions.meet_output(db, made_with)
+    return ident
 
 
 async def made_outputs(engine: Engine, request: RunRequest, seen: Digests) -> dict[str, UnitKey]:
@@ -234,14 +279,6 @@ async def made_outputs(engine: Engine, request: RunRequest, seen: Digests) -> di
     return await engine.store.read(lambda db: jobs.made_outputs(db, target))
 
 
-async def require_version(engine: Engine, request: RunRequest) -> Record[PromptVersion] | None:
-    """The prompt version that was asked for, where it is recorded.
-
-    Raises `NotFoundError` where a live target needs it and it is not.
-    """
-    version = await engine.store.read(lambda db: version_record(db, request.prompt_version_ref))
-    if version is None and request.prompt_version_ref is not None and request.target is not None:
-        raise NotFoundError(
-            "prompt-version", request.prompt_version_ref, remedy="Import it, or leave --prompt-version out."
-        )
-    return version
+async def resolved(engine: Engine, request: RunRequest, case_ids: Sequence[str]) -> RunRequest:
+    """The request with the version that it names by its id; raises as `find_version` does, before a job exists."""
+    return await engine.store.read(lambda db: with_version(db, request, case_ids))

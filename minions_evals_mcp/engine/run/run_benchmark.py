@@ -154,20 +154,23 @@ async def _prepared(
 ) -> _Run:
     switch = Switch()
     budget = Budget(request.max_cost_usd, request.max_seconds, switch.stop)
-    version = await planning.require_version(engine, request)
+    asked = request.prompt_version_ref
+    request = await planning.resolved(engine, request, case_ids)
     judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
-    target = opening(budget) if opening else planning.target_for(engine, request, version, budget)
-    plan = await planning.plan(engine, case_ids, judging, target)
+    plan = await planning.plan(engine, request, case_ids, judging)
+    target = opening(budget) if opening else planning.target_for(engine, request, plan.versions, budget)
+    plan = plan.aimed(target)
+    await planning.vet_prompts(engine, request, plan, target)
     if not plan.case_ids:
         raise BadInputError(
             f"{request.subject_id} has no active test case.", remedy=f"Skipped: {', '.join(plan.skipped)}."
         )
     total = len(plan.case_ids) * request.trials
-    job = await start_job(engine, request, kind=kind, total=total, spec=plan.spec(request))
+    job = await start_job(engine, request, kind=kind, total=total, spec=plan.spec(request, asked=asked))
     run_id = job.id if kind == "benchmark" else None
-    frame = planning.frame_for(engine, run_id, version, request, target_digest=plan.digests.target)
+    frame = planning.frame_for(engine, run_id, target_digest=plan.digests.target)
     made = await planning.made_outputs(engine, request, plan.digests)
-    bench = Bench(engine, request, judging, target, version, frame, made)
+    bench = Bench(engine, request, judging, target, plan.versions, frame, made)
     return _Run(job, plan, bench, budget, switch)
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion, ProposalDraft
+from minions_evals_mcp.domain.neighbours import AgentRun, ProposalDraft
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
     Ended,
@@ -27,6 +27,8 @@ from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.likeness import likeness_of
 from minions_evals_mcp.engine.judge.yardstick import Measure
 from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.versions import RunVersions
+from minions_evals_mcp.engine.version_chain import default_name
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.history import Sample
@@ -34,7 +36,7 @@ from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import case_history
-from minions_evals_mcp.targets.live import Target
+from minions_evals_mcp.targets.live import ModelTarget, Target
 from minions_evals_mcp.targets.prompted import written_prompt
 from minions_evals_mcp.targets.recorded import observed_run
 
@@ -47,7 +49,7 @@ class Bench:
     request: RunRequest
     judging: Judging
     target: Target | None
-    version: Record[PromptVersion] | None
+    versions: RunVersions
     frame: Frame
     made: Mapping[str, UnitKey] = field(default_factory=dict[str, UnitKey])
 
@@ -80,7 +82,10 @@ async def judged(bench: Bench, unit: Unit, seen: Observed) -> Ended:
     decision = await bench.judging.decide(unit.key, unit.measure, work)
     match decision:
         case Judged():
-            return compose(unit.key, unit.measure, work, decision, frame=bench.frame, at=bench.engine.clock())
+            version = bench.versions.of_output(seen.prompt_version_ref)
+            return compose(
+                unit.key, unit.measure, work, decision, frame=bench.frame, version=version, at=bench.engine.clock()
+            )
         case JudgeErrored() | NotJudgeable() | Awaiting():
             return decision
 
@@ -104,10 +109,11 @@ def _wants_prompt(assertions: Iterable[Assertion]) -> bool:
 def _prompt(bench: Bench, case: TestCase, seen: Observed) -> str:
     """What the output was asked for with: as code wrote it, else as the version makes it."""
     written = written_prompt(seen.output)
-    if written is not None or bench.version is None:
+    version = bench.versions.of(case)
+    if written is not None or version is None:
         return written or ""
     try:
-        return version_text(bench.version.fields, case.inputs)
+        return version_text(version.fields, case.inputs)
     except BadInputError:  # an output that was not made with this version
         return ""
 
@@ -135,7 +141,7 @@ def proposal_scores(db: Db, agent_run_id: str) -> dict[str, float]:
 
 
 async def _output(bench: Bench, unit: Unit) -> Observed | Skipped | TargetErrored:
-    """The output, from the first place that has one (contracts 3)."""
+    """The output, from the first place that has one."""
     case = unit.measure.case.fields
     if unit.agent_run_id is not None:
         ident = unit.agent_run_id
@@ -143,10 +149,15 @@ async def _output(bench: Bench, unit: Unit) -> Observed | Skipped | TargetErrore
     if unit.made is not None:
         await _keep_output(bench, unit, unit.made)
         return unit.made
-    if bench.target is None:
-        return Skipped(_missing(bench.request, case, unit.key.trial))
+    version = bench.versions.of(case)
+    if bench.target is None or (bench.request.target is None and version is None):
+        return Skipped(_missing(bench, case, unit.key.trial))
+    if version is None and isinstance(bench.target, ModelTarget) and default_name(case) is not None:
+        return Skipped(f"no version of {default_name(case)} is recorded, and a model is not sent a bare input")
+    if bench.versions.asked is None and not bench.target.takes_version:
+        version = None  # it is not told of the version, so that its output is not that version's
     try:
-        seen = await bench.target.produce(case.inputs, bench.version, timeout_ms=case.timeout_ms)
+        seen = await bench.target.produce(case.inputs, version, timeout_ms=case.timeout_ms)
     except BadInputError as error:  # a template variable that this case lacks
         return Skipped(str(error))
     if isinstance(seen, Observed):
@@ -157,7 +168,9 @@ async def _output(bench: Bench, unit: Unit) -> Observed | Skipped | TargetErrore
 
 def made_from(bench: Bench, case: TestCase) -> str:
     """The digest of what the target makes an output of the case from: equal ones ask it the same."""
-    return digest([bench.frame.target_digest, bench.frame.version_ref, bench.frame.version_digest, case.inputs])
+    version = bench.versions.of(case)
+    content = None if version is None else digest(version.fields.content)
+    return digest([bench.frame.target_digest, None if version is None else version.id, content, case.inputs])
 
 
 def made_before(db: Db, bench: Bench, case: TestCase) -> Observed | None:
@@ -187,20 +200,32 @@ def _agent_run(db: Db, ident: str) -> Record[AgentRun]:
     return found  # pyright: ignore[reportReturnType]  checked above
 
 
-def recorded_id(db: Db, request: RunRequest, case: TestCase, trial: int) -> str | None:
-    """The agent-run that was named, else the newest that fits the case; the nth newest for the nth trial."""
+def recorded_run(
+    db: Db, request: RunRequest, case: TestCase, trial: int, *, default: str | None
+) -> tuple[str, str | None] | None:
+    """The agent-run that was named, else the newest that fits the case (the nth newest for the nth trial), and its version.
+
+    A version that was asked for must fit; the default comes first and hides no output: without one of it, any fits.
+    """
     if request.agent_run_id is not None:
-        return request.agent_run_id
-    version = request.prompt_version_ref or case.prompt_version_ref
-    return records.matching_agent_run(
-        db, case.inputs, prompt_version_ref=version, agent_id=None if version else case.agent_id, nth=trial - 1
-    )
+        return request.agent_run_id, records.made_with(db, request.agent_run_id)
+    version = request.prompt_version_ref or default
+    nth, inputs = trial - 1, case.inputs
+    if version is not None:
+        fitting = records.matching_agent_run(db, inputs, prompt_version_ref=version, agent_id=None, nth=nth)
+        if fitting is not None or request.prompt_version_ref is not None or (
+            nth and records.matching_agent_run(db, inputs, prompt_version_ref=version, agent_id=None)
+        ):  # fmt: skip
+            return fitting
+    return records.matching_agent_run(db, inputs, prompt_version_ref=None, agent_id=case.agent_id, nth=nth)
 
 
-def _missing(request: RunRequest, case: TestCase, trial: int) -> str:
+def _missing(bench: Bench, case: TestCase, trial: int) -> str:
+    request = bench.request
     if request.rejudge_run_id is not None:
         return f"the run {request.rejudge_run_id} has no output of this case for trial {trial}"
-    version = request.prompt_version_ref or case.prompt_version_ref
-    of = f" of {version}" if version else f" by {case.agent_id}" if case.agent_id else ""
+    version, default = request.prompt_version_ref, bench.versions.default_ref(case)
+    other = f" of {default}, or of another version," if default else f" by {case.agent_id}" if case.agent_id else ""
+    of = f" of {version}" if version else other
     more = f" for trial {trial}" if trial > 1 else ""
     return f"no recorded agent-run{of} with these inputs{more}, and no --target to make one"

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from minions_evals_mcp.domain.values import VersionName
 from minions_evals_mcp.server.edge.argument_types import (
     LISTED,
     ROWS_AT_ONCE,
@@ -26,6 +27,10 @@ from minions_evals_mcp.server.edge.argument_types import (
 )
 from minions_evals_mcp.server.edge.guard import Arguments
 
+Version = Annotated[
+    VersionName | None,
+    Field(description="Id, number, latest or PROMPT@NUMBER; else the case's own or its prompt's latest"),
+]
 Trials = Annotated[int, Field(ge=1, le=100)]
 Limit = Annotated[int, Field(ge=1, le=100)]
 Rows = Annotated[list[Json], Field(min_length=1, max_length=ROWS_AT_ONCE)]
@@ -51,14 +56,14 @@ class RunTestCase(_Run):
 
     test_case_id: Annotated[Id, Field(examples=["support/refund"])]
     agent_run_id: Annotated[Id | None, Field(description="Judge this recorded output")] = None
-    prompt_version_ref: Id | None = None
+    prompt_version_ref: Version = None
 
 
 class RunBenchmark(_Run):
     """run_benchmark"""
 
     benchmark_id: Annotated[Id, Field(examples=["support/quality"])]
-    prompt_version_ref: Id | None = None
+    prompt_version_ref: Version = None
     rejudge_run_id: Name | None = None
     test_case_ids: Cases | None = None
 
@@ -166,7 +171,7 @@ class RunAbTest(Arguments):
     branch_ids: Annotated[
         list[Id], Field(min_length=2, max_length=5, description="test-branch records; the control first")
     ]
-    prompt_version: Annotated[int, Field(ge=1, le=1_000_000, description="Number; else the latest")] | None = None
+    prompt_version: Version = None
     winner_criteria: Literal["best_quality", "fastest", "cheapest", "best_value", "balanced"] = "best_quality"
     iterations: Annotated[int, Field(ge=1, le=100)] = 1
     idempotency_key: Key = None

@@ -1,34 +1,31 @@
-"""The versions of a prompt: chained by `follows` relations, else by their common `promptId` and version numbers."""
+"""The versions of a prompt with what ties them together."""
 
 from __future__ import annotations
 
+from minions_evals_mcp.domain.version_chain import Link
 from minions_evals_mcp.store.connection import Db
 
+_PROMPT = "json_extract(fields, '$.promptId')"
 
-def chain(db: Db, version: str) -> list[str]:
-    """All versions of the prompt that this is a version of, those of other branches too, oldest first; itself where it stands alone."""
+
+def links(db: Db, name: str) -> list[Link]:
+    """The versions that a version's id or a prompt's id reaches over `follows` and `promptId`, as they were kept."""
     rows = db.execute(
-        "WITH RECURSIVE older (id, n) AS (SELECT ?1, 0 UNION SELECT r.target_id, n + 1 FROM older JOIN relation r"
-        "  ON r.source_id = older.id WHERE n < 10000),"
-        " first (id) AS (SELECT id FROM older ORDER BY n DESC LIMIT 1),"
-        " newer (id, n) AS (SELECT id, 0 FROM first UNION SELECT r.source_id, n + 1 FROM newer JOIN relation r"
-        "  ON r.target_id = newer.id WHERE n < 10000)"
-        " SELECT id, max(n) FROM newer GROUP BY id ORDER BY 2, 1",
-        (version,),
-    ).fetchall()
-    if len(rows) > 1:
-        return [row[0] for row in rows]
-    named = db.execute(
-        "SELECT json_extract(fields, '$.promptId') FROM minion WHERE id = ? AND type = 'prompt-version'", (version,)
-    ).fetchone()
-    return versions_of(db, named[0]) or [version] if named is not None and named[0] is not None else [version]
-
-
-def versions_of(db: Db, prompt_id: str) -> list[str]:
-    """The recorded versions that name this prompt, by version number."""
-    rows = db.execute(
-        "SELECT id FROM minion WHERE type = 'prompt-version' AND deleted_at IS NULL AND json_extract(fields, '$.promptId') = ?"
-        " ORDER BY json_extract(fields, '$.versionNumber'), seq",
-        (prompt_id,),
+        "WITH RECURSIVE tied (id) AS ("
+        f" SELECT id FROM minion WHERE type = 'prompt-version' AND (id = ?1 OR {_PROMPT} = ?1)"
+        " UNION SELECT r.target_id FROM tied JOIN relation r ON r.source_id = tied.id"
+        " UNION SELECT r.source_id FROM tied JOIN relation r ON r.target_id = tied.id"
+        f" UNION SELECT m.id FROM tied JOIN minion t ON t.id = tied.id JOIN minion m ON m.type = 'prompt-version'"
+        f" AND json_extract(m.fields, '$.promptId') = json_extract(t.fields, '$.promptId'))"
+        f" SELECT m.id, coalesce({_PROMPT}, ''), json_extract(fields, '$.versionNumber'), r.target_id, deleted_at IS NOT NULL"
+        " FROM minion m LEFT JOIN relation r ON r.source_id = m.id"
+        " WHERE m.type = 'prompt-version' AND m.id IN (SELECT id FROM tied) ORDER BY m.seq",
+        (name,),
     )
-    return [row[0] for row in rows]
+    return [Link(ident, prompt, number, older, bool(hidden)) for ident, prompt, number, older, hidden in rows]
+
+
+def is_named_by_runs(db: Db, version: str) -> bool:
+    """Whether a recorded agent-run was made with a version of that id."""
+    found = db.execute("SELECT 1 FROM agent_run_key WHERE prompt_version_ref = ? LIMIT 1", (version,)).fetchone()
+    return found is not None

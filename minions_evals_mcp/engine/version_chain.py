@@ -1,0 +1,127 @@
+"""The one place where a name becomes a prompt version: an id, `PROMPT@NUMBER`, `PROMPT@latest`, or a bare number."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import cast
+
+from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.version_chain import Chain, Link, chain_named, chains, listed_numbers
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import version_rows
+
+LATEST = "latest"
+_PLACE = re.compile(rf"[1-9]\d{{0,8}}|{LATEST}")
+_PLACED = re.compile(rf"(?P<prompt>.+)@(?P<place>{_PLACE.pattern})")
+KINDS = "prompt or prompt-version"
+
+
+def prompt_chain(db: Db, name: str) -> Chain:
+    """The prompt that a `promptId` or any of its versions names; raises `NotFoundError`."""
+    found = chain_named(chains(version_rows.links(db, name)), name)
+    if found is None:
+        raise NotFoundError(KINDS, name, remedy="`minions-evals list prompt-version` shows them.")
+    return found
+
+
+def versions_beside(db: Db, version: str) -> tuple[str, ...]:
+    """The versions of the prompt that the version is of, oldest first; itself where it is not recorded."""
+    return prompt_chain(db, version).version_ids if version_record(db, version) is not None else (version,)
+
+
+def find_version(db: Db, name: str, *, prompt: str | None = None) -> Record[PromptVersion]:
+    """The recorded version of that name; a bare number and `latest` are those of `prompt`.
+
+    Raises `NotFoundError` with the numbers that there are, `BadInputError` for a number that several versions bear or
+    whose prompt is not known.
+    """
+    found = version_record(db, name)
+    if found is not None:
+        return found
+    placed = _PLACED.fullmatch(name)
+    if placed is not None:
+        return _at(db, placed["prompt"], placed["place"])
+    if _PLACE.fullmatch(name) is None:
+        raise NotFoundError("prompt-version", name, remedy=_how_named(db, name))
+    if prompt is None:
+        raise BadInputError(f"the version {name}: of which prompt is not known.", remedy=f"Name it as PROMPT@{name}.")
+    return _at(db, prompt, name)
+
+
+def version_record(db: Db, ident: str | None) -> Record[PromptVersion] | None:
+    """The recorded version under that id, unless it was deleted."""
+    found = None if ident is None else records.minion(db, ident)
+    if found is None or found.deleted_at is not None or not isinstance(found.fields, PromptVersion):
+        return None
+    return cast("Record[PromptVersion]", found)
+
+
+def find_ref(db: Db, name: str, *, prompt: str | None = None) -> str:
+    """The id of the version of that name, also of one that only recorded agent-runs name; raises as `find_version`."""
+    if version_record(db, name) is None and version_rows.is_named_by_runs(db, name):
+        return name
+    return find_version(db, name, prompt=prompt).id
+
+
+def default_name(case: TestCase) -> str | None:
+    """The name of the version that a case is run with where none is asked for: its own, else its prompt's latest."""
+    own, prompt = case.prompt_version_ref, case.prompt_id
+    if own is not None:
+        return f"{prompt}@{own}" if prompt is not None and _PLACE.fullmatch(own) else own
+    return None if prompt is None else f"{prompt}@{LATEST}"
+
+
+def default_version(db: Db, case: TestCase) -> Record[PromptVersion] | None:
+    """The version that a case is run with where none is asked for; None where it names no prompt or none is recorded."""
+    name = default_name(case)
+    if name is None:
+        return None
+    try:
+        return find_version(db, name)
+    except NotFoundError:
+        return None
+
+
+def common_prompt(db: Db, cases: Iterable[TestCase]) -> str | None:
+    """The prompt that all of those cases are of, None where they are of several or of none."""
+    named = {case.prompt_id or _prompt_of(db, case.prompt_version_ref) for case in cases}
+    return named.pop() if len(named) == 1 else None
+
+
+def _prompt_of(db: Db, version: str | None) -> str | None:
+    if version_record(db, version) is None:
+        return None
+    assert version is not None
+    return prompt_chain(db, version).prompt_id
+
+
+def _at(db: Db, prompt: str, place: str) -> Record[PromptVersion]:
+    """The version at that place of the prompt's chain: a number, or `latest`."""
+    chain = prompt_chain(db, prompt)
+    found = [chain.latest] if place == LATEST else [*chain.numbered(int(place))]
+    if not found:
+        raise NotFoundError(
+            "prompt-version", f"{prompt}@{place}", remedy=f"Its versions are {listed_numbers(chain.links)}."
+        )
+    if len(found) > 1:
+        raise BadInputError(
+            f"{prompt}@{place} is the number of {len(found)} versions: {_ids(found)}.", remedy="Name one by its id."
+        )
+    version = version_record(db, found[0].id)
+    assert version is not None, "the chain lists recorded versions"
+    return version
+
+
+def _ids(links: Iterable[Link]) -> str:
+    return ", ".join(link.id for link in links)
+
+
+def _how_named(db: Db, name: str) -> str:
+    if name in chains(version_rows.links(db, name)):
+        return f"It is a prompt: name a version as {name}@{LATEST} or {name}@NUMBER."
+    return "`minions-evals list prompt-version` shows them; name one by its id, or as PROMPT@NUMBER or PROMPT@latest."
