@@ -108,7 +108,7 @@ class Benchmark(Fields):
     description: str = ""
     test_case_ids: Ids
     dimension: str = ""
-    passing_threshold: Unit = 0.0
+    passing_threshold: Unit | None = None
     owner_id: str | None = None
     last_run_at: Timestamp | None = None
     last_score: Unit | None = None

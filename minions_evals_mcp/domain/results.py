@@ -78,6 +78,7 @@ class TestRun(Fields):
     length_diff: int | None = None
     token_diff: int | None = None
     output_diff: Annotated[tuple[DiffPart, ...], Field(strict=False)] | None = None
+    warnings: Annotated[tuple[str, ...], Field(strict=False)] = ()
     is_regression: bool = False
     regression_type: RegressionType | None = None
     regression_types: Annotated[tuple[RegressionType, ...], Field(strict=False)] = ()
@@ -108,7 +109,7 @@ class EvalJudgment(Fields):
 class BenchmarkRun(Fields):
     """All results of one benchmark, taken together, or of those of its cases that `selection` names.
 
-    `overallScore` is 0–1, `passRate` 0–100.
+    `overallScore` is 0–1, `passRate` 0–100; `passed` is null where the benchmark has no `passingThreshold`.
     """
 
     slug: ClassVar[str] = "benchmark-run"
@@ -120,7 +121,7 @@ class BenchmarkRun(Fields):
     passed_count: Count
     total_count: Count
     error_count: Count
-    passed: bool
+    passed: bool | None = None
     ran_at: Timestamp
     triggered_by: Text
     notes: str = ""

@@ -62,7 +62,8 @@ def run_answer(side: Side) -> str:
         return f"{side.title}: {side.passed} of {side.judged} passed{_unscored(side)}."
     if found is None:
         return f"{side.title} {standing(summary)}."
-    reached = "passed" if found["passed"] is True else "is below its threshold"
+    passed = found.get("passed")
+    reached = "has run" if passed is None else "passed" if passed is True else "is below its threshold"
     verdict = reached if summary.regression is None else "regressed"
     needed = f", {side.threshold:g} is needed" if side.threshold else ""
     return f"{side.title} {verdict}: {_passes(found)}, score {number(found['overallScore'])}{needed}{_unscored(side)}."

@@ -86,7 +86,7 @@ def _score_line(subject: str, found: Json, *, bar: int) -> Text:
     passed, total = _int(found["passedCount"]), _int(found["totalCount"])
     share = passed / total
     full = round(share * bar)
-    good = found["passed"] is True
+    good = found.get("passed") is not False
     text = whole("")
     text.append(f"{subject}  ", style="bold")
     text.append("█" * full + "░" * (bar - full), style="green" if good else "red")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 
 from minions_evals_mcp.scoring.failures.dates import WEEKDAYS, Mention, take_clocks, take_dates
@@ -13,6 +14,12 @@ READ_AT_MOST = 20_000
 """So many characters of a text are read for numbers, dates and negation."""
 _NEGATION = re.compile(r"\b(?:no|not|never|none|nobody|nothing|neither|nor|cannot|without|\w+n['’]t)\b", re.IGNORECASE)
 _WEEKDAY = re.compile(rf"\b(?:{'|'.join(WEEKDAYS)})\b", re.IGNORECASE)
+
+
+def normalised(text: str) -> str:
+    """The text as it is embedded: composed (Unicode NFC), in one case, single spaces, no final full stop."""
+    folded = " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return folded.removesuffix(".").removesuffix("。").rstrip() or folded
 
 
 def cosine(a: Sequence[float], b: Sequence[float]) -> float:

@@ -161,13 +161,21 @@ _PER_CASE = (
 )
 
 
+_SAME_BASELINE = (
+    "NOT EXISTS (SELECT 1 FROM event e WHERE e.subject_id = p.test_case_id AND e.type = 'expected-output-updated'"
+    " AND e.at BETWEEN (SELECT ran_at FROM benchmark_run WHERE id = ?)"
+    " AND (SELECT max(ran_at) FROM test_run WHERE benchmark_run_id = ?))"
+)
+"""The cases of which no other output was accepted as the expected one between the two runs."""
+
+
 def shared(db: Db, previous: str, current: str) -> Shared:
-    """The two runs' passes on the cases that both have."""
+    """The two runs' passes on the cases that both have, and that expect what they did."""
     row = db.execute(
         f"SELECT count(*), total(p.passed), total(p.runs), total(c.passed), total(c.runs),"
         f" total(c.passed * p.runs < p.passed * c.runs), total(c.passed * p.runs > p.passed * c.runs)"
-        f" FROM ({_PER_CASE}) p JOIN ({_PER_CASE}) c USING (test_case_id)",
-        (previous, current),
+        f" FROM ({_PER_CASE}) p JOIN ({_PER_CASE}) c USING (test_case_id) WHERE {_SAME_BASELINE}",
+        (previous, current, previous, current),
     ).fetchone()
     return Shared(*(int(number) for number in row))
 
@@ -189,8 +197,9 @@ def newly_failing(db: Db, previous: str, current: str, *, limit: int = 200) -> l
         f" p.part - r.total_score / r.max_possible_score AS loss"
         f" FROM test_run r JOIN ({_PER_CASE}) p USING (test_case_id) JOIN ({_PER_CASE}) c USING (test_case_id)"
         f" WHERE r.benchmark_run_id = ? AND r.passed = 0 AND c.passed * p.runs < p.passed * c.runs"
+        f" AND {_SAME_BASELINE}"
         " ORDER BY loss DESC, r.test_case_id, r.trial LIMIT ?",
-        (previous, current, current, limit),
+        (previous, current, current, previous, current, limit),
     )
     return [NewlyFailing(*row) for row in rows]
 

@@ -71,6 +71,7 @@ class TestCaseExecution(Value):
     semantic_score: float | None = None
     length_diff: int | None = None
     token_diff: int | None = None
+    warnings: Annotated[tuple[str, ...], Field(strict=False)] = ()
     is_regression: bool = False
     regression_type: RegressionType | None = None
     regression_types: Annotated[tuple[RegressionType, ...], Field(strict=False)] = ()
@@ -177,6 +178,7 @@ def execution_of(run: Record[TestRun], case: Record[TestCase]) -> TestCaseExecut
         semantic_score=fields.semantic_score,
         length_diff=fields.length_diff,
         token_diff=fields.token_diff,
+        warnings=fields.warnings,
         is_regression=fields.is_regression,
         regression_type=fields.regression_type,
         regression_types=fields.regression_types,

@@ -9,7 +9,7 @@ from typing import Annotated
 import anyio
 from pydantic import Field, JsonValue
 
-from minions_evals_mcp.domain.definitions import SIMILARITY, Json, TestCase
+from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record, record_from_wire
@@ -58,7 +58,7 @@ async def create_test_case(  # noqa: PLR0913  the seed's fields
     id: str | None = None,  # noqa: A002  as above
 ) -> TestCaseSummary:
     """A new test case of the prompt, which passes by similarity (0.8); raises `InvalidRecordError`, for a taken id too."""
-    fields: Json = {"promptId": prompt_id, "name": name, "description": description, "passRule": SIMILARITY}
+    fields: Json = {"promptId": prompt_id, "name": name, "description": description}
     fields["inputs"] = _inputs(input)
     if expected_output is not None:
         fields["expectedOutputs"] = output_record(expected_output, {})

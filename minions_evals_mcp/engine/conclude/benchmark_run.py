@@ -18,6 +18,15 @@ from minions_evals_mcp.domain.results import (
     FailureType,
 )
 from minions_evals_mcp.engine.conclude.detect_trend import record_trend
+from minions_evals_mcp.engine.conclude.newly_failing import failure_groups_of
+from minions_evals_mcp.engine.conclude.setup import (
+    changes,
+    changes_said,
+    incomparable,
+    measured_origins,
+    setup_of,
+    setup_with,
+)
 from minions_evals_mcp.engine.judge.compose import RULES
 from minions_evals_mcp.engine.outbox import message, queue, task
 from minions_evals_mcp.engine.request import RunRequest
@@ -51,13 +60,36 @@ class Concluding:
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """A fall of the pass rate against the previous run, on the cases that both have."""
+    """A fall of the pass rate against the previous run, on the cases that both have, and what changed since."""
 
     previous: runs.Earlier
     shared: runs.Shared
     failing: Sequence[runs.NewlyFailing]
     evidence: Evidence
     dropped_most: str | None
+    changed: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origins:
+    """The one version of the run's outputs, what the run is measured with, how that differs from the run before, and why a
+    fall from that one is no regression.
+    """
+
+    version: str | None
+    digests: Digests
+    changed: tuple[str, ...] = ()
+    incomparable: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The run beside the newest one that was judged alike: on the cases that both have, whether it fell, and what changed."""
+
+    alike: runs.Earlier | None
+    shared: runs.Shared | None
+    regression: Regression | None
+    origins: Origins
 
 
 def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
@@ -66,11 +98,12 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     means = runs.means(db, about.run_id)
     alike = _newest_alike(db, about, benchmark.id)
     whole = about.request.selection is None
-    previous = None if about.request.purpose == "comparison" else alike
+    origins = _origins(db, about, None if about.request.purpose == "comparison" else alike)
+    previous = None if about.request.purpose == "comparison" or origins.incomparable else alike
     shared = runs.shared(db, previous.id, about.run_id) if previous else None
     fallen = _fallen_most(runs.kept_means(db, previous.id), means) if previous and whole else None
-    regression = _regression(db, about, previous, shared, fallen)
-    run = _benchmark_run(db, about, benchmark, alike, regression, shared)
+    regression = _regression(db, about, previous, shared, fallen, origins)
+    run = _benchmark_run(db, about, benchmark, Standing(alike, shared, regression, origins))
     if regression is not None:
         _tell_regression(db, about, benchmark, run, regression)
     runs.record_benchmark_run(db, run, judged_alike=about.judged_alike, series_key=about.series, at=about.at)
@@ -78,7 +111,7 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     if whole and about.request.purpose != "comparison":
         _update_benchmark(db, benchmark, run)
         record_trend(db, run, about.series, rule=about.skills.detect_trend.parameters, benchmark=benchmark)
-        if regression is None and not run.fields.passed:
+        if regression is None and run.fields.passed is False:
             _tell_below_threshold(db, benchmark, run, fallen, about.at)
     return run
 
@@ -93,8 +126,24 @@ def _newest_alike(db: Db, about: Concluding, benchmark_id: str) -> runs.Earlier 
     return runs.earlier(db, benchmark_id, judged_alike=about.judged_alike)
 
 
+def _origins(db: Db, about: Concluding, alike: runs.Earlier | None) -> Origins:
+    """What the run's outputs are of, beside those of the run before."""
+    version, digests = measured_origins(db, about.run_id, about.digests)
+    before = None if alike is None else runs.benchmark_run(db, alike.id)
+    if before is None:
+        return Origins(version, digests)
+    then = setup_of(db, before.id, before.fields)
+    now = setup_with(version, digests, about.request.target)
+    return Origins(version, digests, changes(then, now), incomparable(then, now))
+
+
 def _regression(
-    db: Db, about: Concluding, previous: runs.Earlier | None, shared: runs.Shared | None, fallen: str | None
+    db: Db,
+    about: Concluding,
+    previous: runs.Earlier | None,
+    shared: runs.Shared | None,
+    fallen: str | None,
+    origins: Origins,
 ) -> Regression | None:
     if previous is None or shared is None or shared.cases == 0:
         return None
@@ -110,7 +159,8 @@ def _regression(
     if not dropped:
         return None
     failing = runs.newly_failing(db, previous.id, about.run_id)
-    return Regression(previous, shared, failing, evidence(shared.worse, shared.better), fallen)
+    found = evidence(shared.worse, shared.better)
+    return Regression(previous, shared, failing, found, fallen, origins.changed)
 
 
 def _fallen_most(before: dict[str, float], now: Sequence[runs.Mean]) -> str | None:
@@ -123,12 +173,12 @@ def _fallen_most(before: dict[str, float], now: Sequence[runs.Mean]) -> str | No
 
 
 def _benchmark_run(
-    db: Db, about: Concluding, benchmark: Record[Benchmark], alike: runs.Earlier | None, regression: Regression | None,
-    shared: runs.Shared | None,
+    db: Db, about: Concluding, benchmark: Record[Benchmark], beside: Standing
 ) -> Record[BenchmarkRun]:  # fmt: skip
-    found = runs.sums(db, about.run_id)
+    found, shared = runs.sums(db, about.run_id), beside.shared
     overall = min(1.0, max(0.0, found.score / found.possible))
     interval = wilson(found.passed, found.runs)
+    threshold = benchmark.fields.passing_threshold
     fields = BenchmarkRun(
         benchmark_id=benchmark.id,
         overall_score=overall,
@@ -136,11 +186,11 @@ def _benchmark_run(
         passed_count=found.passed,
         total_count=found.runs,
         error_count=about.unscored,
-        passed=overall >= benchmark.fields.passing_threshold - TOLERANCE,
+        passed=None if threshold is None else overall >= threshold - TOLERANCE,
         ran_at=about.at,
         triggered_by=about.request.triggered_by,
-        notes=_notes(db, about, benchmark.id, alike),
-        prompt_version_ref=about.request.prompt_version_ref,
+        notes=_notes(db, about, benchmark.id, beside),
+        prompt_version_ref=about.request.prompt_version_ref or beside.origins.version,
         purpose=about.request.purpose,
         selection=about.request.selection,
         trials=about.request.trials,
@@ -155,19 +205,15 @@ def _benchmark_run(
             )
         ),
         pass_rate_ci=None if interval is None else (100 * interval[0], 100 * interval[1]),
-        evidence=regression.evidence
-        if regression
-        else evidence(shared.worse, shared.better)
-        if shared and shared.cases
-        else None,
-        is_regression=regression is not None,
-        digests=about.digests,
+        evidence=evidence(shared.worse, shared.better) if shared and shared.cases else None,
+        is_regression=beside.regression is not None,
+        digests=beside.origins.digests,
     )
     title = f"{benchmark.title}: {found.passed} of {found.runs} passed"
     return Record(about.run_id, fields, title, about.at, about.at)
 
 
-def _notes(db: Db, about: Concluding, benchmark_id: str, alike: runs.Earlier | None) -> str:
+def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing) -> str:
     """What a reader must know: cases that were not run, and why this run stands alone."""
     notes: list[str] = []
     if about.request.selection is not None:
@@ -185,8 +231,12 @@ def _notes(db: Db, about: Concluding, benchmark_id: str, alike: runs.Earlier | N
     if about.unscored:
         notes.append(f"{about.unscored} could not be scored")
     newest = runs.earlier(db, benchmark_id)
-    if newest is not None and newest != alike:
+    if newest is not None and newest != beside.alike:
         notes.append(f"judge or rubric changed since {newest.id}: not compared with it")
+    if beside.origins.incomparable and beside.alike is not None:
+        notes.append(f"not compared with {beside.alike.id}: {beside.origins.incomparable}")
+    elif beside.regression is not None:
+        notes.append(changes_said(beside.regression.changed))
     return "; ".join(notes)
 
 
@@ -228,7 +278,8 @@ def _tell_regression(
         said += f" Only these cases were run: {about.request.selection}."
     if found.dropped_most:
         said += f" {found.dropped_most}."
-    said += f" The run before: {found.previous.id}."
+    groups = failure_groups_of(db, found.failing)
+    said += f" The run before: {found.previous.id}; {changes_said(found.changed)}."
     kinds: Counter[FailureType] = Counter(one.failure_type for one in found.failing)
     ((common, _),) = kinds.most_common(1)
     failure = EvalFailure(
@@ -236,8 +287,9 @@ def _tell_regression(
         benchmark_run_id=run.id,
         failure_type=common,
         description=said,
+        affected_criterion_ids=groups.criteria,
         severity=rule.severity,
-        root_cause=f"largest loss: {worst.case_id}",
+        root_cause=f"{groups.said()}; largest loss: {worst.case_id}",
         classified_by=RULES,
         confidence=1.0 if found.evidence == "supported" else 0.5,
         signals=tuple(f"newly failing: {one.case_id}" for one in found.failing[:NAMED_SKIPPED]),
@@ -250,7 +302,7 @@ def _tell_regression(
     payload: Json = {
         "benchmarkId": benchmark.id, "benchmarkRunId": run.id, "previousRunId": found.previous.id, "summary": said,
         "evidence": found.evidence, "newlyFailing": [one.case_id for one in found.failing[:NAMED_SKIPPED]],
-        "evalFailureId": record.id,
+        "evalFailureId": record.id, "whatChanged": list(found.changed), "rootCause": failure.root_cause,
     }  # fmt: skip
     told = message("benchmark-regression", payload, at=about.at)
     queue(db, f"{run.id}:message", told, key=f"benchmark-regression:{run.id}", at=about.at)
@@ -261,6 +313,7 @@ def _tell_below_threshold(
 ) -> None:
     """One task each time the benchmark falls below its threshold, until it passes again."""
     threshold = benchmark.fields.passing_threshold
+    assert threshold is not None, "a run fails a threshold that there is"
     title = f"Investigate {benchmark.title}: {run.fields.overall_score:.2f} below {threshold:.2f}"
     since = runs.last_passing(db, benchmark.id, threshold - TOLERANCE) or "the beginning"
     said = (

@@ -163,7 +163,7 @@ def _against(run: TestRun, work: Work) -> TestRun:
     stands = standing(now, work.earlier)
     metrics = {} if found is None else {
         "exact_match": found.exact_match, "semantic_score": found.semantic_score, "length_diff": found.length_diff,
-        "token_diff": found.token_diff, "output_diff": found.output_diff,
+        "token_diff": found.token_diff, "output_diff": found.output_diff, "warnings": found.warnings,
     }  # fmt: skip
     return run.model_copy(
         update={

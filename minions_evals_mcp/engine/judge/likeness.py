@@ -10,6 +10,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.evidence import similarities
 from minions_evals_mcp.scoring.checks import SimilarityNeed, Unmet
 from minions_evals_mcp.scoring.history import Compared, Likeness, compared, likeness
+from minions_evals_mcp.scoring.similarity import normalised
 
 
 def expects_text(case: TestCase) -> bool:
@@ -38,13 +39,14 @@ async def likeness_of(engine: Engine, case: TestCase, seen: Observed) -> Likenes
 
 
 async def _measured(texts: Compared, embedder: Embedder) -> list[float] | str:
-    """The similarity of each unequal pair, or why it could not be measured."""
-    pairs = [SimilarityNeed(actual, expected) for expected, actual in texts.unequal]
-    found = await similarities(pairs, embedder)
+    """The similarity of each unequal pair after normalisation, or why it could not be measured."""
+    pairs = [SimilarityNeed(normalised(actual), normalised(expected)) for expected, actual in texts.unequal]
+    wanted = [pair for pair in pairs if pair.text != pair.other]
+    found = await similarities(wanted, embedder) if wanted else {}
     measured: list[float] = []
     for pair in pairs:
-        one = found[pair]
-        if isinstance(one, Unmet):
-            return one.reason
-        measured.append(one)
+        likeness_or_reason = found.get(pair, 1.0)
+        if isinstance(likeness_or_reason, Unmet):
+            return likeness_or_reason.reason
+        measured.append(likeness_or_reason)
     return measured

@@ -23,6 +23,7 @@ from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.branch_parameters import vet_parameters
+from minions_evals_mcp.engine.records.pass_rule import with_pass_rule
 from minions_evals_mcp.engine.records.schedules import vet_schedule
 from minions_evals_mcp.engine.records.secret_marks import secrets_marked, without_secrets
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, RuleError, UnsupportedError
@@ -87,7 +88,7 @@ def _vetted(db: Db, arrivals: Sequence[Arrival]) -> _View:
     view = _View(db, arrivals)
     for arrival in arrivals:
         with placed(arrival):
-            _vet(view, arrival.record)
+            _vet(view, view.arriving[arrival.record.id])
     return view
 
 
@@ -96,7 +97,7 @@ def _save(
     marks: Mapping[str, Event], now: datetime,
 ) -> Saved:  # fmt: skip
     view = _vetted(db, arrivals)
-    touched = [replace(arrival.record, updated_at=now) for arrival in arrivals]
+    touched = [replace(record, updated_at=now) for record in view.arriving.values()]
     known = records.minions(db, [record.id for record in touched])
     written = [record for record in (*_rubrics_raised(view, touched, now), *touched) if _write(db, view, record, now)]
     for relation in relations:
@@ -143,6 +144,7 @@ class _View:
             self.arriving[arrival.record.id] = arrival.record
         self.taken = records.result_ids(db, self.arriving)
         self.kept = records.minions(db, self.arriving)
+        self.arriving = {ident: with_pass_rule(one, self.kept.get(ident)) for ident, one in self.arriving.items()}
 
     def get(self, ident: str, kind: type[F]) -> Record[F] | None:
         """The record of that type under that id, from the batch or the store."""

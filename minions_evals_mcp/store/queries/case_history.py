@@ -21,16 +21,22 @@ _COUNTS = (
     "test_case_id = ? AND trial = 1 AND NOT EXISTS (SELECT 1 FROM job WHERE"
     f" job.id = substr({_JOB}, 1, length({_JOB}) - 1) AND json_extract(job.spec, '$.request.purpose') = 'comparison')"
 )
-"""The runs that are history: comparisons, later trials and errors are none (contracts 7)."""
+"""The runs that are history: comparisons, later trials and errors are none."""
 _SCORE = "min(1.0, max(0.0, coalesce(total_score / max_possible_score, 0.0)))"
 
 
+_SINCE_BASELINE = (
+    "ran_at >= coalesce((SELECT max(at) FROM event WHERE subject_id = ? AND type = 'expected-output-updated'), 0)"
+)
+"""The runs since another output was accepted as the expected one: the history of a case begins anew with it."""
+
+
 def earlier_samples(db: Db, case_id: str, *, job_id: str, limit: int) -> tuple[Sample, ...]:
-    """The newest runs of the case, newest first, those of the given job left out."""
+    """The newest runs of the case under its present baseline, newest first, those of the given job left out."""
     rows = db.execute(
         "SELECT passed, total_score, max_possible_score, rest FROM test_run"
-        f" WHERE {_COUNTS} AND substr(id, 1, ?) <> ? ORDER BY seq DESC LIMIT ?",
-        (case_id, len(job_id) + 1, f"{job_id}:", limit),
+        f" WHERE {_COUNTS} AND {_SINCE_BASELINE} AND substr(id, 1, ?) <> ? ORDER BY seq DESC LIMIT ?",
+        (case_id, case_id, len(job_id) + 1, f"{job_id}:", limit),
     )
     return tuple(_sample(*row) for row in rows)
 

@@ -1,0 +1,47 @@
+"""The cases that fail and passed before, grouped by what they have in common: the root cause of a regression, as far as kept."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from minions_evals_mcp.domain.results import FailureType
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import failure_groups
+from minions_evals_mcp.store.runs import NewlyFailing
+
+NAMED = 3
+"""So many groups are named."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailureGroups:
+    """How many of the failing cases bear each tag, failed in each way, and missed each criterion; the commonest first."""
+
+    cases: int
+    tags: tuple[tuple[str, int], ...]
+    types: tuple[tuple[FailureType, int], ...]
+    criteria: tuple[str, ...]
+
+    def said(self) -> str:
+        """The groups in words."""
+        tags = ", ".join(f"{tag} ({count} of {self.cases})" for tag, count in self.tags[:NAMED]) or "untagged"
+        types = ", ".join(f"{kind} ({count})" for kind, count in self.types[:NAMED])
+        return f"by tag: {tags}; by cause: {types}"
+
+
+def failure_groups_of(db: Db, failing: Sequence[NewlyFailing]) -> FailureGroups:
+    """The groups of those failing runs, each case counted once."""
+    worst = {one.case_id: one for one in reversed(failing)}
+    found = failure_groups.causes(db, [one.run_id for one in worst.values()])
+    tags = Counter(tag for cause in found for tag in dict.fromkeys(cause.tags))
+    types: Counter[FailureType] = Counter(cause.failure_type for cause in found)
+    criteria = Counter(criterion for cause in found for criterion in cause.criteria)
+    return FailureGroups(
+        len(worst), tuple(_commonest(tags)), tuple(types.most_common()), tuple(name for name, _ in _commonest(criteria))
+    )
+
+
+def _commonest(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))

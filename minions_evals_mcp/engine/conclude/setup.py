@@ -1,0 +1,91 @@
+"""What a benchmark-run was measured with, and what changed from one run to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minions_evals_mcp.domain.digests import combined
+from minions_evals_mcp.domain.results import BenchmarkRun, Digests
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import run_origins
+
+UNSEEN = "nothing that we can see changed: the model or the world moved"
+
+
+class RunSetup(Value):
+    """What a run's outputs were made and judged with. `target_name` is as it was asked for; None is unknown or none.
+
+    `versions` is equal for runs whose outputs are of the same versions, None where none names one; `version` is the only one.
+    """
+
+    version: str | None
+    versions: str | None
+    target: str | None
+    target_name: str | None
+    judge: str | None
+    rubric: str | None
+    cases: str | None
+
+
+def measured_origins(db: Db, run_id: str, digests: Digests) -> tuple[str | None, Digests]:
+    """The one version that all outputs of the run are of, and the digests with the versions and targets of its outputs."""
+    found = run_origins.origins(db, run_id)
+    versions, targets = {origin.version for origin in found}, {origin.target for origin in found}
+    only = next(iter(versions)) if len(versions) == 1 else None
+    return only, digests.model_copy(update={"prompt_version": combined(versions), "target": combined(targets)})
+
+
+def setup_of(db: Db, run_id: str, run: BenchmarkRun) -> RunSetup:
+    """The set-up of a benchmark-run."""
+    return setup_with(run.prompt_version_ref, run.digests, run_origins.target_name(db, run_id))
+
+
+def setup_with(version: str | None, digests: Digests, target_name: str | None) -> RunSetup:
+    """The set-up that those are."""
+    return RunSetup(
+        version=version,
+        versions=digests.prompt_version or version,
+        target=digests.target,
+        target_name=target_name if digests.target is not None else None,
+        judge=digests.judge,
+        rubric=digests.rubric,
+        cases=digests.test_case,
+    )
+
+
+def changes(before: RunSetup, now: RunSetup) -> tuple[str, ...]:
+    """What differs between the two set-ups, in words; empty where nothing that is kept does."""
+    found: list[str] = []
+    if before.versions != now.versions:
+        found.append(f"the version: {_version(before)} → {_version(now)}")
+    if before.target != now.target:
+        found.append(f"the target: {_target(before)} → {_target(now)}")
+    others = (
+        ("judge", before.judge, now.judge),
+        ("rubric", before.rubric, now.rubric),
+        ("cases", before.cases, now.cases),
+    )
+    return (*found, *(f"the {name}" for name, then, since in others if then != since))
+
+
+def changes_said(found: Sequence[str]) -> str:
+    """What changed, as a sentence without its full stop."""
+    return f"changed since: {'; '.join(found)}" if found else UNSEEN
+
+
+def incomparable(before: RunSetup, now: RunSetup) -> str:
+    """Why a fall from one run to the other is no regression; empty where it may be one."""
+    if before.versions is None and now.versions is not None:
+        return f"it was made without a version, this one with {_version(now)}"
+    if before.target != now.target and now.target is not None:
+        return f"it was made with another target: {_target(before)}, this one with {_target(now)}"
+    return ""
+
+
+def _version(setup: RunSetup) -> str:
+    return setup.version or ("none" if setup.versions is None else "several")
+
+
+def _target(setup: RunSetup) -> str:
+    return setup.target_name or ("recorded outputs" if setup.target is None else "another target")
