@@ -30,7 +30,7 @@ def _as_name(given: object) -> object:
     return str(given) if isinstance(given, int) and not isinstance(given, bool) else given
 
 
-VersionName = Annotated[Id, BeforeValidator(_as_name, json_schema_input_type=str | int)]
+VersionName = Annotated[Id, BeforeValidator(_as_name, json_schema_input_type=str)]
 """A prompt version: its id, `PROMPT@NUMBER`, `PROMPT@latest`, or where the prompt is known its number or `latest`."""
 
 Text = Annotated[str, StringConstraints(pattern=r"\S")]

@@ -29,7 +29,7 @@ from minions_evals_mcp.server.edge.guard import Arguments
 
 Version = Annotated[
     VersionName | None,
-    Field(description="Id, number, latest or PROMPT@NUMBER; else the case's own or its prompt's latest"),
+    Field(description="Id, number or latest"),
 ]
 Trials = Annotated[int, Field(ge=1, le=100)]
 Limit = Annotated[int, Field(ge=1, le=100)]
