@@ -56,14 +56,14 @@ class RunTestCase(_Run):
 
     test_case_id: Annotated[Id, Field(examples=["support/refund"])]
     agent_run_id: Annotated[Id | None, Field(description="Judge this recorded output")] = None
-    prompt_version_ref: Version = None
+    prompt_version_ref: VersionName | None = None
 
 
 class RunBenchmark(_Run):
     """run_benchmark"""
 
     benchmark_id: Annotated[Id, Field(examples=["support/quality"])]
-    prompt_version_ref: Version = None
+    prompt_version_ref: VersionName | None = None
     rejudge_run_id: Name | None = None
     test_case_ids: Cases | None = None
 
