@@ -12,7 +12,7 @@ from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase, S
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.stats.trend import SMALLEST_WINDOW
-from minions_evals_mcp.store.jobs import JobState
+from minions_evals_mcp.store.jobs import JobKind, JobState
 from minions_evals_mcp.store.queries.report_units import Judged
 
 KIND_WORDS: dict[Kind, str] = {
@@ -39,6 +39,24 @@ STATE_WORDS: dict[JobState, str] = {
     "failed": "failed",
     "cancelled": "was cancelled",
 }
+STATE_SIGNS: dict[JobState, str] = {
+    "running": "▶ running",
+    "awaiting-judgments": "◌ waits for judgments",
+    "stopped": "‖ stopped",
+    "completed": "✓ ended",
+    "failed": "✗ failed",
+    "cancelled": "– cancelled",
+}
+KIND_OF_RUN: dict[JobKind, str] = {
+    "test-case": "one test case",
+    "benchmark": "benchmark",
+    "comparison": "comparison of two versions",
+    "ab-test": "A/B test",
+}
+VERDICT_SIGNS = {"improved": "▲ better", "regressed": "▼ worse", "equivalent": "= as good", "inconclusive": "? not settled"}
+VERDICT_LOOK = {"improved": "good", "regressed": "bad", "equivalent": "info", "inconclusive": "warn"}
+REAL = {"supported": "real", "within-noise": "could be noise", "undecidable": "too few to tell"}
+"""Whether a change is more than chance, in a word or two; `EVIDENCE` says it whole."""
 EVIDENCE = {
     "supported": "more than noise (exact McNemar test, p ≤ .05)",
     "within-noise": "could be noise (exact McNemar test)",
@@ -111,6 +129,19 @@ def _compared(found: PromptComparison) -> str:
         case _:
             assert_never(found.verdict)
     return f"{verdict}: score {found.score_a:.3f} → {found.score_b:.3f} ({delta_words(found)}) on {found.sample_size} cases."
+
+
+def shipping(verdict: str, a: str, b: str) -> str:
+    """Which of two versions to ship, in a few words: B is the candidate."""
+    match verdict:
+        case "improved":
+            return f"Ship {b} instead of {a}"
+        case "regressed":
+            return f"Keep {a}: {b} is worse"
+        case "equivalent":
+            return f"Either will do: {b} is as good as {a}"
+        case _:
+            return f"Not settled between {a} and {b}: run more"
 
 
 def delta_words(found: PromptComparison) -> str:

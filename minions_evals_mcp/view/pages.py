@@ -39,39 +39,6 @@ REPORT_POLICY = (  # the report's own, stricter policy stands in its head and al
 )
 
 
-async def overview(request: Request) -> Response:
-    """What goes on, the benchmarks with their newest run, what waits."""
-    engine, page = engine_of(request), page_number(request)
-    skip = (page - 1) * PAGE
-    return rendered(
-        "overview",
-        running=await engine.store.read(partial(page_lists.run_lines, skip=0, limit=NEWEST, states=IN_PROGRESS)),
-        benchmarks=await engine.store.read(partial(page_lists.benchmark_lines, skip=skip, limit=PAGE)),
-        total=await engine.store.read(partial(listings.count_of, kind="benchmark")),
-        waiting=await engine.store.read(count_waiting),
-        page=page,
-        size=PAGE,
-    )
-
-
-async def running(request: Request) -> Response:
-    """The part of the overview that is renewed while somebody looks."""
-    engine = engine_of(request)
-    return rendered(
-        "running",
-        running=await engine.store.read(partial(page_lists.run_lines, skip=0, limit=NEWEST, states=IN_PROGRESS)),
-    )
-
-
-async def runs(request: Request) -> Response:
-    """All runs, the newest first; with `of` those of one benchmark or test case."""
-    engine, page, subject = engine_of(request), page_number(request), named(request, "of")
-    found = await engine.store.read(
-        partial(page_lists.run_lines, skip=(page - 1) * PAGE, limit=PAGE + 1, subject_id=subject or None)
-    )
-    return rendered("runs", runs=found[:PAGE], more=len(found) > PAGE, page=page, subject=subject)
-
-
 async def benchmark(request: Request) -> Response:
     """A benchmark's history, and its runs."""
     engine, ident = engine_of(request), required(request, "id")
@@ -93,42 +60,6 @@ async def benchmark(request: Request) -> Response:
         answer=run_answer(side),
         chart=chart(side, points),
     )
-
-
-async def run(request: Request) -> Response:
-    """A run: the answer first, then the figures, then a page of its cases."""
-    engine, page = engine_of(request), page_number(request)
-    side = await read_side(engine, (await find_subject(engine, required(request, "id"))).run_id)
-    asked = CaseFilter(named(request, "status"), named(request, "cause"), named(request, "q").strip())
-    live = side.summary.state in IN_PROGRESS
-    first = part("run", side=side, answer=run_answer(side), live=live)
-    return begun(first, partial(_cases, engine, side, asked, page))
-
-
-async def _cases(engine: Engine, side: Side, asked: CaseFilter, page: int) -> str:
-    """What grows with the run: the means, and a page of its cases."""
-    run_id = side.summary.run_id
-    means = await engine.store.read(partial(criteria, run_id=run_id))
-    cases, fitting = await engine.store.read(
-        partial(page_lists.case_lines, run_id=run_id, asked=asked, skip=(page - 1) * PAGE, limit=PAGE)
-    )
-    return part(
-        "run_cases",
-        summary=side.summary,
-        criteria=means,
-        cases=cases,
-        asked=asked,
-        fitting=fitting,
-        page=page,
-        size=PAGE,
-    )
-
-
-async def progress(request: Request) -> Response:
-    """The part of a run's page that is renewed while the run goes on."""
-    engine = engine_of(request)
-    side = await read_side(engine, (await find_subject(engine, required(request, "id"))).run_id)
-    return rendered("progress", side=side, answer=run_answer(side), live=side.summary.state in IN_PROGRESS)
 
 
 async def case(request: Request) -> Response:

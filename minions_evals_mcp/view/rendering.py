@@ -3,34 +3,44 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
-from datetime import datetime
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic import JsonValue
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
-from minions_evals_mcp.engine.answers.report_data import Side, TrendPoint
+from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.report import sentences
-from minions_evals_mcp.report.charts import chart_css, history_chart
+from minions_evals_mcp.report.charts import changes, marks, timeline
+from minions_evals_mcp.report.charts.trend import chart_css
 from minions_evals_mcp.report.plain import printable, revealed
+from minions_evals_mcp.scoring.word_diff import word_diff
 
 REST = Markup("<!-- the rest -->")
 LONG = 50_000
 """A text is cut at so many characters."""
+CENT = 0.01
 
 
 @cache
 def _templates() -> Environment:
     found = Environment(
-        loader=PackageLoader("minions_evals_mcp.view", "templates"), autoescape=True, undefined=StrictUndefined,
-        trim_blocks=True, lstrip_blocks=True,
+        loader=ChoiceLoader([PackageLoader("minions_evals_mcp.view"), PackageLoader("minions_evals_mcp.report")]),
+        autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    found.filters.update(line=_line, whole=_whole, when=_when, figure=sentences.number)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
-    found.globals.update(words=sentences, share=sentences.fraction, rest=REST)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above
+    filters = {
+        "line": _line, "whole": _whole, "when": _when, "figure": sentences.number, "money": money, "signed": _signed, "short": short_id,
+        "percent": _percent, "seconds": _seconds,
+    }  # fmt: skip
+    found.filters.update(filters)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
+    found.globals.update(  # pyright: ignore[reportCallIssue]  as above
+        words=sentences, share=sentences.fraction, rest=REST, marks=marks, changes=changes, timeline=timeline,
+        word_diff=word_diff,
+    )  # fmt: skip
     return found
 
 
@@ -38,8 +48,34 @@ def _line(text: str, limit: int = 200) -> str:
     return printable(text, limit)
 
 
-def _when(at: datetime) -> str:
-    return f"{at:%Y-%m-%d %H:%M} UTC"
+def _when(at: datetime | str) -> Markup:
+    """The moment as an element that the page's script writes in the reader's zone."""
+    moment = (datetime.fromisoformat(at) if isinstance(at, str) else at).astimezone(UTC)
+    told = f"{moment.day} {moment:%b %Y, %H:%M} UTC"
+    return Markup('<time datetime="{}">{}</time>').format(f"{moment:%Y-%m-%dT%H:%M:%SZ}", told)
+
+
+def money(value: float | None) -> str:
+    """US dollars, with as many digits as tell something."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "$0"
+    return f"${value:,.2f}" if value >= 1 else f"${value:.3f}" if value >= CENT else f"${value:.2g}"
+
+
+def _signed(value: float, digits: int = 3) -> str:
+    return f"{value:+.{digits}f}".replace("-", "\u2212")
+
+
+def _percent(passed: int, total: int) -> str:
+    return f"{100 * passed / total:.0f}\u202f%" if total else "–"
+
+
+def _seconds(milliseconds: float | None) -> str:
+    if milliseconds is None:
+        return "–"
+    return f"{milliseconds:.0f} ms" if milliseconds < 1000 else f"{milliseconds / 1000:.1f} s"
 
 
 def _whole(value: JsonValue) -> str:
@@ -71,21 +107,16 @@ async def _pieces(page: str, rest: Callable[[], Awaitable[str]]) -> AsyncGenerat
     yield after
 
 
-def chart(run: Side, points: Sequence[TrendPoint]) -> Markup:
-    """The history of that run's benchmark, once there is one; else nothing."""
-    return Markup(history_chart(run, points))  # noqa: S704  made by charts.py, whose only text is escaped by its library
-
-
 @cache
 def stylesheet() -> str:
     """How all pages look, in light and dark: as reports do, and what only pages have."""
-    shared = files("minions_evals_mcp.report").joinpath("templates/report.css").read_text("utf-8")
+    shared = files("minions_evals_mcp.report").joinpath("templates/design.css").read_text("utf-8")
     return "\n".join((shared, chart_css(), _own("page.css")))
 
 
 @cache
 def script() -> str:
-    """The one script: it renews what is in progress and keeps what a person has begun to write."""
+    """The one script: keys, live parts, the reader's time zone, and what a person has begun to write."""
     return _own("page.js")
 
 

@@ -1,32 +1,119 @@
 "use strict";
 (() => {
-  const EVERY_MS = 2000;
+  const EVERY_MS = 700;
+  const all = (selector, root = document) => [...root.querySelectorAll(selector)];
+  const by = (selector) => document.querySelector(selector);
 
-  // What is in progress is made anew by the server, which escapes every text; a part in which somebody stands is left alone.
+  // Times stand in UTC; they are shown in the reader's zone.
+  const zoned = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit" });
+  const dated = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit" });
+  const localised = (root) => {
+    for (const one of all("time[datetime]", root)) {
+      const at = new Date(one.dateTime);
+      if (one.title || Number.isNaN(at.getTime())) continue;
+      one.title = one.textContent;
+      one.textContent = (at.getFullYear() === new Date().getFullYear() ? zoned : dated).format(at);
+    }
+  };
+  localised(document);
+
+  // Parts of a page come from the server, which escapes every text; they are never made here.
+  const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
   const renew = async (part) => {
+    if (!part.isConnected) return;
     if (!document.hidden && !part.contains(document.activeElement)) {
       try {
-        const answer = await fetch(part.dataset.renew, { credentials: "same-origin" });
-        if (answer.ok) {
-          const made = new DOMParser().parseFromString(await answer.text(), "text/html");
+        const answer = await fetch(part.dataset.renew, { credentials: "same-origin", headers: part.dataset.seen ? { "If-None-Match": part.dataset.seen } : {} });
+        if (answer.status === 200) {
+          const made = parsed(await answer.text());
           const ended = part.querySelector("[data-live]") && !made.querySelector("[data-live]");
-          part.replaceChildren(...made.body.childNodes);
-          if (ended) return;
+          const whole = made.body.querySelector(`#${part.id || "none"}`);
+          part.replaceChildren(...(whole ?? made.body).childNodes);
+          part.dataset.seen = answer.headers.get("ETag") ?? "";
+          localised(part);
+          if (ended) { location.reload(); return; }
         }
       } catch { /* the server has gone, or will be back: the next look tells */ }
     }
     setTimeout(renew, EVERY_MS, part);
   };
-  for (const part of document.querySelectorAll("[data-renew]")) setTimeout(renew, EVERY_MS, part);
+  for (const part of all("[data-renew]")) setTimeout(renew, EVERY_MS, part);
+
+  // Filters, sorting and turning pages exchange one part of the page; the address keeps what is shown.
+  const swapped = async (address, selector, push) => {
+    const part = by(selector);
+    part.setAttribute("aria-busy", "true");
+    try {
+      const answer = await fetch(address, { credentials: "same-origin" });
+      const made = answer.ok ? parsed(await answer.text()).querySelector(selector) : null;
+      if (!made) { location.assign(address); return; }
+      part.replaceWith(document.importNode(made, true));
+      localised(by(selector));
+      if (push) history.pushState({ selector }, "", address);
+    } catch { location.assign(address); }
+  };
+  document.addEventListener("submit", (event) => {
+    const form = event.target.closest("form[data-swap]");
+    if (!form) return;
+    event.preventDefault();
+    const asked = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
+    swapped(`${form.action}?${asked}`, form.dataset.swap, true);
+  });
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("form[data-swap] select")) event.target.form.requestSubmit();
+  });
+  document.addEventListener("click", (event) => {
+    if (event.target.closest("[data-keys]")) { by("#keys").showModal(); return; }
+    const link = event.target.closest(".swap[id] thead a, .swap[id] nav.pages a");
+    if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    swapped(link.href, `#${link.closest(".swap").id}`, true);
+  });
+  addEventListener("popstate", () => location.reload());
+
+  // Keys. What is typed into a field stays there.
+  const writing = (at) => at.matches("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
+  const rows = () => all("main tbody tr a[href], main ol.list > li a[href], main ul.list > li a[href], main .attention a.go")
+    .filter((one, at, list) => one.checkVisibility() && one.closest("tr, li") !== list[at - 1]?.closest("tr, li"));
+  const moved = (by_) => {
+    const list = rows();
+    const at = list.findIndex((one) => one.closest("tr, li") === document.activeElement.closest?.("tr, li"));
+    const next = list[at < 0 ? (by_ > 0 ? 0 : list.length - 1) : Math.min(list.length - 1, Math.max(0, at + by_))];
+    next?.focus();
+    next?.scrollIntoView({ block: "nearest" });
+  };
+  const followed = (selector) => { const link = by(selector); if (link) location.assign(link.href); return Boolean(link); };
+  const KEYS = {
+    "?": () => by("#keys").showModal(),
+    "/": () => by("main input[type=search]")?.focus(),
+    j: () => followed('[data-key="j"]') || moved(1),
+    k: () => followed('[data-key="k"]') || moved(-1),
+    "[": () => followed('[data-key="["]'),
+    "]": () => followed('[data-key="]"]'),
+    u: () => followed("[data-up]"),
+    g: () => location.assign("/"),
+  };
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if (by("#keys")?.open || writing(event.target)) return;
+    const key = KEYS[event.key];
+    if (!key) return;
+    event.preventDefault();
+    key();
+  });
 
   // What a person has begun to write stays in this tab until it is handed in.
-  const form = document.querySelector("[data-draft]");
+  const form = by("[data-draft]");
   if (!form) return;
   const name = `draft:${form.dataset.draft}`;
   const undo = form.querySelector("[data-undo]");
-  const fields = [...form.querySelectorAll("input:not([type=hidden]), textarea")];
-  const written = () => JSON.stringify(fields.map((field) => field.value));
-  const fill = (text) => JSON.parse(text).forEach((value, at) => { if (fields[at]) fields[at].value = value; });
+  const fields = all("input:not([type=hidden]), textarea", form);
+  const value = (field) => (field.type === "radio" ? field.checked : field.value);
+  const written = () => JSON.stringify(fields.map(value));
+  const fill = (text) => JSON.parse(text).forEach((one, at) => {
+    if (fields[at]?.type === "radio") fields[at].checked = one === true;
+    else if (fields[at]) fields[at].value = one;
+  });
   const before = [];
   const kept = sessionStorage.getItem(name);
   let last = written();
@@ -34,21 +121,48 @@
   if (kept && kept !== last) before.push(last);
   last = written();
   undo.disabled = !before.length;
-  form.addEventListener("change", () => {
+  const noted = () => {
+    if (written() === last) return;
     before.push(last);
     last = written();
     undo.disabled = false;
-  });
-  form.addEventListener("input", () => sessionStorage.setItem(name, written()));
-  undo.addEventListener("click", () => {
+    sessionStorage.setItem(name, last);
+  };
+  const undone = () => {
+    if (!before.length) return;
     last = before.pop();
     fill(last);
     sessionStorage.setItem(name, last);
     undo.disabled = !before.length;
-  });
+  };
+  form.addEventListener("change", noted);
+  form.addEventListener("input", () => sessionStorage.setItem(name, written()));
+  undo.addEventListener("click", undone);
   form.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault(); // else a browser hands it in once more, in a new tab
     form.requestSubmit();
+  });
+
+  // Scores by key: the criterion in which one stands, else the first that has no score yet.
+  const criteria = all("fieldset[data-criterion]", form);
+  const standing = () => criteria.find((one) => one.contains(document.activeElement))
+    ?? criteria.find((one) => one.querySelector("[type=radio]") && !one.querySelector(":checked")) ?? criteria[0];
+  const entered = (one) => (one?.querySelector(":checked, [type=radio], input") ?? form).focus();
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || writing(event.target) || by("#keys").open) return;
+    const at = criteria.indexOf(standing());
+    if (event.key === "ArrowDown") entered(criteria[Math.min(criteria.length - 1, at + 1)]);
+    else if (event.key === "ArrowUp") entered(criteria[Math.max(0, at - 1)]);
+    else if (event.key === "ArrowRight") followed("[data-skip]");
+    else if (event.key === "z") undone();
+    else if (/^[0-9]$/.test(event.key)) {
+      const radio = criteria[at]?.querySelector(`[type=radio][value="${event.key}"]`);
+      if (!radio) return;
+      radio.checked = true;
+      noted();
+      (criteria[at].querySelector("textarea") ?? radio).focus();
+    } else return;
+    event.preventDefault();
   });
 })();

@@ -1,0 +1,41 @@
+"""What people call things: a prompt version as PROMPT@NUMBER or by its title, a run by its subject."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+
+SHORT = 8
+_MADE = re.compile(r"(eval/prompt/)?[0-9a-f]{8}[0-9a-f-]{8,}")
+"""Ids that were made and not given."""
+
+
+def version_names(db: Db, versions: Iterable[str | None]) -> dict[str, str]:
+    """The name of each version: its prompt and number, else its title where its id was made, else its id."""
+    ids = {one for one in versions if one is not None}
+    found = records.minions(db, sorted(ids))
+    named: dict[str, str] = {}
+    for ident in ids:
+        record = found.get(ident)
+        named[ident] = ident if record is None else _name(ident, record.title, record.fields)
+    return named
+
+
+def _name(ident: str, title: str, fields: object) -> str:
+    if isinstance(fields, PromptVersion) and fields.prompt_id is not None:
+        return f"{fields.prompt_id}@{fields.version_number}"
+    return title if _MADE.fullmatch(ident) else ident
+
+
+def short_id(ident: str) -> str:
+    """The beginning of an id that was made; one that somebody gave is whole."""
+    return ident[:SHORT] if _MADE.fullmatch(ident) else ident
+
+
+def named(names: Mapping[str, str], version: str | None) -> str:
+    """The version's name, empty where there is none."""
+    return "" if version is None else names.get(version, version)

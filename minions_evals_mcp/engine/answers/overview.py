@@ -1,0 +1,229 @@
+"""How everything stands, a row for each benchmark: its score, what changed and whether that is real, what waits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from minions_evals_mcp.domain.results import Evidence, PromptComparison
+from minions_evals_mcp.domain.values import Timestamp, Value
+from minions_evals_mcp.engine.answers.names import named, version_names
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.store.queries import listings, overview, report_units, run_pairs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.overview import ConfigColumn, Listed, RunPoint
+from minions_evals_mcp.store.queries.waiting_outputs import count_waiting
+
+POINTS = 24
+COMPARISONS = 4
+
+
+class Fell(Value):
+    """A regression that has not been made good since: from the run before to the run that fell."""
+
+    run_id: str
+    before_id: str
+    at: Timestamp
+    score_before: float
+    score: float
+    evidence: Evidence | None
+    version_before: str
+    version: str
+    version_id: str | None
+    later: int
+
+
+class Standing(Value):
+    """The newest run of a benchmark beside the one before; `change` is of the score, where both were measured alike."""
+
+    run_id: str
+    at: Timestamp
+    score: float
+    score_interval: tuple[float, float] | None
+    passed: int
+    total: int
+    pass_interval: tuple[float, float] | None
+    met: bool
+    before_id: str | None
+    change: float | None
+    evidence: Evidence | None
+    version: str
+    cost_usd: float | None
+    scores: tuple[float, ...]
+    falls: tuple[int, ...]
+    breaks: tuple[int, ...]
+    fell: Fell | None
+
+
+class BestColumn(Value):
+    """What a config came to: its columns, the best of them, and what they cost together."""
+
+    at: Timestamp
+    columns: int
+    open: int
+    name: str
+    score: float
+    passed: int
+    total: int
+    pass_interval: tuple[float, float] | None
+    cost_usd: float | None
+
+
+class OverviewRow(Value):
+    """A benchmark in a row: `standing` where it ran, `config` where it is the tests of one."""
+
+    benchmark_id: str
+    title: str
+    threshold: float
+    waiting: int
+    flaky: int
+    standing: Standing | None
+    config: BestColumn | None
+
+
+class Decided(Value):
+    """A comparison in brief."""
+
+    comparison_id: str
+    benchmark: str
+    name_a: str
+    name_b: str
+    verdict: str
+    delta: float
+    interval: tuple[float, float] | None
+    cases: int
+    at: Timestamp
+
+
+class Overview(Value):
+    """A page of benchmarks of so many, what waits for a person, and the newest comparisons."""
+
+    rows: tuple[OverviewRow, ...]
+    total: int
+    waiting: int
+    decided: tuple[Decided, ...]
+
+
+async def read_overview(engine: Engine, *, skip: int, limit: int) -> Overview:
+    """How everything stands: benchmarks that fell first, then those that ran last."""
+    return await engine.store.read(partial(_overview, skip=skip, limit=limit))
+
+
+def _overview(db: Db, *, skip: int, limit: int) -> Overview:
+    listed = overview.listed_benchmarks(db, skip=skip, limit=limit)
+    waiting = overview.waiting_by_benchmark(db, [one.id for one in listed])
+    return Overview(
+        rows=tuple(_row(db, one, waiting.get(one.id, 0)) for one in listed),
+        total=listings.count_of(db, kind="benchmark"),
+        waiting=count_waiting(db),
+        decided=newest_decisions(db, limit=COMPARISONS),
+    )
+
+
+def _row(db: Db, listed: Listed, waiting: int) -> OverviewRow:
+    points = overview.newest_points(db, listed.id, limit=POINTS)
+    columns = [] if points or not listed.configured else overview.config_columns(db, listed.id)
+    return OverviewRow(
+        benchmark_id=listed.id,
+        title=listed.title,
+        threshold=listed.threshold,
+        waiting=waiting,
+        flaky=0,
+        standing=_standing(db, points) if points else None,
+        config=_best(db, columns),
+    )
+
+
+def _standing(db: Db, points: Sequence[RunPoint]) -> Standing:
+    last = points[-1]
+    before = points[-2] if len(points) > 1 and points[-2].series == last.series else None
+    names = version_names(db, (point.version for point in points))
+    return Standing(
+        run_id=last.run_id,
+        at=last.at,
+        score=last.score,
+        score_interval=last.score_interval,
+        passed=last.passed,
+        total=last.total,
+        pass_interval=last.pass_interval,
+        met=last.met,
+        before_id=None if before is None else before.run_id,
+        change=None if before is None else last.score - before.score,
+        evidence=last.evidence,
+        version=named(names, last.version),
+        cost_usd=overview.run_cost(db, last.run_id),
+        scores=tuple(point.score for point in points),
+        falls=tuple(at for at, point in enumerate(points) if point.is_regression),
+        breaks=tuple(at for at, point in enumerate(points) if at and points[at - 1].series != point.series),
+        fell=_fell(points, names),
+    )
+
+
+def _fell(points: Sequence[RunPoint], names: dict[str, str]) -> Fell | None:
+    """The last regression, unless a later run came back to the middle between before and after, or was measured otherwise."""
+    at = max((number for number, point in enumerate(points) if point.is_regression and number), default=None)
+    if at is None or points[at].series != points[-1].series:
+        return None
+    before, fallen = points[at - 1], points[at]
+    if any(point.score >= (before.score + fallen.score) / 2 for point in points[at + 1 :]):
+        return None
+    return Fell(
+        run_id=fallen.run_id,
+        before_id=before.run_id,
+        at=fallen.at,
+        score_before=before.score,
+        score=fallen.score,
+        evidence=fallen.evidence,
+        version_before=named(names, before.version),
+        version=named(names, fallen.version),
+        version_id=fallen.version,
+        later=len(points) - 1 - at,
+    )
+
+
+def _best(db: Db, columns: Sequence[ConfigColumn]) -> BestColumn | None:
+    ended = [one for one in columns if one.score is not None]
+    if not ended:
+        return None
+    best = max(ended, key=lambda one: ((one.passed or 0) / (one.total or 1), one.score or 0.0))
+    costs = [cost for one in columns if (cost := overview.run_cost(db, one.run_id)) is not None]
+    names = version_names(db, [best.version])
+    return BestColumn(
+        at=max(one.at for one in columns),
+        columns=len(columns),
+        open=len(columns) - len(ended),
+        name=column_name(names, best),
+        score=best.score or 0.0,
+        passed=best.passed or 0,
+        total=best.total or 0,
+        pass_interval=best.pass_interval,
+        cost_usd=sum(costs) if costs else None,
+    )
+
+
+def column_name(names: dict[str, str], column: ConfigColumn) -> str:
+    """A column of a config by its prompt and provider."""
+    return " · ".join(part for part in (named(names, column.version), column.provider) if part)
+
+
+def newest_decisions(db: Db, *, limit: int, benchmark_id: str | None = None) -> tuple[Decided, ...]:
+    """The newest comparisons in brief."""
+    found = [run_pairs.comparison(db, one) for one in overview.newest_comparisons(db, limit=limit, benchmark_id=benchmark_id)]
+    records = [one for one in found if one is not None]
+    names = version_names(db, (side for one in records for side in (one.fields.prompt_version_a, one.fields.prompt_version_b)))
+    titles = report_units.titles(db, [one.fields.benchmark_id for one in records])
+    return tuple(_decided(one.id, one.fields, names, titles) for one in records)
+
+
+def _decided(ident: str, fields: PromptComparison, names: dict[str, str], titles: dict[str, str]) -> Decided:
+    return Decided(
+        comparison_id=ident,
+        benchmark=titles.get(fields.benchmark_id, fields.benchmark_id),
+        name_a=named(names, fields.prompt_version_a),
+        name_b=named(names, fields.prompt_version_b),
+        verdict=fields.verdict,
+        delta=fields.score_delta,
+        interval=fields.delta_ci,
+        cases=fields.sample_size,
+        at=fields.compared_at,
+    )

@@ -1,0 +1,26 @@
+"""Runs in lines, the newest first, their versions by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from minions_evals_mcp.engine.answers.names import version_names
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.store.queries import page_lists
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.page_lists import RunLine
+
+
+async def read_runs(
+    engine: Engine, *, skip: int, limit: int, states: Sequence[str] = (), subject_id: str | None = None
+) -> list[RunLine]:
+    """A page of the runs, of those states and of that subject where they are given."""
+    return await engine.store.read(partial(_runs, skip=skip, limit=limit, states=states, subject_id=subject_id))
+
+
+def _runs(db: Db, *, skip: int, limit: int, states: Sequence[str], subject_id: str | None) -> list[RunLine]:
+    found = page_lists.run_lines(db, skip=skip, limit=limit, states=states, subject_id=subject_id)
+    names = version_names(db, (one.version or None for one in found))
+    return [replace(one, version=names.get(one.version, one.version)) for one in found]

@@ -1,0 +1,157 @@
+"""What the front page is made of: each benchmark's newest runs, what waits, what a run cost, the newest comparisons."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from minions_evals_mcp.domain.results import Evidence
+from minions_evals_mcp.domain.values import from_millis
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.rows import WHOLE
+
+CONFIG_TARGET = "json_extract(j.spec, '$.request.target') LIKE 'config:%'"
+"""Runs that are columns of an evaluated config."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunPoint:
+    """A whole run of a benchmark, with what a list says of it."""
+
+    run_id: str
+    at: datetime
+    score: float
+    score_interval: tuple[float, float] | None
+    passed: int
+    total: int
+    pass_interval: tuple[float, float] | None
+    met: bool
+    series: str
+    is_regression: bool
+    evidence: Evidence | None
+    version: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A benchmark by name; `configured`: it is the tests of a config."""
+
+    id: str
+    title: str
+    threshold: float
+    configured: bool
+
+
+_NEWEST_AT = f"(SELECT max(ran_at) FROM benchmark_run WHERE benchmark_id = m.id AND {WHOLE})"
+_ANY_AT = "(SELECT max(ran_at) FROM benchmark_run WHERE benchmark_id = m.id)"
+_FELL = (
+    f"coalesce((SELECT is_regression FROM benchmark_run WHERE benchmark_id = m.id AND {WHOLE}"
+    " ORDER BY ran_at DESC, seq DESC LIMIT 1), 0)"
+)
+
+
+def listed_benchmarks(db: Db, *, skip: int, limit: int) -> list[Listed]:
+    """The benchmarks: those whose newest run fell first, then those that ran last."""
+    rows = db.execute(
+        "SELECT m.id, m.title, coalesce(json_extract(m.fields, '$.passingThreshold'), 0),"
+        f" {_NEWEST_AT} IS NULL AND {_ANY_AT} IS NOT NULL AND m.id LIKE 'eval/%'"
+        " FROM minion m WHERE m.type = 'benchmark' AND m.deleted_at IS NULL"
+        f" ORDER BY {_FELL} DESC, {_ANY_AT} DESC, m.seq LIMIT ? OFFSET ?",
+        (limit, skip),
+    )
+    return [Listed(ident, title, threshold, bool(configured)) for ident, title, threshold, configured in rows]
+
+
+_POINT = (
+    "id, ran_at, overall_score, json_extract(rest, '$.scoreCi'), passed_count, total_count, json_extract(rest, '$.passRateCi'),"
+    " json_extract(rest, '$.passed'), series, is_regression, json_extract(rest, '$.evidence'), prompt_version_ref"
+)
+
+
+def newest_points(db: Db, benchmark_id: str, *, limit: int) -> list[RunPoint]:
+    """The benchmark's newest whole runs, oldest first."""
+    rows = db.execute(
+        f"SELECT {_POINT} FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE} ORDER BY ran_at DESC, seq DESC LIMIT ?",
+        (benchmark_id, limit),
+    ).fetchall()
+    return [_point(*row) for row in reversed(rows)]
+
+
+def _point(  # noqa: PLR0913, PLR0917  a row's columns
+    run_id: str, at: int, score: float, score_ci: str | None, passed: int, total: int, pass_ci: str | None, met: int,
+    series: str, fell: int, evidence: Evidence | None, version: str | None,
+) -> RunPoint:  # fmt: skip
+    return RunPoint(
+        run_id, from_millis(at), score, _pair(score_ci), passed, total, _pair(pass_ci), bool(met), series, bool(fell), evidence,
+        version,
+    )  # fmt: skip
+
+
+def _pair(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    low, high = json.loads(text)
+    return low, high
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigColumn:
+    """A column of an evaluated config: one prompt at one provider, in its newest run."""
+
+    run_id: str
+    version: str | None
+    provider: str
+    state: str
+    at: datetime
+    score: float | None
+    passed: int | None
+    total: int | None
+    pass_interval: tuple[float, float] | None
+
+
+def config_columns(db: Db, benchmark_id: str) -> list[ConfigColumn]:
+    """The newest run of each column of the config, in the order in which the columns were first asked for."""
+    rows = db.execute(
+        "SELECT j.id, json_extract(j.spec, '$.request.promptVersionRef'), substr(json_extract(j.spec, '$.request.target'), 8),"
+        " j.state, j.created_at, b.overall_score, b.passed_count, b.total_count, json_extract(b.rest, '$.passRateCi')"
+        f" FROM job j LEFT JOIN benchmark_run b ON b.id = j.id WHERE j.subject_id = ? AND {CONFIG_TARGET}"
+        " ORDER BY j.created_at, b.seq",
+        (benchmark_id,),
+    )
+    newest: dict[tuple[str | None, str], ConfigColumn] = {}
+    for run_id, version, provider, state, at, score, passed, total, interval in rows:
+        found = ConfigColumn(run_id, version, provider, state, from_millis(at), score, passed, total, _pair(interval))
+        newest[version, provider] = found
+    return list(newest.values())
+
+
+def run_cost(db: Db, run_id: str) -> float | None:
+    """What the outputs and the judging of a run cost in US dollars, as far as it is known."""
+    made = db.execute(
+        "SELECT sum(rest ->> '$.costUsd') FROM test_run WHERE benchmark_run_id = ?", (run_id,)
+    ).fetchone()[0]
+    spent = db.execute("SELECT spent ->> '$.costUsd' FROM job WHERE id = ?", (run_id,)).fetchone()
+    if spent is not None and spent[0]:
+        return max(float(spent[0]), made or 0.0)
+    return made
+
+
+def waiting_by_benchmark(db: Db, benchmark_ids: Sequence[str]) -> dict[str, int]:
+    """How many outputs of each wait to be judged."""
+    rows = db.execute(
+        "SELECT j.subject_id, count(*) FROM unit u JOIN job j ON j.id = u.job_id WHERE u.packet IS NOT NULL"
+        " AND u.outcome = 'awaiting-judgments' AND j.subject_id IN (SELECT value FROM json_each(?)) GROUP BY j.subject_id",
+        (json.dumps(list(benchmark_ids)),),
+    )
+    return dict(rows.fetchall())
+
+
+def newest_comparisons(db: Db, *, limit: int, benchmark_id: str | None = None) -> list[str]:
+    """The ids of the newest comparisons, of that benchmark where one is named."""
+    rows = db.execute(
+        "SELECT id FROM prompt_comparison WHERE ? IS NULL OR benchmark_id = ? ORDER BY seq DESC LIMIT ?",
+        (benchmark_id, benchmark_id, limit),
+    )
+    return [row[0] for row in rows]

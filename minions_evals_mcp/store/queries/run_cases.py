@@ -1,0 +1,170 @@
+"""The cases of a run as a table: filtered, sorted, a page at a time, beside the run before."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+from minions_evals_mcp.store.connection import Db
+
+Sort = Literal["", "score", "case", "cost", "time", "place"]
+SORTS: tuple[Sort, ...] = ("", "score", "case", "cost", "time", "place")
+
+
+@dataclass(frozen=True, slots=True)
+class CaseFilter:
+    """Which cases of a run are listed, and in what order; an empty text asks for nothing.
+
+    `status` may also be "newly-failing" or "newly-passing", beside the run `before`.
+    """
+
+    status: str = ""
+    cause: str = ""
+    tag: str = ""
+    text: str = ""
+    sort: Sort = ""
+    falling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CaseLine:
+    """A case of a run in one line; `score` is the share of its points, None without a verdict; `was` that of the run before."""
+
+    position: int
+    trial: int
+    case_id: str
+    title: str
+    outcome: str
+    status: str
+    change: str
+    score: float | None
+    was: float | None
+    cause: str
+    output: str
+    cost_usd: float | None
+    latency_ms: float | None
+
+
+_STATUS = "CASE r.passed WHEN 0 THEN 'failed' WHEN 1 THEN 'passed' ELSE 'unscored' END"
+_CHANGE = "CASE WHEN r.passed = 0 AND o.passed = 1 THEN 'newly-failing' WHEN r.passed = 1 AND o.passed = 0 THEN 'newly-passing' ELSE '' END"
+_OLD = (
+    "WITH o AS MATERIALIZED (SELECT test_case_id, trial, passed, total_score / max_possible_score AS part FROM test_run"
+    " WHERE benchmark_run_id = :before)"
+)
+_FROM = (
+    " FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id"
+    " LEFT JOIN o ON o.test_case_id = u.case_id AND o.trial = u.trial{joins}"
+    " WHERE u.job_id = :run AND u.outcome IS NOT NULL"
+)
+_ORDERS: dict[Sort, str] = {
+    "": "CASE WHEN r.passed = 0 AND o.passed = 1 THEN 0 WHEN r.passed = 0 THEN 1 WHEN r.passed IS NULL THEN 2"
+    " WHEN o.passed = 0 THEN 3 ELSE 4 END",
+    "score": "r.total_score / r.max_possible_score",
+    "case": "m.title COLLATE NOCASE",
+    "cost": "r.rest ->> '$.costUsd'",
+    "time": "r.rest ->> '$.latencyMs'",
+    "place": "u.position",
+}
+_DETAIL = (
+    "SELECT u.position, u.trial, u.case_id, coalesce(m.title, u.case_id), u.outcome,"
+    f" {_STATUS}, {_CHANGE}, r.total_score / r.max_possible_score, o.part, coalesce(f.failure_type, ''),"
+    " substr(coalesce(r.rest ->> '$.actualOutput.output', r.rest -> '$.actualOutput', u.output ->> '$.output.output',"
+    " u.output -> '$.output', ''), 1, 300), r.rest ->> '$.costUsd', r.rest ->> '$.latencyMs'"
+    " FROM json_each(:places) p CROSS JOIN unit u ON u.job_id = :run AND u.position = p.value ->> 0 AND u.trial = p.value ->> 1"
+    " LEFT JOIN test_run r ON r.id = u.test_run_id LEFT JOIN o ON o.test_case_id = u.case_id AND o.trial = u.trial"
+    " LEFT JOIN minion m ON m.id = u.case_id LEFT JOIN eval_failure f ON f.id = r.id || ':failure' ORDER BY p.key"
+)
+
+
+def case_lines(
+    db: Db, run_id: str, asked: CaseFilter, *, before: str | None = None, skip: int, limit: int
+) -> tuple[list[CaseLine], int]:
+    """A page of the cases of a run that fit, newly failing ones first unless asked otherwise; and how many fit."""
+    values = {
+        "run": run_id, "before": before or "", "status": asked.status, "cause": asked.cause, "tag": asked.tag,
+        "text": asked.text, "limit": limit, "skip": skip,
+    }  # fmt: skip
+    where, joins = _conditions(asked)
+    order = _ORDERS[asked.sort]
+    direction = "DESC" if asked.falling else "ASC"
+    rows = db.execute(
+        f"{_OLD} SELECT u.position, u.trial, count(*) OVER (){_FROM.format(joins=joins)}{where}"
+        f" ORDER BY {order} IS NULL, {order} {direction}, r.total_score / r.max_possible_score, u.position, u.trial"
+        " LIMIT :limit OFFSET :skip",
+        values,
+    ).fetchall()
+    places = json.dumps([row[:2] for row in rows])
+    told = db.execute(f"{_OLD} {_DETAIL}", {"run": run_id, "before": before or "", "places": places})
+    return [CaseLine(*row) for row in told], rows[0][2] if rows else 0
+
+
+def _conditions(asked: CaseFilter) -> tuple[str, str]:
+    """What must hold, and the tables that it takes."""
+    where, joins = "", ""
+    if asked.status in {"newly-failing", "newly-passing"}:
+        where += f" AND {_CHANGE} = :status"
+    elif asked.status:
+        where += f" AND {_STATUS} = :status"
+    if asked.cause:
+        where += " AND f.failure_type = :cause"
+        joins += " LEFT JOIN eval_failure f ON f.id = r.id || ':failure'"
+    if asked.tag or asked.text or asked.sort == "case":
+        joins += " LEFT JOIN minion m ON m.id = u.case_id"
+    if asked.tag:
+        where += " AND EXISTS (SELECT 1 FROM json_each(m.tags) t WHERE t.value = :tag)"
+    if asked.text:
+        where += " AND instr(lower(concat(u.case_id, ' ', m.title, ' ', r.rest, ' ', u.output)), lower(:text)) > 0"
+    return where, joins
+
+
+@dataclass(frozen=True, slots=True)
+class TagLine:
+    """How the cases that bear a tag came out."""
+
+    tag: str
+    passed: int
+    total: int
+
+
+def tag_lines(db: Db, run_id: str, *, limit: int) -> list[TagLine]:
+    """The tags of the run's cases, those of which the largest share failed first."""
+    rows = db.execute(
+        "SELECT t.value, sum(r.passed), count(*) FROM test_run r JOIN minion m ON m.id = r.test_case_id, json_each(m.tags) t"
+        " WHERE r.benchmark_run_id = ? GROUP BY t.value ORDER BY avg(r.passed), count(*) DESC, t.value LIMIT ?",
+        (run_id, limit),
+    )
+    return [TagLine(*row) for row in rows]
+
+
+def run_tags(db: Db, run_id: str, *, limit: int) -> list[str]:
+    """The tags of the benchmark's cases, by name."""
+    rows = db.execute(
+        "SELECT DISTINCT t.value FROM unit u JOIN minion m ON m.id = u.case_id, json_each(m.tags) t WHERE u.job_id = ?"
+        " ORDER BY t.value LIMIT ?",
+        (run_id, limit),
+    )
+    return [row[0] for row in rows]
+
+
+def judge_types(db: Db, run_id: str) -> list[str]:
+    """Who judged the run's outputs: rule, model or people, the most frequent first."""
+    rows = db.execute(
+        "SELECT judge_type FROM test_run WHERE benchmark_run_id = ? GROUP BY judge_type ORDER BY count(*) DESC", (run_id,)
+    )
+    return [row[0] for row in rows]
+
+
+def beside(db: Db, run_id: str, benchmark_id: str, *, whole: str) -> tuple[str | None, str | None]:
+    """The whole runs of the benchmark before and after that one, in the order in which they ran."""
+    rows = [
+        row[0]
+        for row in db.execute(
+            f"SELECT id FROM benchmark_run WHERE benchmark_id = ? AND ({whole} OR id = ?) ORDER BY ran_at, seq",
+            (benchmark_id, run_id),
+        )
+    ]
+    if run_id not in rows:
+        return (rows[-1] if rows else None), None
+    at = rows.index(run_id)
+    return (rows[at - 1] if at else None), (rows[at + 1] if at + 1 < len(rows) else None)
