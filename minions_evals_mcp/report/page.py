@@ -20,7 +20,7 @@ from minions_evals_mcp.engine.answers.report_lines import report_lines
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.case_lines import Room, case_line, embedded
-from minions_evals_mcp.report.charts import chart_css, history_chart
+from minions_evals_mcp.report.charts.trend import chart_css, history_chart
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.report.sentences import answer
 
@@ -55,11 +55,25 @@ def policy(*, style: str, script: str) -> str:
     return f"default-src 'none'; style-src {_hashed(style)}; script-src {_hashed(script)}; base-uri 'none'; form-action 'none'"
 
 
+def report_policy(report: Report) -> str:
+    """The policy under which that report's page works."""
+    return policy(style=_style(report), script=_script())
+
+
+def _style(report: Report) -> str:
+    shared = (_read("design.css"), chart_css(), _read("report.css"))
+    return "\n".join((*shared, _grid(len(report.criteria[:COLUMNS]))))
+
+
+@cache
+def _script() -> str:
+    return _read("word_diff.js") + _read("report.js")
+
+
 async def page(engine: Engine, report: Report) -> AsyncGenerator[str]:
     """The file, piece by piece."""
     columns = report.criteria[:COLUMNS]
-    style = "\n".join((_read("report.css"), chart_css(), _grid(len(columns))))
-    script = _read("word_diff.js") + _read("report.js")
+    style, script = _style(report), _script()
     template = _templates().get_template("report.html.j2")
     found = report.run.summary.benchmark_run
     yield template.render(

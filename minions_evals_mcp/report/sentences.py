@@ -7,10 +7,11 @@ from typing import assert_never
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.results import UNSCORED, Interval, PromptComparison
+from minions_evals_mcp.domain.results import UNSCORED, FailureType, Interval, PromptComparison
 from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase, Side, Status
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.stats.comparison import Difference
 from minions_evals_mcp.stats.trend import SMALLEST_WINDOW
 from minions_evals_mcp.store.jobs import JobKind, JobState
 from minions_evals_mcp.store.queries.report_units import Judged
@@ -30,6 +31,19 @@ STATUS_WORDS: dict[Status, str] = {
     "failed": "✗ failed",
     "unscored": "◌ not scored",
     "absent": "– not run",
+}
+STATUS_NAMES: dict[Status, str] = {
+    "passed": "Passed",
+    "failed": "Failed",
+    "unscored": "Not scored",
+    "absent": "Not run",
+}
+CAUSES: dict[FailureType, str] = {
+    "wrong-output": "the answer is not what was wanted",
+    "hallucination": "it says what nothing supports",
+    "format-error": "it does not have the form that was asked for",
+    "timeout": "it was not done in time",
+    "refusal": "it did not take the task on",
 }
 STATE_WORDS: dict[JobState, str] = {
     "running": "is running",
@@ -53,7 +67,12 @@ KIND_OF_RUN: dict[JobKind, str] = {
     "comparison": "comparison of two versions",
     "ab-test": "A/B test",
 }
-VERDICT_SIGNS = {"improved": "▲ better", "regressed": "▼ worse", "equivalent": "= as good", "inconclusive": "? not settled"}
+VERDICT_SIGNS = {
+    "improved": "▲ better",
+    "regressed": "▼ worse",
+    "equivalent": "= as good",
+    "inconclusive": "? not settled",
+}
 VERDICT_LOOK = {"improved": "good", "regressed": "bad", "equivalent": "info", "inconclusive": "warn"}
 REAL = {"supported": "real", "within-noise": "could be noise", "undecidable": "too few to tell"}
 """Whether a change is more than chance, in a word or two; `EVIDENCE` says it whole."""
@@ -142,6 +161,22 @@ def shipping(verdict: str, a: str, b: str) -> str:
             return f"Either will do: {b} is as good as {a}"
         case _:
             return f"Not settled between {a} and {b}: run more"
+
+
+def changed_words(found: Difference, before: str, after: str) -> str:
+    """Whether two runs that nobody compared on purpose differ, and how sure that is."""
+    low, high = found.interval
+    sure = f"(95 %: {low:+.3f} to {high:+.3f}, p = {found.p_value:.2g}; {found.cases} cases)"
+    moved = f"{abs(found.delta):.3f} {'higher' if found.delta > 0 else 'lower'} than {before}"
+    match found.verdict:
+        case "improved":
+            return f"It is real: {after} scores {moved} {sure}."
+        case "regressed":
+            return f"It is real: {after} scores {moved} {sure}."
+        case "equivalent":
+            return f"No difference worth having: {after} scores {moved} {sure}."
+        case _:
+            return f"It could be chance: {after} scores {moved} {sure}."
 
 
 def delta_words(found: PromptComparison) -> str:

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, NotFoundError
-from minions_evals_mcp.view import judging, pages
+from minions_evals_mcp.view import benchmark, case, changes, judging, lists, overview, prompts, run
 from minions_evals_mcp.view.door import HOST, Guarded, Keys
 from minions_evals_mcp.view.rendering import rendered, script, stylesheet
 
@@ -28,16 +28,23 @@ def view_app(engine: Engine, keys: Keys, *, judge: str = "") -> Guarded:
     """The pages behind their door; `judge` is the name that a person judges under unless they give another."""
     app = Starlette(
         routes=[
-            Route("/", pages.overview),
-            Route("/running", pages.running),
-            Route("/runs", pages.runs),
-            Route("/run", pages.run),
-            Route("/progress", pages.progress),
-            Route("/case", pages.case),
-            Route("/benchmark", pages.benchmark),
-            Route("/failures", pages.failures),
-            Route("/outbox", pages.outbox),
-            Route("/report", pages.report),
+            Route("/", overview.overview),
+            Route("/running", overview.running),
+            Route("/runs", overview.runs),
+            Route("/run", run.run),
+            Route("/cases", run.cases),
+            Route("/progress", run.progress),
+            Route("/case", case.case),
+            Route("/trajectory", case.trajectory),
+            Route("/benchmark", benchmark.benchmark),
+            Route("/comparison", changes.comparison),
+            Route("/matrix", changes.matrix),
+            Route("/failures", lists.failures),
+            Route("/prompts", prompts.prompts, methods=["GET"]),
+            Route("/prompts", prompts.saved, methods=["POST"]),
+            Route("/outbox", lists.outbox),
+            Route("/report", lists.report),
+            Route("/agreement", judging.agreement),
             Route("/judge", judging.question, methods=["GET"]),
             Route("/judge", judging.judged, methods=["POST"]),
             Route("/page.css", _style),

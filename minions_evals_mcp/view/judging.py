@@ -10,11 +10,12 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.domain.values import is_blank
+from minions_evals_mcp.engine.people.agreement import judges_agreement
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, Question, hand_in, next_question, question_of
 from minions_evals_mcp.errors import BusyError, ConflictError, EvalsError, InvalidRecordError, RuleError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.task import Criterion
-from minions_evals_mcp.view.asked import engine_of, form_of, named
+from minions_evals_mcp.view.asked import engine_of, form_of, named, required
 from minions_evals_mcp.view.rendering import rendered
 
 NAME = "minions-evals-judge"
@@ -56,6 +57,11 @@ async def judged(request: Request) -> Response:
     following = RedirectResponse(f"/judge?{query}", 303)
     following.set_cookie(NAME, by.encode().hex(), httponly=True, samesite="strict")
     return following
+
+
+async def agreement(request: Request) -> Response:
+    """How far people and the model judge agree on a benchmark's outputs, and where they do not."""
+    return rendered("agreement", found=await judges_agreement(engine_of(request), required(request, "id")))
 
 
 def _form(  # noqa: PLR0913  what the form shows

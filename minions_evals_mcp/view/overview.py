@@ -41,5 +41,10 @@ async def runs(request: Request) -> Response:
     found = await read_runs(engine, skip=(page - 1) * PAGE, limit=PAGE + 1, subject_id=subject or None)
     titles = await engine.store.read(partial(report_units.titles, idents=[subject]))
     return rendered(
-        "runs", runs=found[:PAGE], more=len(found) > PAGE, page=page, subject=subject, title=titles.get(subject, subject)
+        "runs",
+        runs=found[:PAGE],
+        more=len(found) > PAGE,
+        page=page,
+        subject=subject,
+        title=titles.get(subject, subject),
     )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from importlib.resources import files
+from urllib.parse import urlencode
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -34,14 +35,20 @@ def _templates() -> Environment:
     )  # fmt: skip
     filters = {
         "line": _line, "whole": _whole, "when": _when, "figure": sentences.number, "money": money, "signed": _signed, "short": short_id,
-        "percent": _percent, "seconds": _seconds,
+        "percent": _percent, "seconds": _seconds, "urlencode": _query,
     }  # fmt: skip
     found.filters.update(filters)  # pyright: ignore[reportCallIssue, reportArgumentType]  jinja2 types its own filters only
-    found.globals.update(  # pyright: ignore[reportCallIssue]  as above
-        words=sentences, share=sentences.fraction, rest=REST, marks=marks, changes=changes, timeline=timeline,
-        word_diff=word_diff,
-    )  # fmt: skip
+    given: dict[str, object] = {
+        "words": sentences, "share": sentences.fraction, "rest": REST, "marks": marks, "changes": changes,
+        "timeline": timeline, "word_diff": word_diff,
+    }  # fmt: skip
+    found.globals.update(given)  # pyright: ignore[reportCallIssue, reportArgumentType]  as above
     return found
+
+
+def _query(asked: Mapping[str, object] | Sequence[tuple[str, object]]) -> str:
+    """What stands behind the question mark of an address; a value of several is told several times."""
+    return urlencode(asked, doseq=True)  # pyright: ignore[reportArgumentType]  names and texts, or tuples of them
 
 
 def _line(text: str, limit: int = 200) -> str:

@@ -56,7 +56,9 @@ def _asked(request: Request, head: RunHead) -> tuple[CaseFilter, Json]:
     sort = named(request, "sort")
     name = sort.removeprefix("-")
     if name not in SORTS:
-        raise BadInputError(f"cases are not sorted by {name[:40]!r}.", remedy=f"Sort by {', '.join(filter(None, SORTS))}.")
+        raise BadInputError(
+            f"cases are not sorted by {name[:40]!r}.", remedy=f"Sort by {', '.join(filter(None, SORTS))}."
+        )
     asked = CaseFilter(
         status=named(request, "status"),
         cause=named(request, "cause"),
@@ -65,7 +67,10 @@ def _asked(request: Request, head: RunHead) -> tuple[CaseFilter, Json]:
         sort=name,  # pyright: ignore[reportArgumentType]  checked above
         falling=sort.startswith("-"),
     )
-    told = {"q": asked.text, "status": asked.status, "cause": asked.cause, "tag": asked.tag, "sort": sort, "columns": named(request, "columns")}
+    told = {
+        "q": asked.text, "status": asked.status, "cause": asked.cause, "tag": asked.tag, "sort": sort,
+        "columns": named(request, "columns"),
+    }  # fmt: skip
     return asked, {"id": head.side.summary.run_id, **{name: value for name, value in told.items() if value}}
 
 

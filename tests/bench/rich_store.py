@@ -28,7 +28,6 @@ from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.interop.promptfoo_config import read_config
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
-from minions_evals_mcp.judges.task import Criterion
 from tests.workshop import Json, answer, bench, benchmark, by_rule, case, config_in, minion, rubric, save, says
 
 BEGINNING = datetime(2026, 11, 7, 7, tzinfo=UTC)
@@ -37,18 +36,70 @@ SUPPORT, AGENT, TONE, IDLE = "support", "research", "tone", "onboarding"
 PROMPT = "support-reply"
 TEMPLATES = (
     "You answer customers of a shop for kitchen goods.\nAnswer this message: {{message}}\n",
-    "You answer customers of a shop for kitchen goods.\nSay first whether we can help, then what happens next.\nQuote the ticket number.\nMessage: {{message}}\n",
+    "You answer customers of a shop for kitchen goods.\nSay first whether we can help, then what happens next.\n"
+    "Quote the ticket number.\nMessage: {{message}}\n",
     "You answer customers of a shop for kitchen goods. Keep it short.\nPoint to the returns page where you can.\nMessage: {{message}}\n",
-    "You answer customers of a shop for kitchen goods.\nSay first whether we can help, then what happens next, with a date.\nQuote the ticket number. Never tell anybody to calm down.\nMessage: {{message}}\n",
+    "You answer customers of a shop for kitchen goods.\nSay first whether we can help, then what happens next, with a date.\n"
+    "Quote the ticket number. Never tell anybody to calm down.\nMessage: {{message}}\n",
 )
-CHANGES = ("first draft", "say first whether we can help; quote the ticket", "shorter; point to the returns page", "dates; no scolding")
+CHANGES = (
+    "first draft",
+    "say first whether we can help; quote the ticket",
+    "shorter; point to the returns page",
+    "dates; no scolding",
+)
 TOPICS: dict[str, tuple[str, ...]] = {
-    "refund": ("inside 30 days", "after 40 days", "without the receipt", "to another card", "of a gift", "partly used", "of a sale item", "twice asked"),
-    "delivery": ("is late", "went to the neighbour", "to the islands", "on Saturday", "of half the order", "lost in transit", "to a new address", "abroad"),
-    "billing": ("charged twice", "wrong VAT", "invoice on paper", "voucher refused", "in another currency", "card expired", "instalments", "company account"),
-    "warranty": ("on the kettle", "after a fall", "of a second-hand pan", "extended", "abroad", "on the blade", "without registering", "on spare parts"),
-    "angry": ("third time I ask", "in capitals", "wants the manager", "threatens a review", "insults", "sarcastic", "cancels everything", "writes at night"),
-}  # fmt: skip
+    "refund": (
+        "inside 30 days",
+        "after 40 days",
+        "without the receipt",
+        "to another card",
+        "of a gift",
+        "partly used",
+        "of a sale item",
+        "twice asked",
+    ),
+    "delivery": (
+        "is late",
+        "went to the neighbour",
+        "to the islands",
+        "on Saturday",
+        "of half the order",
+        "lost in transit",
+        "to a new address",
+        "abroad",
+    ),
+    "billing": (
+        "charged twice",
+        "wrong VAT",
+        "invoice on paper",
+        "voucher refused",
+        "in another currency",
+        "card expired",
+        "instalments",
+        "company account",
+    ),
+    "warranty": (
+        "on the kettle",
+        "after a fall",
+        "of a second-hand pan",
+        "extended",
+        "abroad",
+        "on the blade",
+        "without registering",
+        "on spare parts",
+    ),
+    "angry": (
+        "third time I ask",
+        "in capitals",
+        "wants the manager",
+        "threatens a review",
+        "insults",
+        "sarcastic",
+        "cancels everything",
+        "writes at night",
+    ),
+}
 RATES = {1: 0.66, 2: 0.9, 3: 0.42, 4: 0.97}
 """How often an answer of that version of the prompt is a good one."""
 
@@ -68,7 +119,7 @@ class Calendar:
 class Ids:
     """Ids as long as real ones, and the same in every store that is made."""
 
-    drawn: random.Random = field(default_factory=lambda: random.Random(11))
+    drawn: random.Random = field(default_factory=lambda: random.Random(11))  # noqa: S311  ids and answers of a store for looking at
 
     def __call__(self) -> str:
         return f"{self.drawn.getrandbits(128):032x}"
@@ -82,7 +133,7 @@ class Fortnight:
     calendar: Calendar
     folder: Path
     scale: float = 1.0
-    chance: random.Random = field(default_factory=lambda: random.Random(7))
+    chance: random.Random = field(default_factory=lambda: random.Random(7))  # noqa: S311  as above
 
     async def lived(self) -> None:
         """All that happened, in order."""
@@ -106,7 +157,13 @@ class Fortnight:
 
     def _definitions(self) -> Iterator[Record[Fields] | list[Record[Fields]]]:
         for number, text in enumerate(TEMPLATES, 1):
-            about: Json = {"content": text, "versionNumber": number, "promptId": PROMPT, "changelog": CHANGES[number - 1], "variables": ["message"]}
+            about: Json = {
+                "content": text,
+                "versionNumber": number,
+                "promptId": PROMPT,
+                "changelog": CHANGES[number - 1],
+                "variables": ["message"],
+            }
             yield minion(f"{PROMPT}/{number}", "prompt-version", **about)
         criteria = {
             "helps": says("refund", name="Says whether we can help", weight=0.5),
@@ -116,23 +173,64 @@ class Fortnight:
         yield rubric("reply", 0.7, **criteria)
         subjects = self._subjects()
         for topic, what in subjects:
-            about = {"name": f"{topic.title()} {what}", "rubricId": "reply", "inputs": {"message": f"About my {topic}: {what}."}, "promptId": PROMPT}
-            yield minion(f"case/{topic}-{what.replace(' ', '-')}", "test-case", **about, tags=[topic, "hard" if len(what) > 12 else "easy"])
+            about = {
+                "name": f"{topic.title()} {what}",
+                "rubricId": "reply",
+                "inputs": {"message": f"About my {topic}: {what}."},
+                "promptId": PROMPT,
+            }
+            yield minion(
+                f"case/{topic}-{what.replace(' ', '-')}",
+                "test-case",
+                **about,
+                tags=[topic, "hard" if len(what) > 12 else "easy"],
+            )
         ids = [f"case/{topic}-{what.replace(' ', '-')}" for topic, what in subjects]
         yield benchmark(SUPPORT, *ids, name="Support answers", passingThreshold=0.75)
         yield benchmark(IDLE, ids[0], name="Onboarding mails")
         questions = [f"q{number}" for number in range(self._scaled(12, least=4))]
-        yield [case(f"agent/{one}", name=f"Research question {number + 1}: {QUESTIONS[number]}", inputs={"question": QUESTIONS[number]},
-                    expectedOutputs={"output": f"{number + 3} units"}, tags=["research"], passRule="similarity_0_8")
-               for number, one in enumerate(questions)]  # fmt: skip
+        yield [
+            case(
+                f"agent/{one}",
+                name=f"Research question {number + 1}: {QUESTIONS[number]}",
+                inputs={"question": QUESTIONS[number]},
+                expectedOutputs={"output": f"{number + 3} units"},
+                tags=["research"],
+                passRule="similarity_0_8",
+            )
+            for number, one in enumerate(questions)
+        ]
         yield benchmark(AGENT, *(f"agent/{one}" for one in questions), name="Research agent")
-        people = {
-            "tone": {"name": "Tone", "description": "Is it kind and calm?", "scoringGuide": "1 cold, 3 correct, 5 warm", "minScore": 1, "maxScore": 5, "weight": 0.5, "judgeType": "human"},
-            "right": {"name": "Right", "description": "Is every claim right?", "scoringGuide": "1 wrong, 5 right", "minScore": 1, "maxScore": 5, "weight": 0.5, "judgeType": "human"},
-        }  # fmt: skip
+        people: dict[str, Json] = {
+            "tone": {
+                "name": "Tone",
+                "description": "Is it kind and calm?",
+                "scoringGuide": "1 cold, 3 correct, 5 warm",
+                "minScore": 1,
+                "maxScore": 5,
+                "weight": 0.5,
+                "judgeType": "human",
+            },
+            "right": {
+                "name": "Right",
+                "description": "Is every claim right?",
+                "scoringGuide": "1 wrong, 5 right",
+                "minScore": 1,
+                "maxScore": 5,
+                "weight": 0.5,
+                "judgeType": "human",
+            },
+        }
         yield rubric("manners", 0.6, **people)
-        yield [case(f"tone/{number}", name=f"Reply to {NAMES[number % len(NAMES)]} ({number + 1})", rubricId="manners", inputs={"message": f"Message {number + 1}"})
-               for number in range(self._scaled(16, least=6))]  # fmt: skip
+        yield [
+            case(
+                f"tone/{number}",
+                name=f"Reply to {NAMES[number % len(NAMES)]} ({number + 1})",
+                rubricId="manners",
+                inputs={"message": f"Message {number + 1}"},
+            )
+            for number in range(self._scaled(16, least=6))
+        ]
         yield benchmark(TONE, *(f"tone/{number}" for number in range(self._scaled(16, least=6))), name="Tone of voice")
 
     def _version(self, day: int) -> int:
@@ -146,52 +244,122 @@ class Fortnight:
             hard = 0.12 if len(what) > 12 or topic == "angry" else 0.0
             flaky = number % 11 == 5
             good = self.chance.random() < (0.5 if flaky else RATES[version] - hard + 0.06)
-            text = GOOD.format(what=what, number=1000 + number) if good else self.chance.choice(BAD).format(what=what, number=1000 + number)
-            about: Json = {"promptVersionRef": f"{PROMPT}/{version}", "cost": round(self.chance.uniform(0.0011, 0.0034) * (1.4 if version == 4 else 1), 6),
-                           "tokensUsed": self.chance.randint(210, 640)}  # fmt: skip
+            text = (
+                GOOD.format(what=what, number=1000 + number)
+                if good
+                else self.chance.choice(BAD).format(what=what, number=1000 + number)
+            )
+            about: Json = {
+                "promptVersionRef": f"{PROMPT}/{version}",
+                "cost": round(self.chance.uniform(0.0011, 0.0034) * (1.4 if version == 4 else 1), 6),
+                "tokensUsed": self.chance.randint(210, 640),
+            }
             seconds = self.chance.uniform(0.6, 2.8)
             at = self.calendar.now
             about |= {"triggeredAt": _iso(at - timedelta(seconds=seconds)), "completedAt": _iso(at)}
-            made.append(answer(f"reply/{tag}/{number}", "", text, inputs={"message": f"About my {topic}: {what}."}, **about))
+            made.append(
+                answer(f"reply/{tag}/{number}", "", text, inputs={"message": f"About my {topic}: {what}."}, **about)
+            )
         return made
 
     async def _support_run(self, day: int, hour: int) -> None:
         version = self._version(day)
         await save(self.engine, self._answers(version, f"{day}-{hour}"))
-        await bench(self.engine, SUPPORT, prompt_version_ref=f"{PROMPT}/{version}", fresh=True, purpose="scheduled", triggered_by="schedule")
+        await bench(
+            self.engine,
+            SUPPORT,
+            prompt_version_ref=f"{PROMPT}/{version}",
+            fresh=True,
+            purpose="scheduled",
+            triggered_by="schedule",
+        )
 
     async def _agent_run(self, day: int) -> None:
         made: list[Record[Fields]] = []
         for number in range(self._scaled(12, least=4)):
             fault = self.chance.choice(("", "", "", "error", "loop", "wrong"))
-            text = f"{number + 3} units" if not fault else "I could not find that out, sorry." if fault == "loop" else f"{number + 9} units"
-            about: Json = {"toolCallsLog": [*_steps(self.chance, number, fault)], "cost": round(self.chance.uniform(0.01, 0.05), 5), "tokensUsed": self.chance.randint(2400, 9800)}
-            made.append(answer(f"agent/{day}/{number}", "", text, inputs={"question": QUESTIONS[number]}, promptVersionRef="research@1", **about))
+            text = (
+                f"{number + 3} units"
+                if not fault
+                else "I could not find that out, sorry."
+                if fault == "loop"
+                else f"{number + 9} units"
+            )
+            about: Json = {
+                "toolCallsLog": [*_steps(self.chance, number, fault)],
+                "cost": round(self.chance.uniform(0.01, 0.05), 5),
+                "tokensUsed": self.chance.randint(2400, 9800),
+            }
+            made.append(
+                answer(
+                    f"agent/{day}/{number}",
+                    "",
+                    text,
+                    inputs={"question": QUESTIONS[number]},
+                    promptVersionRef="research@1",
+                    **about,
+                )
+            )
         await save(self.engine, made)
-        await bench(self.engine, AGENT, prompt_version_ref="research@1", fresh=True, purpose="scheduled", triggered_by="schedule")
+        await bench(
+            self.engine,
+            AGENT,
+            prompt_version_ref="research@1",
+            fresh=True,
+            purpose="scheduled",
+            triggered_by="schedule",
+        )
 
     async def _compared(self) -> None:
         """The third version against the second, and the fourth, which is approved."""
         for version in (3, 4):
             before = 1 if version == 4 else 2
             await save(self.engine, self._answers(before, f"c{version}-a"), self._answers(version, f"c{version}-b"))
-            asked = ComparisonRequest(benchmark_id=SUPPORT, version_a=f"{PROMPT}/{before}", version_b=f"{PROMPT}/{version}", key=f"{version}-against", fresh=True)
+            asked = ComparisonRequest(
+                benchmark_id=SUPPORT,
+                version_a=f"{PROMPT}/{before}",
+                version_b=f"{PROMPT}/{version}",
+                key=f"{version}-against",
+                fresh=True,
+            )
             await compare_prompt_versions(self.engine, asked)
-        approval = ApprovalAsked(prompt_version_ref=f"{PROMPT}/4", decided_by="anna", decided_by_type="human", reason="Better and kinder.", override_reason="Seen by the team.")
+        approval = ApprovalAsked(
+            prompt_version_ref=f"{PROMPT}/4",
+            decided_by="anna",
+            decided_by_type="human",
+            reason="Better and kinder.",
+            override_reason="Seen by the team.",
+        )
         if self.scale == 1:
             await approve_prompt_version(self.engine, approval)
 
     async def _labels(self) -> None:
         """A run that an agent judged, the same outputs judged by a person, and a run of which some outputs still wait."""
         size = self._scaled(16, least=6)
-        await save(self.engine, [answer(f"tone/a/{number}", "", f"Dear {NAMES[number % len(NAMES)]}, thank you for writing. " + ("We will sort it out today." if number % 3 else "Please calm down."), inputs={"message": f"Message {number + 1}"}, promptVersionRef="tone@3") for number in range(size)])
+        await save(
+            self.engine,
+            [
+                answer(
+                    f"tone/a/{number}",
+                    "",
+                    f"Dear {NAMES[number % len(NAMES)]}, thank you for writing. "
+                    + ("We will sort it out today." if number % 3 else "Please calm down."),
+                    inputs={"message": f"Message {number + 1}"},
+                    promptVersionRef="tone@3",
+                )
+                for number in range(size)
+            ],
+        )
         by_agent = await bench(self.engine, TONE, judge="caller", key="by-agent")
         await self._judged(by_agent.id, "claude", slip=0.25)
         waiting = await bench(self.engine, TONE, judge="human", key="by-people", fresh=True)
         for _ in range(size // 2):
             found = (await next_question(self.engine, run_id=waiting.id)).question
             assert found is not None
-            given = [GivenJudgment(criterion_id=one.id, score=float(self.chance.randint(2, 5)), rationale="Read it twice.") for one in found.criteria]
+            given = [
+                GivenJudgment(criterion_id=one.id, score=float(self.chance.randint(2, 5)), rationale="Read it twice.")
+                for one in found.criteria
+            ]
             await hand_in(self.engine, waiting.id, found.digest, given, judged_by="anna")
 
     async def _judged(self, run_id: str, by: str, *, slip: float) -> None:
@@ -203,7 +371,15 @@ class Fortnight:
                 assert isinstance(packet, dict)
                 asked = packet["criteria"]
                 assert isinstance(asked, list)
-                judged = [GivenJudgment(criterion_id=str(one["criterionId"]), score=float(self.chance.randint(1 if self.chance.random() < slip else 3, 5)), rationale="It greets, thanks and promises a date.") for one in asked if isinstance(one, dict)]
+                judged = [
+                    GivenJudgment(
+                        criterion_id=str(one["criterionId"]),
+                        score=float(self.chance.randint(1 if self.chance.random() < slip else 3, 5)),
+                        rationale="It greets, thanks and promises a date.",
+                    )
+                    for one in asked
+                    if isinstance(one, dict)
+                ]
                 answered.append(AnsweredPacket(digest=str(packet["digest"]), judgments=tuple(judged)))
             await submit_judgments(self.engine, Submission(run_id=run_id, judged_by=by, packets=tuple(answered)))
 
@@ -220,22 +396,52 @@ def _iso(at: datetime) -> str:
 
 
 def _chained() -> list[Relation]:
-    return [Relation(source_id=f"{PROMPT}/{number + 1}", target_id=f"{PROMPT}/{number}", type="follows") for number in (1, 2, 3)]
+    return [
+        Relation(source_id=f"{PROMPT}/{number + 1}", target_id=f"{PROMPT}/{number}", type="follows")
+        for number in (1, 2, 3)
+    ]
 
 
 def _steps(chance: random.Random, number: int, fault: str) -> Iterator[Json]:
     """The steps of an agent that looks something up; `fault` is what went wrong on the way."""
     query = QUESTIONS[number]
-    yield {"tool": "search", "arguments": {"query": query}, "result": {"hits": [{"title": f"About {query}", "id": f"doc-{number}"}, {"title": "Something else", "id": "doc-x"}]}, "durationMs": chance.randint(200, 900)}
+    yield {
+        "tool": "search",
+        "arguments": {"query": query},
+        "result": {
+            "hits": [{"title": f"About {query}", "id": f"doc-{number}"}, {"title": "Something else", "id": "doc-x"}]
+        },
+        "durationMs": chance.randint(200, 900),
+    }
     if fault == "error":
-        yield {"tool": "read_page", "arguments": {"id": f"doc-{number}"}, "error": "503 Service Unavailable", "durationMs": 3000}
+        yield {
+            "tool": "read_page",
+            "arguments": {"id": f"doc-{number}"},
+            "error": "503 Service Unavailable",
+            "durationMs": 3000,
+        }
     if fault == "loop":
         for _ in range(4):
-            yield {"tool": "search", "arguments": {"query": query}, "result": {"hits": []}, "durationMs": chance.randint(200, 900)}
+            yield {
+                "tool": "search",
+                "arguments": {"query": query},
+                "result": {"hits": []},
+                "durationMs": chance.randint(200, 900),
+            }
         return
     text = f"{query} The figure is {number + 3} units. " + "The page goes on for long about its history. " * 30
-    yield {"tool": "read_page", "arguments": {"id": "doc-x" if fault == "wrong" else f"doc-{number}"}, "result": {"text": text}, "durationMs": chance.randint(300, 1600)}
-    yield {"tool": "calculate", "arguments": {"expression": f"{number} + {9 if fault == 'wrong' else 3}"}, "result": number + (9 if fault == "wrong" else 3), "durationMs": 12}
+    yield {
+        "tool": "read_page",
+        "arguments": {"id": "doc-x" if fault == "wrong" else f"doc-{number}"},
+        "result": {"text": text},
+        "durationMs": chance.randint(300, 1600),
+    }
+    yield {
+        "tool": "calculate",
+        "arguments": {"expression": f"{number} + {9 if fault == 'wrong' else 3}"},
+        "result": number + (9 if fault == "wrong" else 3),
+        "durationMs": 12,
+    }
 
 
 GOOD = "Yes, we can help with that ({what}). The refund is on its way and you will have it by Friday.\nYour ticket is T-{number}."
@@ -246,12 +452,20 @@ BAD = (
 )
 NAMES = ("Aino", "Bram", "Chloé", "Dmitri", "Esra", "Fatou", "Goran", "Hana")
 QUESTIONS = (
-    "How many units did the plant make in May?", "How many units are in stock in Leith?", "How many units came back last week?",
-    "How many units fit on a pallet?", "How many units were sold on Monday?", "How many units are ordered?", "How many units broke?",
-    "How many units does a crate hold?", "How many units were counted twice?", "How many units left on Friday?",
-    "How many units are spare?", "How many units does the contract name?",
-)  # fmt: skip
-PROVIDER = '''
+    "How many units did the plant make in May?",
+    "How many units are in stock in Leith?",
+    "How many units came back last week?",
+    "How many units fit on a pallet?",
+    "How many units were sold on Monday?",
+    "How many units are ordered?",
+    "How many units broke?",
+    "How many units does a crate hold?",
+    "How many units were counted twice?",
+    "How many units left on Friday?",
+    "How many units are spare?",
+    "How many units does the contract name?",
+)
+PROVIDER = """
 import hashlib
 
 
@@ -276,17 +490,16 @@ def medium(prompt, options, context):
 
 def small(prompt, options, context):
     return _said(prompt, "small", 0.61, 0.0002)
-'''
+"""
 
 
 def _config_text(tests: int) -> str:
-    providers = "".join(f"  - id: file://answers.py:{name}\n    label: {name}\n" for name in ("large", "medium", "small"))
+    providers = "".join(
+        f"  - id: file://answers.py:{name}\n    label: {name}\n" for name in ("large", "medium", "small")
+    )
     rows = "".join(
-        f"  - description: Capital of {LANDS[number % len(LANDS)]}{number // len(LANDS) + 1}\n    vars: {{land: {LANDS[number % len(LANDS)]}{number // len(LANDS) + 1}}}\n"
-        f"    assert: [{{type: icontains, value: 'Capital of {LANDS[number % len(LANDS)]}{number // len(LANDS) + 1}', metric: right}}, {{type: not-icontains, value: not sure, metric: sure}}]\n"
-        f"    metadata: {{region: {('north', 'south', 'west')[number % 3]}}}\n"
-        for number in range(tests)
-    )  # fmt: skip
+        _test_text(number, f"{LANDS[number % len(LANDS)]}{number // len(LANDS) + 1}") for number in range(tests)
+    )
     return (
         "description: Capitals, three prompts at three models\nprompts:\n"
         "  - {label: plain, raw: 'Name the capital of: {{land}}'}\n"
@@ -296,7 +509,29 @@ def _config_text(tests: int) -> str:
     )
 
 
-LANDS = ("Norland", "Osteria", "Pellan", "Quorra", "Rhune", "Sarnath", "Tyrol", "Ulm", "Vinland", "Wessex", "Xanth", "Ys")
+def _test_text(number: int, land: str) -> str:
+    return (
+        f"  - description: Capital of {land}\n    vars: {{land: {land}}}\n    assert:\n"
+        f"      - {{type: icontains, value: 'Capital of {land}', metric: right}}\n"
+        "      - {type: not-icontains, value: not sure, metric: sure}\n"
+        f"    metadata: {{region: {('north', 'south', 'west')[number % 3]}}}\n"
+    )
+
+
+LANDS = (
+    "Norland",
+    "Osteria",
+    "Pellan",
+    "Quorra",
+    "Rhune",
+    "Sarnath",
+    "Tyrol",
+    "Ulm",
+    "Vinland",
+    "Wessex",
+    "Xanth",
+    "Ys",
+)
 
 
 async def rich_store(folder: Path, *, scale: float = 1.0) -> None:

@@ -25,7 +25,7 @@ FLAGS = (
 LIMIT_S = 20
 ABOVE_STANDARD = 10
 """The pipe's ends are moved above the descriptors under which Chromium reads (3) and writes (4) DevTools messages."""
-CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32}
+CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32} | {one: ord(one.upper()) for one in "0123456789?/jk[]ugz"}
 CANARY = "window.owned || document.title === 'owned' || document.body.id === 'owned'"
 Told = dict[str, object]
 
@@ -162,7 +162,7 @@ class Tab:
         about: Mapping[str, object] = {
             "key": key, "code": "Space" if key == " " else key, "windowsVirtualKeyCode": CODES[key], "modifiers": modifiers,
         }  # fmt: skip
-        text = {"Enter": "\r", " ": " "}.get(key)
+        text = {"Enter": "\r"}.get(key, key if len(key) == 1 else None)
         self.ask(
             "Input.dispatchKeyEvent",
             type="keyDown" if text else "rawKeyDown",

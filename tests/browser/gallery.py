@@ -54,6 +54,10 @@ PAGES = {
     "failures": "/failures",
     "outbox": "/outbox",
     "queue": "/judge",
+    "changes": "/comparison?before=job4&after=job5",
+    "versions side by side": f"/matrix?id={BENCHMARK.replace('/', '%2F')}",
+    "trajectory": "/trajectory?run=job5&at=0.1",
+    "prompts": "/prompts",
     "two runs": "/report?id=job5&compare=job4",
     MISSING: "/nothing",
 }

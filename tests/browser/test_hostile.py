@@ -16,11 +16,11 @@ from tests.view.visitor import TWO
 from tests.workshop import answer, bench, benchmark, case, config_in, opened, rubric, save
 
 PAGES = (
-    "/", "/runs", "/benchmark?id=b", "/run?id=job2", "/run?id=job2&q=%3Cscript%3Eowned%3C/script%3E", "/failures", "/outbox",
+    "/", "/runs", "/benchmark?id=b", "/comparison?before=job1&after=job2", "/matrix?id=b", "/trajectory?run=job2&at=0.1", "/prompts", "/run?id=job2", "/run?id=job2&q=%3Cscript%3Eowned%3C/script%3E", "/failures", "/outbox",
     "/judge", "/report?id=job2&compare=job1", *[f"/case?run=job2&at={at}.1" for at in range(len(PAYLOADS))],
 )  # fmt: skip
 FOREIGN = """
-[...document.querySelectorAll("img, iframe, object, embed, base, main svg:not(.pygal-chart), a[href^='javascript:' i]")].length
+[...document.querySelectorAll("img, iframe, object, embed, base, main svg:not(.drawn), a[href^='javascript:' i]")].length
   + [...document.querySelectorAll("*")].filter((one) => one.getAttributeNames().some((name) => name.startsWith("on"))).length
 """
 

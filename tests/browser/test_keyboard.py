@@ -65,7 +65,7 @@ def test_enter_opens_a_case_of_a_report_and_closes_it(at: Tab, shown: dict[str, 
 
 def test_enter_follows_a_case_on_the_page_of_a_run(at: Tab, shown: dict[str, str]) -> None:
     at.go(shown["finished run"])
-    at.ask_page("document.querySelector('table.wide a').focus()")
+    at.ask_page("document.querySelector('table.rows tbody a').focus()")
     at.press("Enter")
     at.loads()
     assert at.ask_page("document.querySelector('h1').textContent") == "Refund inside 30 days"
@@ -87,11 +87,15 @@ def queue(tmp_path: Path) -> Iterator[tuple[str, str]]:
 
 def judge(at: Tab, *, scores: tuple[str, str], by: str = "") -> None:
     """Fills in the form from where the focus is, field by field, and hands it in."""
-    fields = [part for score in scores for part in (score, f"Because of {score}.")]
+    first, second = scores
     at.ask_page("document.querySelector('form input[type=number]').focus()")
-    for text in fields:
-        at.type(text)
-        at.press("Tab")
+    at.type(first)
+    at.press("Tab")
+    at.type(f"Because of {first}.")
+    at.press("Tab")
+    at.press(second)
+    at.type(f"Because of {second}.")
+    at.press("Tab")
     if by:
         at.type(by)
     at.press("Enter", modifiers=CTRL)

@@ -9,6 +9,7 @@ import re
 from collections.abc import AsyncGenerator
 from datetime import datetime, timedelta
 from html.parser import HTMLParser
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -24,7 +25,7 @@ from minions_evals_mcp.engine.answers.report_data import TrendPoint
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.case_lines import LONG, SHORT, Room, embedded
-from minions_evals_mcp.report.charts import trend_chart
+from minions_evals_mcp.report.charts.trend import trend_chart
 from minions_evals_mcp.report.forms import FORMS, form_of
 from minions_evals_mcp.report.markdown import FITS
 from minions_evals_mcp.report.plain import revealed
@@ -52,7 +53,7 @@ ACTING = {"onerror", "onload", "onclick", "style", "href", "src", "srcdoc", "act
 ALLOWED = {
     "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "p", "code", "main", "section", "dl", "div", "dt", "dd",
     "span", "table", "thead", "tbody", "tr", "th", "td", "figure", "svg", "g", "rect", "path", "text", "circle", "details", "summary",
-    "label", "input", "select", "option", "output", "ol", "nav", "button", "noscript", "script",
+    "label", "input", "line", "select", "option", "output", "ol", "nav", "button", "noscript", "script",
 }  # fmt: skip
 
 
@@ -292,22 +293,37 @@ def test_a_chart_has_a_line_for_each_series_an_interval_for_each_point_and_a_mar
     classes = [one.get("class") or "" for one in root.iter()]
     assert root.get("aria-label") == 'a "<label>'
     assert sum(name == "ci" for name in classes) == 5
-    assert [one.text for one in root.iter() if one.get("class") == "label"] == ["▼ regression", "new series"]
-    assert sum(name.startswith("line ") for name in classes) == 3  # the threshold and two series
+    assert [one.text for one in root.iter() if (one.get("class") or "").startswith("label")] == [
+        "▼ regression",
+        "new series",
+    ]
+    assert classes.count("line") == 2
+    assert classes.count("line threshold") == 1
     assert not {one.tag.rpartition("}")[2] for one in root.iter()} & {"script", "style", "title", "a"}
     assert not [one for one in root.iter() if one.get("style")]
 
 
-def test_runs_of_one_day_are_told_apart_by_their_time() -> None:
-    days = [START, START + timedelta(hours=1, minutes=5), START + timedelta(days=1)]
-    root = ET.fromstring(trend_chart([point(0.5, at=at) for at in days], threshold=None, label="x"))  # noqa: S314  made just now
-    texts = [one.text for one in root.iter() if one.tag.endswith("text")]
-    assert f"{days[0]:%Y-%m-%d %H:%M}" in texts
-    assert f"{days[1]:%Y-%m-%d %H:%M}" in texts
-    assert f"{days[2]:%Y-%m-%d}" in texts
+@pytest.mark.parametrize(
+    ("span", "words"),
+    [
+        (timedelta(seconds=4), "09:00:02"),
+        (timedelta(hours=3), "10:00"),
+        (timedelta(days=5), "23 Nov"),
+        (timedelta(days=60), "5 Dec"),
+        (timedelta(days=1500), "Jan 2028"),
+    ],
+)
+def test_the_time_axis_can_be_read_at_every_range(span: timedelta, words: str) -> None:
+    points = [point(0.5, at=START + span * part / 4) for part in range(5)]
+    root = ET.fromstring(trend_chart(points, threshold=None, label="x"))  # noqa: S314  made just now
+    dates = [one for one in root.iter() if one.get("class") == "tick" and one.get("text-anchor") == "middle"]
+    assert words in [one.text for one in dates]
+    assert 2 <= len(dates) <= 9
+    ends = [float(one.get("x") or 0) for one in dates]
+    assert all(other - one > 40 for one, other in pairwise(ends)), "no date stands in another's place"
 
 
-@pytest.mark.parametrize(("threshold", "lines"), [(0.0, 1), (0.5, 2)])
+@pytest.mark.parametrize(("threshold", "lines"), [(0.0, 0), (0.5, 1)])
 async def test_a_chart_has_a_line_for_a_threshold_and_none_where_nothing_is_needed(
     engine: Engine, threshold: float, lines: int
 ) -> None:
@@ -315,5 +331,5 @@ async def test_a_chart_has_a_line_for_a_threshold_and_none_where_nothing_is_need
     for key in ("one", "two"):
         await measured(engine, key, [True, False], key=key)
     text = await written(engine, ".html", "two")
-    assert text.count('class="line ') == lines
+    assert text.count('class="line threshold"') == lines
     assert ("the dashed line is the threshold" in text) == (threshold > 0)

@@ -53,10 +53,12 @@ async def test_a_new_store_says_what_to_do_first(engine: Engine) -> None:
     async with visitor(engine) as client:
         assert "minions-evals demo" in await text(client, "/")
         for page, told in (
+            ("/", "minions-evals eval promptfooconfig.yaml"),
+            ("/", "minions-evals run-benchmark BENCHMARK"),
             ("/runs", "There is no run here."),
             ("/failures", "No case of the newest runs failed."),
+            ("/prompts", "No prompt version is recorded here"),
             ("/outbox", "Nothing is queued."),
-            ("/running", "Nothing is being run."),
         ):
             assert told in await text(client, page)
 
@@ -69,21 +71,21 @@ async def test_the_overview_shows_benchmarks_what_goes_on_and_what_waits(engine:
         page = await text(client, "/")
         assert "3 outputs wait to be judged" in page
         assert "0 of 3" in page
-        assert "1 of 1" in page
-        assert "awaiting-judgments" in await text(client, "/running")
+        assert "100\u202f%" in page
+        assert "waits for judgments" in await text(client, "/running")
 
 
 async def test_a_benchmark_shows_its_history_its_regression_and_its_runs(engine: Engine) -> None:
     await fleet(engine, 10)
     await measured(engine, "v1", first(10, 10))
     async with visitor(engine) as client:
-        assert "<svg" not in await text(client, "/benchmark?id=b"), "one run is no line"
+        assert "drawn trend" not in await text(client, "/benchmark?id=b"), "one run is no line"
         await measured(engine, "v2", first(2, 10))
         page = await text(client, "/benchmark?id=b")
-        assert 'role="img"' in page
+        assert 'class="drawn trend"' in page
         assert "▼ regression" in page
         assert "2 of 10" in page
-        assert "/report?id=job2&amp;compare=job1" in page
+        assert "/comparison?before=job1&amp;after=job2" in page
         assert "▼ regression" in await text(client, "/")
         beside = await text(client, "/report?id=job2&compare=job1")
         assert "newly failing" in beside
@@ -100,9 +102,11 @@ async def test_the_cases_of_a_run_are_paged_filtered_and_searched_the_failed_one
     await measured(engine, "v", first(100, 120))
     async with visitor(engine) as client:
         for address, shown, rows, first_status in (
-            ("", "120 of 120 shown", 50, "failed"),
-            ("&page=3", "120 of 120 shown", 20, "passed"),
-            ("&status=passed", "100 of 120 shown", 50, "passed"),
+            ("", "120 of 120 shown", 100, "failed"),
+            ("&page=2", "120 of 120 shown", 20, "passed"),
+            ("&status=passed", "100 of 120 shown", 100, "passed"),
+            ("&sort=-score", "120 of 120 shown", 100, "passed"),
+            ("&sort=case&columns=all", "120 of 120 shown", 100, "passed"),
             ("&cause=wrong-output", "20 of 120 shown", 20, "failed"),
             ("&q=C99&status=passed", "1 of 120 shown", 1, "passed"),
             ("&q=nowhere", "0 of 120 shown", 0, ""),
@@ -110,15 +114,15 @@ async def test_the_cases_of_a_run_are_paged_filtered_and_searched_the_failed_one
             page = await text(client, f"/run?id=job1{address}")
             assert shown in page
             assert page.count('href="/case?') == rows
-            assert re.findall('<td class="(failed|passed)"', page)[:1] == ([first_status] if rows else [])
+            assert re.findall('<td class="(failed|passed) short"', page)[:1] == ([first_status] if rows else [])
 
 
 async def test_a_search_keeps_its_words_when_a_page_is_turned(engine: Engine) -> None:
     await fleet(engine, 120)
-    await measured(engine, "v", first(100, 120))
+    await measured(engine, "v", first(110, 120))
     async with visitor(engine) as client:
         page = await text(client, "/run?id=job1&status=passed&q=c")
-        assert 'href="?id=job1&amp;q=c&amp;status=passed&amp;cause=&amp;page=2"' in page
+        assert 'href="?id=job1&amp;q=c&amp;status=passed&amp;page=2"' in page
 
 
 async def test_failures_are_grouped_by_cause_and_lead_to_their_cases(engine: Engine) -> None:
@@ -127,7 +131,7 @@ async def test_failures_are_grouped_by_cause_and_lead_to_their_cases(engine: Eng
     async with visitor(engine) as client:
         page = await text(client, "/failures")
         assert "wrong-output: 6" in page
-        (address,) = re.findall('<li><a href="([^"]+)"', page)
+        (address,) = re.findall('<li><a href="(/run[^"]+)"', page)
         assert "6 of 10 shown" in await text(client, address.replace("&amp;", "&"))
 
 
@@ -138,6 +142,7 @@ async def test_the_outbox_shows_what_is_told_and_goes_back_in_time(engine: Engin
     async with visitor(engine) as client:
         page = await text(client, "/outbox")
         assert page.count("<details>") == 50
+        assert page.index("Alerts") < page.index("benchmark-regression")
         assert "regression" in page
         (older,) = re.findall('rel="next" href="([^"]+)"', page)
         assert 0 < (await text(client, older)).count("<details>") <= 50
@@ -151,6 +156,9 @@ async def test_a_run_in_progress_is_renewed_and_a_finished_one_is_not(engine: En
         await fleet(engine, 1)
         await measured(engine, "v", [True])
         assert "data-renew" not in await text(client, "/run?id=job2")
+        begun = await client.get(f"/cases?id={job.id}")
+        again = await client.get(f"/cases?id={job.id}", headers={"If-None-Match": begun.headers["etag"]})
+        assert (begun.status_code, again.status_code) == (200, 304), "what the browser shows already is not sent again"
         assert "data-live" not in await text(client, "/progress?id=job2")
 
 
@@ -176,11 +184,19 @@ async def test_an_output_of_megabytes_is_cut_with_a_word_where_all_of_it_is(engi
         ("/runs?page=²", 400, "there is no page"),
         ("/outbox?before=x", 400, "there is no row"),
         ("/report?id=none", 404, "no run, benchmark or comparison"),
+        ("/run?id=job1&sort=colour", 400, "cases are not sorted by"),
+        ("/comparison?before=none&after=job1", 404, "no run, benchmark or comparison"),
+        ("/comparison", 400, "the address lacks before="),
+        ("/matrix?id=none", 404, "no benchmark"),
+        ("/matrix?id=b&run=none", 404, "no run"),
+        ("/agreement?id=none", 404, "no benchmark"),
         ("/nothing", 404, "Not Found"),
         ("/run?id=<script>x</script>", 404, "&lt;script&gt;x"),
     ],
 )
 async def test_what_is_not_there_is_told_with_a_remedy(engine: Engine, address: str, status: int, told: str) -> None:
+    await fleet(engine, 1)
+    await measured(engine, "v", [True])
     async with visitor(engine) as client:
         found = await client.get(address)
     assert found.status_code == status
@@ -192,7 +208,8 @@ async def test_nothing_under_test_becomes_markup_on_any_page(tmp_path: Path) -> 
     async with opened(config_in(tmp_path)) as engine, visitor(engine) as client:
         await hostile_runs(engine)
         cases = [f"/case?run=job2&at={number}.1" for number in range(len(PAYLOADS))]
-        pages = ["/", "/runs", "/failures", "/outbox", "/benchmark?id=b", "/run?id=job2", "/progress?id=job2", *cases]
+        pages = ["/", "/runs", "/failures", "/outbox", "/benchmark?id=b", "/run?id=job2", "/progress?id=job2", "/prompts",
+                 "/comparison?before=job1&after=job2", "/matrix?id=b", "/trajectory?run=job2&at=0.1", *cases]  # fmt: skip
         for address in pages:
             page = await text(client, address)
             assert foreign(page) == [], address
@@ -240,5 +257,5 @@ async def test_a_run_s_answer_is_sent_before_its_cases_are_read(engine: Engine) 
     begun, rest, *_ = [message["body"].decode() for message in sent if message["type"] == "http.response.body"]
     assert "40 of 60 passed" in begun
     assert "/case?" not in begun
-    assert rest.count("/case?") == 50
+    assert rest.count('href="/case?') == 60
     assert "60 of 60 shown" in rest

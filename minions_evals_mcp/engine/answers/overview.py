@@ -9,8 +9,8 @@ from minions_evals_mcp.domain.results import Evidence, PromptComparison
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.store.queries import listings, overview, report_units, run_pairs
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import listings, overview, report_units, run_pairs
 from minions_evals_mcp.store.queries.overview import ConfigColumn, Listed, RunPoint
 from minions_evals_mcp.store.queries.waiting_outputs import count_waiting
 
@@ -203,14 +203,18 @@ def _best(db: Db, columns: Sequence[ConfigColumn]) -> BestColumn | None:
 
 def column_name(names: dict[str, str], column: ConfigColumn) -> str:
     """A column of a config by its prompt and provider."""
-    return " · ".join(part for part in (named(names, column.version), column.provider) if part)
+    return " at ".join(part for part in (named(names, column.version), column.provider.rpartition("/")[2]) if part)
 
 
 def newest_decisions(db: Db, *, limit: int, benchmark_id: str | None = None) -> tuple[Decided, ...]:
     """The newest comparisons in brief."""
-    found = [run_pairs.comparison(db, one) for one in overview.newest_comparisons(db, limit=limit, benchmark_id=benchmark_id)]
+    found = [
+        run_pairs.comparison(db, one) for one in overview.newest_comparisons(db, limit=limit, benchmark_id=benchmark_id)
+    ]
     records = [one for one in found if one is not None]
-    names = version_names(db, (side for one in records for side in (one.fields.prompt_version_a, one.fields.prompt_version_b)))
+    names = version_names(
+        db, (side for one in records for side in (one.fields.prompt_version_a, one.fields.prompt_version_b))
+    )
     titles = report_units.titles(db, [one.fields.benchmark_id for one in records])
     return tuple(_decided(one.id, one.fields, names, titles) for one in records)
 

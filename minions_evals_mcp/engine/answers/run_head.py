@@ -11,9 +11,9 @@ from minions_evals_mcp.engine.answers.report_data import Side, find_subject, rea
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job
 from minions_evals_mcp.store import jobs, runs
-from minions_evals_mcp.store.queries import overview, run_cases
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries import overview, run_cases
 from minions_evals_mcp.store.rows import WHOLE
 
 JUDGES = {"heuristic": "rules", "llm": "a model", "human": "people"}
@@ -129,7 +129,9 @@ def _changed(db: Db, job: Job, its: Job, before: str | None) -> tuple[str, ...]:
     found: list[str] = []
     if now != before:
         names = version_names(db, [before, str(now) if now else None])
-        found.append(f"the version ({named(names, before) or 'none'} → {named(names, str(now) if now else None) or 'none'})")
+        found.append(
+            f"the version ({named(names, before) or 'none'} → {named(names, str(now) if now else None) or 'none'})"
+        )
     one, other = job.spec["measured"], its.spec["measured"]
     assert isinstance(one, dict)
     assert isinstance(other, dict)

@@ -44,9 +44,12 @@ def histogram(deltas: Sequence[float], *, label: str) -> Markup:
         tall = counts[number] / most * (base - 24)
         if tall:
             class_ = "bar bad" if number < BINS // 2 else "bar good" if number > BINS // 2 else "bar none"
-            parts.append(element("rect", x=16 + size * number + 1, y=base - tall, width=size - 2, height=tall, class_=class_))
-            parts.append(text(16 + size * (number + 0.5), base - tall - 4, str(counts[number]), class_="count", anchor="middle"))
-    for share, words in ((0, "-1 worse"), (0.5, "same"), (1, "better +1")):
-        anchor = {0: "start", 1: "end"}.get(share, "middle")
+            parts.append(
+                element("rect", x=16 + size * number + 1, y=base - tall, width=size - 2, height=tall, class_=class_)
+            )
+            parts.append(
+                text(16 + size * (number + 0.5), base - tall - 4, str(counts[number]), class_="count", anchor="middle")
+            )
+    for share, words, anchor in ((0.0, "-1 worse", "start"), (0.5, "same", "middle"), (1.0, "better +1", "end")):
         parts.append(text(16 + share * (width - 32), height - 18, words, class_="tick", anchor=anchor))
     return drawing(*parts, width=width, height=height, kind="histogram", label=label)

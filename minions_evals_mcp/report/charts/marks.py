@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from markupsafe import Markup
 
-from minions_evals_mcp.report.charts.svg import drawing, element, line, path
+from minions_evals_mcp.report.charts.svg import drawing, element, line, path, text
 
 SPARK = (120, 28)
 INTERVAL = (120, 14)
@@ -25,7 +26,7 @@ def sparkline(scores: Sequence[float], marked: Sequence[int] = (), breaks: Seque
         return EDGE + number * step, EDGE + (height - 2 * EDGE) * (1 - (scores[number] - low) / (high - low))
 
     ends = [0, *sorted(breaks), len(scores)]
-    lines = [path([at(number) for number in range(a, b)], "spark") for a, b in zip(ends, ends[1:], strict=False) if b > a]
+    lines = [path([at(number) for number in range(a, b)], "spark") for a, b in pairwise(ends) if b > a]
     falls = [element("circle", cx=at(one)[0], cy=at(one)[1], r=3.2, class_="fell") for one in marked]
     x, y = at(len(scores) - 1)
     return drawing(
@@ -37,7 +38,9 @@ def _room(scores: Sequence[float]) -> tuple[float, float]:
     """The part of the scale that is drawn: at least a fifth of it, so that noise does not look like a fall."""
     low, high = min(scores), max(scores)
     missing = max(0.0, 0.2 - (high - low)) / 2
-    return max(0.0, low - missing), min(1.0, high + missing) if min(1.0, high + missing) > max(0.0, low - missing) else 1.0
+    return max(0.0, low - missing), min(1.0, high + missing) if min(1.0, high + missing) > max(
+        0.0, low - missing
+    ) else 1.0
 
 
 def interval_mark(value: float, interval: Sequence[float] | None, threshold: float | None = None) -> Markup:
@@ -83,12 +86,18 @@ def difference_mark(
 
     parts: list[Markup] = []
     if margin:
-        parts.append(element("rect", x=at(-margin), y=6, width=at(margin) - at(-margin), height=2 * (middle - 6), class_="same"))
+        parts.append(
+            element("rect", x=at(-margin), y=6, width=at(margin) - at(-margin), height=2 * (middle - 6), class_="same")
+        )
     parts += [line(16, middle, width - 16, middle, "rail"), line(at(0), 4, at(0), 2 * middle - 4, "zero")]
     if interval is not None:
-        class_ = "range good" if interval[0] > 0 else "range bad" if interval[1] < 0 else "range"
-        parts.append(element("rect", x=at(interval[0]), y=middle - 5, width=max(1.0, at(interval[1]) - at(interval[0])), height=10, rx=5, class_=class_))
+        low, high = interval
+        class_ = "range good" if low > 0 else "range bad" if high < 0 else "range"
+        size = max(1.0, at(high) - at(low))
+        parts.append(element("rect", x=at(low), y=middle - 5, width=size, height=10, rx=5, class_=class_))
     parts.append(element("circle", cx=at(delta), cy=middle, r=5.5, class_="value"))
     ends = ((-far, "start", f"{-far:+.2f} worse"), (0.0, "middle", "no difference"), (far, "end", f"better {far:+.2f}"))
-    parts += [element("text", words, x=min(width - 16, max(16, at(value))), y=height - 2, text_anchor=anchor, class_="tick") for value, anchor, words in ends]
+    for value, anchor, words in ends:
+        x = min(width - 16, max(16, at(value)))
+        parts.append(text(x, height - 2, words, anchor=anchor, class_="tick"))
     return drawing(*parts, width=width, height=height, kind="difference", label=None)

@@ -20,5 +20,7 @@ def step_bar(durations: Sequence[float | None], number: int, *, bad: bool = Fals
     begun = sum(known[:number]) / whole * WIDTH
     size = max(2.0, known[number] / whole * WIDTH)
     rail = element("rect", x=0, y=4, width=WIDTH, height=2, class_="same")
-    bar = element("rect", x=min(begun, WIDTH - size), y=0, width=size, height=ROW, rx=2, class_="step bad" if bad else "step")
+    bar = element(
+        "rect", x=min(begun, WIDTH - size), y=0, width=size, height=ROW, rx=2, class_="step bad" if bad else "step"
+    )
     return drawing(rail, bar, width=WIDTH, height=ROW, kind="timeline", label=None)

@@ -114,4 +114,10 @@ def _labels(points: Sequence[TrendPoint], axis: TimeAxis) -> Iterator[Markup]:
         words = "▼ regression" if point.is_regression else "new series"
         low = point.score if point.interval is None else point.interval[0]
         x = min(WIDTH - RIGHT - 44, max(LEFT + 44, axis.places[at]))
-        yield text(x, min(BOTTOM - 4, _y(low) + 16), words, class_="label" + (" fell" if point.is_regression else ""), anchor="middle")
+        yield text(
+            x,
+            min(BOTTOM - 4, _y(low) + 16),
+            words,
+            class_="label" + (" fell" if point.is_regression else ""),
+            anchor="middle",
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.report_data import Report, find_subject, read_report
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.report.charts import trend_chart
+from minions_evals_mcp.report.charts.trend import trend_chart
 
 POINTS = 30
 """So many of the newest runs are drawn: a chart stays within what a host takes as one answer."""

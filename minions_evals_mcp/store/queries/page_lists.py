@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Told
 from minions_evals_mcp.store.rows import WHOLE
-
 
 _NEWEST = f"SELECT x.seq FROM benchmark_run x WHERE x.benchmark_id = m.id AND {WHOLE} ORDER BY x.ran_at DESC, x.seq DESC LIMIT 1"
 
@@ -58,10 +58,12 @@ def run_lines(
         " ORDER BY j.created_at DESC, j.id LIMIT ? OFFSET ?",
         (*states, subject_id, subject_id, limit, skip),
     )
-    return [
-        RunLine(*head, from_millis(at), purpose, version, passed, judged, score, bool(fell))
-        for *head, at, purpose, version, passed, judged, score, fell in rows
-    ]
+    return [_run_line(*row) for row in rows]
+
+
+def _run_line(*row: Any) -> RunLine:
+    *head, at, purpose, version, passed, judged, score, fell = row
+    return RunLine(*head, from_millis(at), purpose, version, passed, judged, score, bool(fell))  # pyright: ignore[reportCallIssue]  a row's columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +92,52 @@ def cause_lines(db: Db, *, limit: int) -> list[CauseLine]:
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """A case that failed for a cause in the newest run of its benchmark."""
+
+    cause: str
+    run_id: str
+    place: str
+    title: str
+    description: str
+
+
+def cause_examples(db: Db, *, each: int) -> dict[str, list[Example]]:
+    """So many cases for each cause, those with the lowest scores first."""
+    rows = db.execute(
+        "SELECT cause, run_id, place, title, description FROM (SELECT f.failure_type AS cause, b.id AS run_id,"
+        " substr(r.id, length(b.id) + 2) AS place, coalesce(c.title, r.test_case_id) AS title,"
+        " coalesce(nullif(f.rest ->> '$.rootCause', ''), f.rest ->> '$.description') AS description,"
+        " row_number() OVER (PARTITION BY f.failure_type ORDER BY r.total_score / r.max_possible_score, r.seq) AS nth"
+        f" FROM minion m JOIN benchmark_run b ON b.seq = ({_NEWEST})"
+        " JOIN test_run r ON r.benchmark_run_id = b.id JOIN eval_failure f ON f.id = r.id || ':failure'"
+        " LEFT JOIN minion c ON c.id = r.test_case_id"
+        " WHERE m.type = 'benchmark' AND m.deleted_at IS NULL) WHERE nth <= ?",
+        (each,),
+    )
+    found: dict[str, list[Example]] = {}
+    for row in rows:
+        found.setdefault(row[0], []).append(Example(*row))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
 class Sent:
     """A row of the outbox, and how far it is on its way; no state where nobody has looked at it yet."""
 
     told: Told
     state: str
     reason: str
+
+    @property
+    def is_alert(self) -> bool:
+        """Whether somebody has to act: it could not be delivered, or tells of a regression or of something critical."""
+        fields = self.told.record.fields.model_dump(mode="json")
+        return (
+            self.state == "refused"
+            or "regression" in str(fields.get("type", ""))
+            or fields.get("priority") == "critical"
+        )
 
 
 def sent_lines(db: Db, *, before: int, limit: int) -> list[Sent]:

@@ -150,7 +150,8 @@ def run_tags(db: Db, run_id: str, *, limit: int) -> list[str]:
 def judge_types(db: Db, run_id: str) -> list[str]:
     """Who judged the run's outputs: rule, model or people, the most frequent first."""
     rows = db.execute(
-        "SELECT judge_type FROM test_run WHERE benchmark_run_id = ? GROUP BY judge_type ORDER BY count(*) DESC", (run_id,)
+        "SELECT judge_type FROM test_run WHERE benchmark_run_id = ? GROUP BY judge_type ORDER BY count(*) DESC",
+        (run_id,),
     )
     return [row[0] for row in rows]
 

@@ -1,0 +1,120 @@
+"""A benchmark over time: its runs, the levels between which it moved, how each version and target did, what was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from statistics import fmean
+
+from minions_evals_mcp.domain.definitions import Benchmark
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.values import Timestamp, Value
+from minions_evals_mcp.engine.answers.names import named, version_names
+from minions_evals_mcp.engine.answers.overview import Decided, newest_decisions
+from minions_evals_mcp.engine.answers.report_data import Side, TrendPoint, history, read_side
+from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.store import jobs, records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import report_units
+
+DECISIONS = 6
+RECORDED = "recorded outputs"
+
+
+class ByWhat(Value):
+    """The runs of one version, or of one target: the newest of them, and the mean score of those that were measured alike with it."""
+
+    name: str
+    runs: int
+    mean: float
+    newest: float
+    interval: tuple[float, float] | None
+    passed: int
+    total: int
+    run_id: str
+    since: Timestamp
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkPage:
+    """A benchmark; `side` is its newest run, None where none has ended. `moved` are runs at which it moved to another level."""
+
+    record: Record[Benchmark]
+    side: Side | None
+    points: tuple[TrendPoint, ...]
+    names: dict[str, str]
+    moved: frozenset[str]
+    versions: tuple[ByWhat, ...]
+    targets: tuple[ByWhat, ...]
+    decided: tuple[Decided, ...]
+
+
+async def read_benchmark_page(engine: Engine, ident: str) -> BenchmarkPage:
+    """The benchmark under that id; raises `NotFoundError`."""
+    record, newest = await engine.store.read(partial(_benchmark, ident=ident))
+    if newest is None:
+        return BenchmarkPage(record, None, (), {}, frozenset(), (), (), ())
+    side = await read_side(engine, newest)
+    points = await engine.store.read(partial(history, summary=side.summary))
+    moved = frozenset((await summarize_trend(engine, ident)).change_points) if points else frozenset[str]()
+    return await engine.store.read(partial(_page, record=record, side=side, points=points, moved=moved))
+
+
+def _benchmark(db: Db, *, ident: str) -> tuple[Record[Benchmark], str | None]:
+    record = records.minion(db, ident)
+    if record is None or not isinstance(record.fields, Benchmark):
+        raise NotFoundError("benchmark", ident, remedy="The overview lists them.")
+    return record, report_units.newest_run(db, ident)  # pyright: ignore[reportReturnType]  checked above
+
+
+def _page(
+    db: Db, *, record: Record[Benchmark], side: Side, points: tuple[TrendPoint, ...], moved: frozenset[str]
+) -> BenchmarkPage:
+    names = version_names(db, (point.version for point in points))
+    return BenchmarkPage(
+        record=record,
+        side=side,
+        points=points,
+        names=names,
+        moved=moved,
+        versions=_grouped(points, [named(names, point.version) for point in points]),
+        targets=_grouped(points, [_target(db, point.run_id) for point in points]),
+        decided=newest_decisions(db, limit=DECISIONS, benchmark_id=record.id),
+    )
+
+
+def _target(db: Db, run_id: str) -> str:
+    job = jobs.job(db, run_id)
+    request = None if job is None else job.spec["request"]
+    target = request.get("target") if isinstance(request, dict) else None
+    return target if isinstance(target, str) else RECORDED
+
+
+def _grouped(points: Sequence[TrendPoint], names: Sequence[str]) -> tuple[ByWhat, ...]:
+    """The runs by name, the newest group first."""
+    groups: dict[str, list[TrendPoint]] = {}
+    for point, name in zip(points, names, strict=True):
+        groups.setdefault(name, []).append(point)
+    starts = [at for at, point in enumerate(points) if point.new_series]
+    last_series = points[starts[-1] :] if starts else points
+    found = [_group(name, group, last_series) for name, group in groups.items() if name]
+    return tuple(sorted(found, key=lambda one: one.since, reverse=True))
+
+
+def _group(name: str, group: Sequence[TrendPoint], last_series: Sequence[TrendPoint]) -> ByWhat:
+    newest = group[-1]
+    alike = [point for point in group if point in last_series] or [newest]
+    return ByWhat(
+        name=name,
+        runs=len(group),
+        mean=fmean(point.score for point in alike),
+        newest=newest.score,
+        interval=newest.interval,
+        passed=newest.passed,
+        total=newest.total,
+        run_id=newest.run_id,
+        since=group[0].at,
+    )

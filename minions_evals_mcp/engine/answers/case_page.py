@@ -1,0 +1,200 @@
+"""One case of a run with all that explains it: its other runs, the outputs before and after, the prompt as sent, its steps."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.values import Timestamp, Value
+from minions_evals_mcp.engine.answers.names import named, version_names
+from minions_evals_mcp.engine.answers.report_data import ReportedCase, cases_at
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import kept_job
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.scoring.version_text import version_text
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import case_strip, report_units
+from minions_evals_mcp.store.queries.report_units import Place
+
+RUNS = 24
+FLIPS = 3
+"""So many changes between passing and failing under one version, and a case counts as flaky here."""
+_STEP = re.compile(r"\bstep (\d+)\b")
+
+
+class CaseRun(Value):
+    """A run of the case in the strip."""
+
+    run_id: str
+    at: str
+    when: Timestamp
+    status: str
+    score: float
+    version: str
+
+
+class Step(Value):
+    """One step of a trajectory; `depth` is how far it stands below a step that called it."""
+
+    number: int
+    tool: str
+    depth: int
+    arguments: JsonValue
+    result: JsonValue
+    error: str
+    duration_ms: float | None
+    tokens: int | None
+    agent: str
+    extra: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class CasePage:
+    """A case of a run. `before` is the run before of the same case; `fault` the number of the step at fault, 0 for none."""
+
+    case: ReportedCase
+    run_id: str
+    run_title: str
+    version: str
+    titles: dict[str, str]
+    strip: tuple[CaseRun, ...]
+    flips: int
+    before: ReportedCase | None
+    before_at: str
+    before_version: str
+    prompt: str
+    steps: tuple[Step, ...]
+    steps_before: tuple[Step, ...]
+    fault: int
+    previous: str
+    following: str
+    earlier: str
+    later: str
+
+
+async def read_case_page(engine: Engine, run_id: str, place: Place) -> CasePage:
+    """The case at that place of the run under that id or key; raises `NotFoundError` where there is none."""
+    found = await cases_at(engine, run_id, [place])
+    if not found:
+        raise NotFoundError("case of that run", f"{run_id} {place[0]}.{place[1]}", remedy="Start from the run's page.")
+    case = found[0]
+    tried = await engine.store.read(lambda db: case_strip.tried(db, case.test_case_id, trial=case.trial, limit=RUNS))
+    at = next((number for number, one in enumerate(tried) if one.run_id == run_id), None)
+    earlier = tried[at - 1] if at else None
+    before = await cases_at(engine, earlier.run_id, [earlier.place]) if earlier is not None else []
+    return await engine.store.read(partial(_page, case=case, run_id=run_id, place=place, tried=tried, before=before))
+
+
+def _page(
+    db: Db, *, case: ReportedCase, run_id: str, place: Place, tried: Sequence[case_strip.Tried], before: list[ReportedCase]
+) -> CasePage:  # fmt: skip
+    job = kept_job(db, run_id)
+    request = job.spec["request"]
+    assert isinstance(request, dict)
+    asked = request.get("promptVersionRef")
+    version = asked if isinstance(asked, str) else None
+    names = version_names(db, (version, *(one.version for one in tried)))
+    at = next((number for number, one in enumerate(tried) if one.run_id == run_id), None)
+    earlier = tried[at - 1] if at else None
+    later = tried[at + 1] if at is not None and at + 1 < len(tried) else None
+    previous, following = case_strip.neighbours(db, run_id, place)
+    judged = [one.criterion_id for one in case.shown.judgments]
+    titles = report_units.titles(db, [*judged, job.subject_id])
+    return CasePage(
+        case=case,
+        run_id=run_id,
+        run_title=titles.get(job.subject_id, job.subject_id),
+        version=named(names, version),
+        titles=titles,
+        strip=tuple(_strip(one, names) for one in tried),
+        flips=_flips(tried),
+        before=before[0] if before else None,
+        before_at="" if earlier is None else _address(earlier.run_id, earlier.place),
+        before_version="" if earlier is None else named(names, earlier.version),
+        prompt=_prompt(db, version, case),
+        steps=read_steps(case.shown.tool_calls),
+        steps_before=read_steps(before[0].shown.tool_calls) if before else (),
+        fault=fault_step(case),
+        previous="" if previous is None else _address(run_id, previous),
+        following="" if following is None else _address(run_id, following),
+        earlier="" if earlier is None else _address(earlier.run_id, earlier.place),
+        later="" if later is None else _address(later.run_id, later.place),
+    )
+
+
+def _address(run_id: str, place: Place) -> str:
+    """Where the page of a case is: its run and its place there, as in an address."""
+    return f"{run_id} {place[0]}.{place[1]}"
+
+
+def _strip(one: case_strip.Tried, names: dict[str, str]) -> CaseRun:
+    return CaseRun(
+        run_id=one.run_id,
+        at=f"{one.place[0]}.{one.place[1]}",
+        when=one.at,
+        status="passed" if one.passed else "failed",
+        score=one.score,
+        version=named(names, one.version),
+    )
+
+
+def _flips(tried: Sequence[case_strip.Tried]) -> int:
+    """How often the case changed between passing and failing while its version stayed the same."""
+    return sum(one.passed != other.passed for one, other in pairwise(tried) if one.version == other.version)
+
+
+def _prompt(db: Db, version: str | None, case: ReportedCase) -> str:
+    """The prompt as it was sent, where its version is recorded and can be filled."""
+    record = None if version is None else records.minion(db, version)
+    if record is None or not isinstance(record.fields, PromptVersion) or case.edited:
+        return ""
+    try:
+        return version_text(record.fields, case.inputs)
+    except BadInputError:  # a version that wants other inputs was not what was sent
+        return ""
+
+
+def fault_step(case: ReportedCase) -> int:
+    """The number of the step that the cause of the failure names, 0 where it names none."""
+    cause = case.shown.cause
+    found = None if cause is None else _STEP.search(cause.root_cause)
+    return 0 if found is None or int(found[1]) > len(case.shown.tool_calls) else int(found[1])
+
+
+def read_steps(calls: Sequence[JsonValue]) -> tuple[Step, ...]:
+    """The steps of a trajectory in order, with how deep each stands."""
+    depths: dict[str, int] = {}
+    found: list[Step] = []
+    for number, call in enumerate(calls, 1):
+        step: Json = call if isinstance(call, dict) else {"result": call}
+        parent = step.get("parentId")
+        depth = depths.get(parent, -1) + 1 if isinstance(parent, str) else 0
+        ident = step.get("id")
+        if isinstance(ident, str):
+            depths[ident] = depth
+        found.append(_step(number, step, depth))
+    return tuple(found)
+
+
+def _step(number: int, step: Json, depth: int) -> Step:
+    duration, tokens = step.get("durationMs"), step.get("tokensUsed")
+    return Step(
+        number=number,
+        tool=str(step.get("tool") or "step"),
+        depth=depth,
+        arguments=step.get("arguments"),
+        result=step.get("result"),
+        error=str(step.get("error") or ""),
+        duration_ms=float(duration) if isinstance(duration, int | float) else None,
+        tokens=tokens if isinstance(tokens, int) else None,
+        agent=str(step.get("agent") or ""),
+        extra=step.get("extra"),
+    )

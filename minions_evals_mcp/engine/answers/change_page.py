@@ -1,0 +1,144 @@
+"""Two runs beside each other for a decision: how far apart and how sure, which cases, and what is other in the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.results import PromptComparison
+from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
+from minions_evals_mcp.engine.answers.report_data import find_subject
+from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff, diff_runs, run_diff
+from minions_evals_mcp.engine.answers.run_head import RunHead, read_run_head
+from minions_evals_mcp.engine.conclude.comparison import MARGIN, pairing
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import ConflictError
+from minions_evals_mcp.stats.comparison import Difference, compare
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import change_figures, report_units
+from minions_evals_mcp.store.queries.change_figures import TagChange, Usage
+
+SHOWN = 40
+DRAWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A changed case by title, and where it stands in the newer run."""
+
+    change: CaseChange
+    title: str
+    at: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangePage:
+    """Two runs, A the earlier or current one. `difference` is None where they were not measured alike (`unlike` says why)."""
+
+    before: RunHead
+    after: RunHead
+    diff: RunDiff
+    changed: tuple[Moved, ...]
+    more: int
+    deltas: tuple[float, ...]
+    difference: Difference | None
+    unlike: str
+    summary: ComparisonSummary | None
+    comparison: PromptComparison | None
+    prompt: tuple[str, str] | None
+    causes: tuple[tuple[str, int], ...]
+    tags: tuple[TagChange, ...]
+    usage: tuple[Usage, Usage]
+    margin: float
+
+    @property
+    def name_before(self) -> str:
+        """The earlier side by its version, else by what it is."""
+        return self._name(self.before, "the run before")
+
+    @property
+    def name_after(self) -> str:
+        """The newer side by its version, else by what it is."""
+        return self._name(self.after, "this run")
+
+    def _name(self, head: RunHead, otherwise: str) -> str:
+        return head.version if head.version and self.before.version != self.after.version else otherwise
+
+    @property
+    def dumbbells(self) -> list[tuple[str, float, float]]:
+        """The cases that moved most, with both scores, worse ones first."""
+        moved = [one for one in self.changed if one.change.before and one.change.after and one.change.loss]
+        worse = [one for one in moved if one.change.loss > 0][:DRAWN]
+        better = [one for one in moved if one.change.loss < 0][-DRAWN:]
+        both = [(one.title, one.change.before, one.change.after) for one in (*worse, *better)]
+        return [(title, before.score, after.score) for title, before, after in both if before and after]
+
+
+async def read_change_page(engine: Engine, ident: str = "", *, before: str = "", after: str = "") -> ChangePage:
+    """The comparison under that id, or two runs; raises as `find_subject` and `run_diff` do."""
+    subject = await find_subject(engine, ident or after, compare=None if ident else before)
+    one, other = subject.before or before, subject.run_id
+    summary = await summarize_comparison(engine, ident) if subject.comparison is not None else None
+    heads = await read_run_head(engine, one), await read_run_head(engine, other)
+    shown = await diff_runs(engine, one, other, limit=SHOWN)
+    return await engine.store.read(
+        partial(_page, heads=heads, shown=shown, summary=summary, comparison=subject.comparison)
+    )
+
+
+def _page(
+    db: Db, *, heads: tuple[RunHead, RunHead], shown: RunDiff, summary: ComparisonSummary | None, comparison: PromptComparison | None
+) -> ChangePage:  # fmt: skip
+    before, after = heads
+    one, other = before.side.summary.run_id, after.side.summary.run_id
+    whole = run_diff(db, one, other)
+    difference, unlike = _difference(db, one, other)
+    failing = [change.test_case_id for change in whole.changes if change.kind == "newly-failing"]
+    return ChangePage(
+        before=before,
+        after=after,
+        diff=whole,
+        changed=_moved(db, other, shown.changes),
+        more=shown.more,
+        deltas=tuple(-change.loss for change in whole.changes if change.before and change.after),
+        difference=difference,
+        unlike=unlike,
+        summary=summary,
+        comparison=comparison,
+        prompt=_prompts(db, before.version_id, after.version_id),
+        causes=tuple(change_figures.causes(db, other, failing)),
+        tags=tuple(change_figures.tags(db, failing)),
+        usage=(change_figures.usage(db, one), change_figures.usage(db, other)),
+        margin=MARGIN,
+    )
+
+
+def _difference(db: Db, before: str, after: str) -> tuple[Difference | None, str]:
+    try:
+        return compare(pairing(db, before, after).pairs(), margin=MARGIN), ""
+    except ConflictError as error:
+        return None, error.message
+
+
+def _moved(db: Db, run_id: str, changes: Sequence[CaseChange]) -> tuple[Moved, ...]:
+    places = change_figures.places(db, run_id, [one.test_case_id for one in changes])
+    titles = report_units.titles(db, [one.test_case_id for one in changes])
+    return tuple(
+        Moved(one, titles.get(one.test_case_id, one.test_case_id), places.get(one.test_case_id, "")) for one in changes
+    )
+
+
+def _prompts(db: Db, before: str | None, after: str | None) -> tuple[str, str] | None:
+    """Both prompts, where both versions are recorded and other than each other."""
+    if before is None or after is None or before == after:
+        return None
+    found = records.minions(db, [before, after])
+    texts = [
+        one.fields.content
+        for ident in (before, after)
+        if (one := found.get(ident)) and isinstance(one.fields, PromptVersion)
+    ]
+    return (texts[0], texts[1]) if len(texts) == 2 else None

@@ -1,0 +1,136 @@
+"""Cases × columns: prompts, models, versions or runs side by side, each column with its figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from minions_evals_mcp.domain.results import BenchmarkRun
+from minions_evals_mcp.engine.answers.names import named, version_names
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.store import jobs, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries import matrix_cells, overview, report_units
+from minions_evals_mcp.store.queries.matrix_cells import MatrixCase, MatrixCell
+
+VERSIONS = 6
+MOST = 12
+"""So many columns stand beside each other at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixColumn:
+    """A run as a column: the version it is of, where its outputs came from, its figures once it has ended."""
+
+    run_id: str
+    name: str
+    target: str
+    state: str
+    run: BenchmarkRun | None
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixRow:
+    """A case under every column; a cell is None where its run did not ask for the case."""
+
+    case: MatrixCase
+    cells: tuple[MatrixCell | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixPage:
+    """A page of the cases of a benchmark under its columns; `configured`: the columns are those of a config."""
+
+    benchmark_id: str
+    title: str
+    configured: bool
+    columns: tuple[MatrixColumn, ...]
+    rows: tuple[MatrixRow, ...]
+    total: int
+
+    @property
+    def best(self) -> MatrixColumn | None:
+        """The column that passed most, then scored most."""
+        ended = [one for one in self.columns if one.run is not None]
+        return max(
+            ended, key=lambda one: (one.run.pass_rate, one.run.overall_score) if one.run else (0, 0), default=None
+        )
+
+    @property
+    def contenders(self) -> tuple[MatrixColumn, ...]:
+        """Columns other than the best whose pass rate lies within its interval."""
+        best = self.best
+        if best is None or best.run is None or best.run.pass_rate_ci is None:
+            return ()
+        low = best.run.pass_rate_ci[0]
+        return tuple(
+            one for one in self.columns if one is not best and one.run is not None and one.run.pass_rate >= low
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixFilter:
+    """Which runs stand as columns (none named: the usual ones) and which cases are listed."""
+
+    run_ids: tuple[str, ...] = ()
+    apart: bool = False
+    text: str = ""
+
+
+async def read_matrix_page(engine: Engine, ident: str, asked: MatrixFilter, *, skip: int, limit: int) -> MatrixPage:
+    """The benchmark under that id with those runs as columns, else the columns of its config, else its versions.
+
+    Raises `NotFoundError` for what is not there, `BadInputError` where nothing ran yet.
+    """
+    return await engine.store.read(partial(_page, ident=ident, asked=asked, skip=skip, limit=limit))
+
+
+def _page(db: Db, *, ident: str, asked: MatrixFilter, skip: int, limit: int) -> MatrixPage:
+    titles = report_units.titles(db, [ident])
+    if ident not in titles:
+        raise NotFoundError("benchmark", ident, remedy="The overview lists them.")
+    config = [one.run_id for one in overview.config_columns(db, ident)][:MOST]
+    chosen = list(asked.run_ids)[:MOST] or config or matrix_cells.newest_of_versions(db, ident, limit=VERSIONS)
+    if not chosen:
+        raise BadInputError(f"{titles[ident]} has no run yet.", remedy=f"minions-evals run-benchmark {ident}")
+    cases, total = matrix_cells.matrix_cases(db, chosen, apart=asked.apart, text=asked.text, skip=skip, limit=limit)
+    cells = matrix_cells.matrix_cells(db, chosen, [one.case_id for one in cases])
+    return MatrixPage(
+        benchmark_id=ident,
+        title=titles[ident],
+        configured=bool(config) and not asked.run_ids,
+        columns=_columns(db, chosen),
+        rows=tuple(MatrixRow(one, tuple(cells.get((one.case_id, one.trial, run)) for run in chosen)) for one in cases),
+        total=total,
+    )
+
+
+def _columns(db: Db, run_ids: Sequence[str]) -> tuple[MatrixColumn, ...]:
+    found = [(jobs.job(db, ident), runs.benchmark_run(db, ident)) for ident in run_ids]
+    kept = [(job, None if run is None else run.fields) for job, run in found if job is not None]
+    if len(kept) < len(found):
+        raise NotFoundError(
+            "run", run_ids[[job is None for job, _ in found].index(True)], remedy="Start from the runs."
+        )
+    names = version_names(db, (_asked(job, "promptVersionRef") for job, _ in kept))
+    return tuple(
+        MatrixColumn(
+            run_id=job.id,
+            name=named(names, _asked(job, "promptVersionRef")) or "no version",
+            target=(_asked(job, "target") or "").removeprefix("config:").rpartition("/")[2],
+            state=job.state,
+            run=run,
+            cost_usd=overview.run_cost(db, job.id),
+        )
+        for job, run in kept
+    )
+
+
+def _asked(job: Job, name: str) -> str | None:
+    request = job.spec["request"]
+    found = request.get(name) if isinstance(request, dict) else None
+    return found if isinstance(found, str) else None

@@ -1,0 +1,91 @@
+"""Every prompt with the chain of its versions: what changed from one to the next, which is in use, who decided on what evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Approval
+from minions_evals_mcp.engine.answers.names import version_names
+from minions_evals_mcp.engine.compare.approve_prompt_version import current_version
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import prompt_lists, version_rows
+from minions_evals_mcp.store.queries.prompt_lists import Measured
+
+
+@dataclass(frozen=True, slots=True)
+class VersionCard:
+    """A version in its chain; `before` is the text of the version before it."""
+
+    id: str
+    name: str
+    record: Record[PromptVersion]
+    before: str | None
+    current: bool
+    latest: bool
+    decisions: tuple[Record[Approval], ...]
+    measured: tuple[Measured, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PromptCard:
+    """A prompt: its versions, the newest first."""
+
+    name: str
+    versions: tuple[VersionCard, ...]
+
+    @property
+    def current(self) -> VersionCard | None:
+        """The version in use."""
+        return next((one for one in self.versions if one.current), None)
+
+
+async def read_prompts(engine: Engine, *, limit: int) -> list[PromptCard]:
+    """The prompts of which a version came last, the newest first."""
+    return await engine.store.read(partial(_prompts, limit=limit))
+
+
+def _prompts(db: Db, *, limit: int) -> list[PromptCard]:
+    seen: set[str] = set()
+    found: list[PromptCard] = []
+    for ident in prompt_lists.newest_versions(db, limit=limit):
+        if ident in seen:
+            continue
+        chain = version_rows.chain(db, ident)
+        seen.update(chain)
+        found.append(_prompt(db, chain))
+    return found
+
+
+def _prompt(db: Db, chain: Sequence[str]) -> PromptCard:
+    kept = records.minions(db, list(chain))
+    names = version_names(db, chain)
+    current = current_version(db, chain[0])
+    decisions = prompt_lists.decisions(db, chain)
+    measured = prompt_lists.measured(db, chain)
+    cards: list[VersionCard] = []
+    before: str | None = None
+    for ident in chain:
+        record = kept.get(ident)
+        if record is None or not isinstance(record.fields, PromptVersion):
+            continue
+        cards.append(
+            VersionCard(
+                id=ident,
+                name=names[ident],
+                record=record,  # pyright: ignore[reportArgumentType]  checked above
+                before=before,
+                current=ident == current,
+                latest=ident == chain[-1],
+                decisions=tuple(one for one in decisions if one.fields.prompt_version_ref == ident),
+                measured=tuple(one for one in measured if one.version == ident),
+            )
+        )
+        before = record.fields.content
+    name = cards[-1].record.fields.prompt_id or cards[-1].record.title
+    return PromptCard(name, tuple(reversed(cards)))

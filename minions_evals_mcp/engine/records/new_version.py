@@ -1,0 +1,46 @@
+"""A prompt edited as a new version: the next number, following the latest of its chain."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.domain.values import is_blank
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.save_records import Arrival, save_records
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import version_rows
+
+
+async def new_version(engine: Engine, after: str, content: str, *, changelog: str) -> Record[PromptVersion]:
+    """The new version behind that one, which must be the latest of its prompt; what it says must be other than that says.
+
+    Raises `NotFoundError` for an unknown version, `BadInputError` where another follows it or nothing was changed.
+    """
+    before, last, number = await engine.store.read(lambda db: _place(db, after))
+    if last != after:
+        raise BadInputError(
+            f"{after} is not the latest version any more: that is {last}.", remedy="Edit the latest one."
+        )
+    text = content.replace("\r\n", "\n")
+    if is_blank(text) or text.strip() == before.fields.content.strip():
+        raise BadInputError("nothing was changed.", remedy="Change the text, then save it.")
+    fields = before.fields.model_copy(
+        update={"content": text, "version_number": number + 1, "changelog": changelog.strip() or "edited on the page"}
+    )
+    now = engine.clock()
+    record = Record(engine.new_id(), fields, before.title, now, now)
+    await save_records(engine, [Arrival(record)], (Relation(record.id, after, "follows"),))
+    return record
+
+
+def _place(db: Db, after: str) -> tuple[Record[PromptVersion], str, int]:
+    found = records.minion(db, after)
+    if found is None or not isinstance(found.fields, PromptVersion):
+        raise NotFoundError("prompt-version", after, remedy="`minions-evals list prompt-version` shows them.")
+    chain = version_rows.chain(db, after)
+    kept = records.minions(db, chain)
+    numbers = [one.fields.version_number for one in kept.values() if isinstance(one.fields, PromptVersion)]
+    return found, chain[-1], max(numbers)  # pyright: ignore[reportReturnType]  checked above

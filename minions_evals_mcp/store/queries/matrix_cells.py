@@ -1,0 +1,81 @@
+"""Cases × runs: how each case came out in each of several runs, those on which the runs differ first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from minions_evals_mcp.store.connection import Db
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCase:
+    """A case with its trial; `apart`: not all runs came to the same verdict."""
+
+    case_id: str
+    trial: int
+    title: str
+    apart: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixCell:
+    """One case in one run."""
+
+    run_id: str
+    place: str
+    outcome: str
+    passed: bool | None
+    score: float | None
+    output: str
+    cost_usd: float | None
+    latency_ms: float | None
+    reason: str
+
+
+def matrix_cases(
+    db: Db, run_ids: Sequence[str], *, apart: bool = False, text: str = "", skip: int, limit: int
+) -> tuple[list[MatrixCase], int]:
+    """A page of the cases of those runs, those on which they differ first; and how many there are."""
+    rows = db.execute(
+        "WITH c AS (SELECT u.case_id, u.trial, min(u.position) AS position,"
+        " count(DISTINCT coalesce(r.passed, -1)) > 1 AS apart, sum(coalesce(r.passed, 0)) AS passes FROM unit u"
+        " LEFT JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id IN (SELECT value FROM json_each(:runs))"
+        " GROUP BY u.case_id, u.trial)"
+        " SELECT c.case_id, c.trial, coalesce(m.title, c.case_id), c.apart, count(*) OVER () FROM c"
+        " LEFT JOIN minion m ON m.id = c.case_id WHERE (NOT :apart OR c.apart)"
+        " AND (:text = '' OR instr(lower(concat(c.case_id, ' ', m.title)), lower(:text)) > 0)"
+        " ORDER BY c.apart DESC, c.passes, c.position, c.trial LIMIT :limit OFFSET :skip",
+        {"runs": json.dumps(list(run_ids)), "apart": apart, "text": text, "limit": limit, "skip": skip},
+    ).fetchall()
+    return [MatrixCase(ident, trial, title, bool(differs)) for ident, trial, title, differs, _ in rows], rows[0][
+        4
+    ] if rows else 0
+
+
+def matrix_cells(db: Db, run_ids: Sequence[str], case_ids: Sequence[str]) -> dict[tuple[str, int, str], MatrixCell]:
+    """The cells of those cases by case, trial and run."""
+    rows = db.execute(
+        "SELECT u.case_id, u.trial, u.job_id, u.position || '.' || u.trial, coalesce(u.outcome, ''), r.passed,"
+        " r.total_score / r.max_possible_score, substr(coalesce(r.rest ->> '$.actualOutput.output', r.rest -> '$.actualOutput',"
+        " u.output ->> '$.output.output', u.output -> '$.output', ''), 1, 260), r.rest ->> '$.costUsd', r.rest ->> '$.latencyMs', u.reason"
+        " FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id IN (SELECT value FROM json_each(?))"
+        " AND u.case_id IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(run_ids)), json.dumps(list(case_ids))),
+    )
+    return {
+        (case_id, trial, run_id): MatrixCell(run_id, place, outcome, None if passed is None else bool(passed), *rest)
+        for case_id, trial, run_id, place, outcome, passed, *rest in rows
+    }
+
+
+def newest_of_versions(db: Db, benchmark_id: str, *, limit: int) -> list[str]:
+    """The newest run of each version of the prompt, of those that ran last; those of comparisons, too."""
+    rows = db.execute(
+        "SELECT id FROM (SELECT id, prompt_version_ref, ran_at, row_number() OVER"
+        " (PARTITION BY prompt_version_ref ORDER BY ran_at DESC, seq DESC) AS nth FROM benchmark_run WHERE benchmark_id = ?)"
+        " WHERE nth = 1 ORDER BY ran_at DESC LIMIT ?",
+        (benchmark_id, limit),
+    ).fetchall()
+    return [row[0] for row in reversed(rows)]

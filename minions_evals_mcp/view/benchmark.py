@@ -1,0 +1,39 @@
+"""The page of a benchmark: where it is heading, by version and by target, and its runs."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+
+from minions_evals_mcp.engine.answers.benchmark_page import BenchmarkPage, read_benchmark_page
+from minions_evals_mcp.engine.answers.report_data import TrendPoint
+from minions_evals_mcp.engine.answers.run_list import read_runs
+from minions_evals_mcp.report.charts.trend import trend_chart
+from minions_evals_mcp.report.sentences import run_answer
+from minions_evals_mcp.view.asked import engine_of, required
+from minions_evals_mcp.view.rendering import rendered
+
+NEWEST = 10
+
+
+async def benchmark(request: Request) -> Response:
+    """A benchmark's history, and its runs."""
+    engine, ident = engine_of(request), required(request, "id")
+    page = await read_benchmark_page(engine, ident)
+    lines = await read_runs(engine, skip=0, limit=NEWEST, subject_id=ident)
+    answer = "" if page.side is None else run_answer(page.side)
+    return rendered("benchmark", page=page, runs=lines, answer=answer, chart=_chart(page))
+
+
+def _chart(page: BenchmarkPage) -> Markup:
+    if page.side is None or len(page.points) < 2:
+        return Markup("")
+    drawn = trend_chart(page.points, threshold=page.side.threshold or None, label="", names=page.names, link=_run)
+    return Markup(drawn)  # noqa: S704  made by trend_chart, which escapes every text
+
+
+def _run(point: TrendPoint) -> str:
+    return f"/run?{urlencode({'id': point.run_id})}"

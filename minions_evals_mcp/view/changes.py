@@ -1,0 +1,39 @@
+"""The pages on which runs stand beside each other: a comparison of two, and a matrix of several."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from minions_evals_mcp.engine.answers.change_page import read_change_page
+from minions_evals_mcp.engine.answers.matrix_page import MatrixFilter, read_matrix_page
+from minions_evals_mcp.view.asked import engine_of, named, page_number, required
+from minions_evals_mcp.view.rendering import rendered
+
+PAGE = 30
+
+
+async def comparison(request: Request) -> Response:
+    """Two runs: by the id of their comparison, else `before` and `after`."""
+    engine, ident = engine_of(request), named(request, "id")
+    if ident:
+        page = await read_change_page(engine, ident)
+    else:
+        page = await read_change_page(engine, before=required(request, "before"), after=required(request, "after"))
+    return rendered("comparison", page=page)
+
+
+async def matrix(request: Request) -> Response:
+    """The cases of a benchmark under several runs: those that `run` names, else its config's columns, else its versions."""
+    number = page_number(request)
+    asked = MatrixFilter(
+        run_ids=tuple(request.query_params.getlist("run")),
+        apart=named(request, "apart") == "1",
+        text=named(request, "q").strip(),
+    )
+    page = await read_matrix_page(
+        engine_of(request), required(request, "id"), asked, skip=(number - 1) * PAGE, limit=PAGE
+    )
+    query = {"id": page.benchmark_id, "run": asked.run_ids, "apart": "1" if asked.apart else "", "q": asked.text}
+    told = {name: value for name, value in query.items() if value}
+    return rendered("matrix", page=page, number=number, size=PAGE, asked=asked, query=told)
