@@ -49,6 +49,7 @@
       if (!made) { location.assign(address); return; }
       part.replaceWith(document.importNode(made, true));
       localised(by(selector));
+      if (!history.state) history.replaceState({ selector }, "");
       if (push) history.pushState({ selector }, "", address);
     } catch { location.assign(address); }
   };
@@ -69,7 +70,7 @@
     event.preventDefault();
     swapped(link.href, `#${link.closest(".swap").id}`, true);
   });
-  addEventListener("popstate", () => location.reload());
+  addEventListener("popstate", (event) => { if (event.state?.selector) location.reload(); });
 
   // Keys. What is typed into a field stays there.
   const writing = (at) => at.matches("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
