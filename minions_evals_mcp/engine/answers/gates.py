@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.results import Evidence
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.stats.paired import evidence
@@ -22,9 +25,9 @@ def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
         return "failed"
     if found.get("withinNoiseFloor") is True:
         return "held"
-    better, evidence = found["better"], summary.benchmark_run and summary.benchmark_run.get("evidence")
+    better = found["better"]
     assert isinstance(better, int)
-    return fall_gate(evidence, better=better)
+    return fall_gate(cast("Evidence", found["evidence"]), better=better)
 
 
 def comparison_gate(summary: ComparisonSummary, *, literal: bool = False) -> Gate:
