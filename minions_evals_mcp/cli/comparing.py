@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
@@ -26,8 +25,7 @@ from minions_evals_mcp.cli.running import (
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval
-from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
-from minions_evals_mcp.engine.answers.gates import comparison_gate, undecided_words
+from minions_evals_mcp.engine.answers.comparison_summary import summarize_comparison
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions, compare_runs
@@ -50,14 +48,13 @@ def compare(
     limit: Limit = 10,
     sequential: Annotated[bool, Parameter(negative="")] = False,
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
-    literal: Annotated[bool, Parameter(negative="")] = False,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
     """Say which of two prompt versions is better on a benchmark, and how sure that is.
 
     Runs the benchmark under both versions on the same cases, or compares two runs that are stored.
-    Exit 1 with --fail-on-regression if it got worse beyond chance, 3 if outputs could not be judged or that not decided.
+    Exit 1 with --fail-on-regression if the verdict is "regressed", 3 if outputs could not be judged.
     Example: minions-evals compare support/quality --from support/prompt@1 --to support/prompt@2
 
     Parameters
@@ -77,13 +74,10 @@ def compare(
     sequential
         Look after every case and stop once the passes decide: saves cases where the difference is clear.
     fail_on_regression
-        Exit 1 if the new version is worse beyond chance; 3 if passes fell by more than 10 points on too few cases to tell.
-    literal
-        Let --fail-on-regression fail on a fall by more than 10 points alone, whatever chance can do.
+        Exit 1 if the new version is worse beyond chance.
     """
     how = _How(from_, to, tie_threshold, sequential)
-    gates = partial(_gate, literal=literal) if fail_on_regression else None
-    return run(partial(_compare, (id, other), how, limit, gates, options, common))
+    return run(partial(_compare, (id, other), how, limit, fail_on_regression, options, common))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +94,7 @@ async def _compare(
     idents: tuple[str, str | None],
     how: _How,
     limit: int,
-    gates: Callable[[ComparisonSummary], int] | None,
+    fail_on_regression: bool,
     options: RunOptions,
     common: Common,
 ) -> int:
@@ -116,7 +110,7 @@ async def _compare(
         else:
             found = await _run_both(engine, first, how, options, common)
             if found is None:
-                return _waiting(common, gated=gates is not None)
+                return _waiting(common, gated=fail_on_regression)
             ident = found
         summary = await summarize_comparison(engine, ident, limit=limit)
         sides = [await summarize(engine, run_id, limit=1) for run_id in (summary.run_a, summary.run_b)]
@@ -128,19 +122,7 @@ async def _compare(
         show_comparison(summary)
     if any(map(unscored, sides)):
         return BROKEN
-    return gates(summary) if gates is not None else 0
-
-
-def _gate(summary: ComparisonSummary, *, literal: bool) -> int:
-    """The exit code of the gate on the new version's fall."""
-    match comparison_gate(summary, literal=literal):
-        case "failed":
-            return GATE
-        case "undecided":
-            sys.stderr.write(undecided_words(summary.passes.lost, summary.sample_size) + "\n")
-            return BROKEN
-        case "held":
-            return 0
+    return GATE if fail_on_regression and summary.verdict == "regressed" else 0
 
 
 async def _run_both(engine: Engine, benchmark_id: str, how: _How, options: RunOptions, common: Common) -> str | None:

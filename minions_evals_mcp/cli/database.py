@@ -11,30 +11,48 @@ from pydantic import JsonValue
 from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, run, say
 from minions_evals_mcp.settings import read_settings
 from minions_evals_mcp.store.backup import back_up
-from minions_evals_mcp.store.check import check_store
+from minions_evals_mcp.store.check import Found, Looking, Problem, check_store
 
 FAILED = 3
 
 
-def check(*, common: Common = DEFAULTS) -> int:
+def check(*, deep: bool = False, common: Common = DEFAULTS) -> int:
     """Verify the store: its pages, its references, the gapless events, every hard rule. Exit 3 if anything is wrong.
 
-    Example: minions-evals db check
+    Example: minions-evals db check --deep
+
+    Parameters
+    ----------
+    deep
+        Compare every row with the digest that was written beside it, too.
     """
     path = db_path(common, read_settings())
-    report = run(partial(check_store, path))
+    report = run(partial(check_store, path, deep=deep, tell=None if common.json else _tell))
     if common.json:
         problems: list[JsonValue] = list(report.problems)
         checked: dict[str, JsonValue] = dict(report.checked)
-        say({"path": str(path), "ok": not problems, "problems": problems, "checked": checked})
+        say({"path": str(path), "ok": not problems, "deep": deep, "problems": problems, "checked": checked})
     else:
-        for problem in report.problems:
-            sys.stdout.write(f"problem: {problem}\n")
         counted = ", ".join(f"{number} {name}" for name, number in report.checked.items())
         sys.stdout.write(
             f"{path}: {'ok' if not report.problems else f'{len(report.problems)} problems'} ({counted or 'empty'})\n"
         )
     return FAILED if report.problems else 0
+
+
+def _tell(found: Found) -> None:
+    """A problem at once; what is looked at only where a person waits for it."""
+    waiting = sys.stderr.isatty()
+    if waiting:
+        sys.stderr.write("\r\x1b[2K")
+    match found:
+        case Problem(said):
+            sys.stdout.write(f"problem: {said}\n")
+            sys.stdout.flush()
+        case Looking(at):
+            if waiting:
+                sys.stderr.write(f"checking {at} …")
+                sys.stderr.flush()
 
 
 def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:

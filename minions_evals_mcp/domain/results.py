@@ -167,11 +167,7 @@ class EvalTrend(Fields):
 
 
 class PromptComparison(Fields):
-    """Two prompt versions on the same cases: who scored higher, and whether that can be told from noise.
-
-    `attempt`: the which one to beat version A; `level`: the error at which it was decided, and 1 minus that of `deltaCi`;
-    `pooled`: earlier comparisons of the same contents, measured alike, whose data count in interval, p-value and verdict.
-    """
+    """Two prompt versions on the same cases: who scored higher, and whether that can be told from noise."""
 
     slug: ClassVar[str] = "prompt-comparison"
 
@@ -191,9 +187,6 @@ class PromptComparison(Fields):
     delta_ci: Interval | None = None
     p_value: Unit | None = None
     verdict: Literal["improved", "regressed", "equivalent", "inconclusive"]
-    attempt: Annotated[int, Field(ge=1)] | None = None
-    level: Unit | None = None
-    pooled: Ids = ()
 
 
 class EvalFailure(Fields):

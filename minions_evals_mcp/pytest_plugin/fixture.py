@@ -12,7 +12,6 @@ import anyio
 from pydantic import JsonValue
 
 from minions_evals_mcp.configured import Chosen, engine_config
-from minions_evals_mcp.engine.answers.gates import regression_gate, undecided_words
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.engine.records.save_records import save_records
@@ -118,11 +117,7 @@ def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
     if min_score is not None and score < min_score:
         raise AssertionError(f"{summary.subject_id} scores {score:.3f}, below {min_score:g}: {_failed(summary)}")
     if fail_on_regression and summary.regression is not None:
-        fallen = regression_gate(summary)
-        if fallen == "undecided":
-            raise InstrumentError(undecided_words(summary.regression["worse"], summary.regression["cases"]))
-        if fallen == "failed":
-            raise AssertionError(str(summary.regression["summary"]))
+        raise AssertionError(str(summary.regression["summary"]))
 
 
 def _failed(summary: RunSummary) -> str:

@@ -15,9 +15,8 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
-from starlette.routing import Route
 
-from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
+from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.server.edge.guard import EvalsServer
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.session.opened import Session
@@ -121,8 +120,8 @@ class Bearer:
         await self._app(scope, receive, send)
 
 
-def http_app(server: EvalsServer, session: Session, door: Door, *, with_graphql: bool = False) -> ASGIApp:
-    """The server behind its door, with the testing API beside it where that was asked for."""
+def http_app(server: EvalsServer, session: Session, door: Door) -> ASGIApp:
+    """The server behind its door."""
 
     async def health(request: Request) -> Response:
         del request
@@ -130,21 +129,7 @@ def http_app(server: EvalsServer, session: Session, door: Door, *, with_graphql:
 
     server.custom_route(HEALTH, methods=["GET"])(health)
     app = server.streamable_http_app(streamable_http_path=PATH, transport_security=door.security(), host=door.host)
-    if with_graphql:
-        app.router.routes.append(_graphql_route(session, door))
     return app if door.token is None else Bearer(app, door.token)
-
-
-def _graphql_route(session: Session, door: Door) -> Route:
-    """The testing API at `/graphql`; raises `UnsupportedError` where its extra is not installed."""
-    try:
-        from minions_evals_mcp.server.graphql.http import PATH as GRAPHQL  # noqa: PLC0415  an extra
-        from minions_evals_mcp.server.graphql.http import GraphQLDoor  # noqa: PLC0415  as above
-    except ModuleNotFoundError as error:
-        raise UnsupportedError(
-            f"--graphql needs {error.name}.", remedy="pip install 'minions-evals-mcp[graphql]'"
-        ) from None
-    return Route(GRAPHQL, GraphQLDoor(session, door.security(), with_ide=door.is_loopback))
 
 
 async def _health(session: Session) -> Response:
@@ -171,12 +156,12 @@ def listening(door: Door) -> socket.socket:
         ) from None
 
 
-def serve_http(server: EvalsServer, session: Session, door: Door, *, with_graphql: bool = False) -> None:
+def serve_http(server: EvalsServer, session: Session, door: Door) -> None:
     """Serves until the process is told to end."""
     with listening(door) as bound:
         door = replace(door, port=bound.getsockname()[1])  # it may have been any free one
         config = uvicorn.Config(
-            http_app(server, session, door, with_graphql=with_graphql),
+            http_app(server, session, door),
             log_config=None,
             access_log=False,
             ws="none",

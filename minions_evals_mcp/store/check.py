@@ -1,15 +1,19 @@
-"""`db check`: the file's integrity, and every hard rule over every row, told in words."""
+"""`db check`: the file's integrity, and every hard rule over every row, told in words as it is found."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import anyio
 
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.errors import StoreError
+from minions_evals_mcp.store import row_digests
+from minions_evals_mcp.store.check_rules import RULES
 from minions_evals_mcp.store.connection import Db, connect, sqlite, translated
 from minions_evals_mcp.store.migrate import migrations, require_store, statements
 from minions_evals_mcp.store.queries.leaks import leaks
@@ -27,140 +31,131 @@ class Report:
     checked: dict[str, int]
 
 
-RULES: tuple[tuple[str, str], ...] = (
-    (
-        "HR3: the failed test-run {} has no eval-failure",
-        "SELECT r.id FROM test_run r WHERE r.passed = 0 AND NOT EXISTS (SELECT 1 FROM eval_failure f WHERE f.test_run_id = r.id)",
-    ),
-    (
-        "HR3: the eval-failure {} belongs to no test-run",
-        "SELECT f.id FROM eval_failure f WHERE NOT EXISTS (SELECT 1 FROM test_run r WHERE r.id = f.test_run_id)",
-    ),
-    (
-        "the judgment {} belongs to no test-run",
-        "SELECT j.id FROM eval_judgment j WHERE NOT EXISTS (SELECT 1 FROM test_run r WHERE r.id = j.test_run_id)",
-    ),
-    (
-        "the test-run {} has no judgment",
-        "SELECT r.id FROM test_run r WHERE NOT EXISTS (SELECT 1 FROM eval_judgment j WHERE j.test_run_id = r.id)",
-    ),
-    (
-        "the benchmark-run {} does not count its own test-runs",
-        "SELECT b.id FROM benchmark_run b WHERE b.total_count <> (SELECT count(*) FROM test_run WHERE benchmark_run_id = b.id)"
-        " OR b.passed_count <> (SELECT count(*) FROM test_run WHERE benchmark_run_id = b.id AND passed = 1)",
-    ),
-    (
-        "HR2: the benchmark-run {} has not the score of its own test-runs",
-        "SELECT b.id FROM benchmark_run b WHERE (SELECT abs(min(1.0, max(0.0, total(total_score) / total(max_possible_score)))"
-        " - b.overall_score) < 1e-9 FROM test_run WHERE benchmark_run_id = b.id) IS NOT 1",
-    ),
-    (
-        "HR2: the prompt-comparison {} does not rest on benchmark-runs with its scores",
-        "SELECT c.id FROM prompt_comparison c WHERE NOT EXISTS (SELECT 1 FROM benchmark_run a JOIN benchmark_run b"
-        " WHERE a.id = c.benchmark_run_id_a AND b.id = c.benchmark_run_id_b AND a.id <> b.id"
-        " AND a.prompt_version_ref = c.prompt_version_a AND b.prompt_version_ref = c.prompt_version_b"
-        " AND abs(a.overall_score - c.score_a) < 1e-9 AND abs(b.overall_score - c.score_b) < 1e-9)",
-    ),
-    (
-        "HR5: the regression in {} was not told",
-        "SELECT b.id FROM benchmark_run b WHERE b.is_regression = 1"
-        " AND (NOT EXISTS (SELECT 1 FROM outbox WHERE key = 'benchmark-regression:' || b.id)"
-        " OR NOT EXISTS (SELECT 1 FROM outbox WHERE key = 'investigate-regression:' || b.id)"
-        " OR NOT EXISTS (SELECT 1 FROM eval_failure WHERE benchmark_run_id = b.id))",
-    ),
-    (
-        "HR2: the approval {} rests on no comparison that it wins",
-        "SELECT a.id FROM approval a WHERE a.decision = 'approved' AND NOT EXISTS (SELECT 1 FROM prompt_comparison c"
-        " WHERE c.id = a.comparison_id AND c.winner = a.prompt_version_ref)",
-    ),
-    (
-        "the completed run {} has no benchmark-run",
-        "SELECT j.id FROM job j WHERE j.kind = 'benchmark' AND j.state = 'completed'"
-        " AND NOT EXISTS (SELECT 1 FROM benchmark_run b WHERE b.id = j.id)",
-    ),
-    (
-        "the unit {} names a test-run that is not there",
-        "SELECT u.job_id || ':' || u.position || '.' || u.trial FROM unit u WHERE u.test_run_id IS NOT NULL"
-        " AND NOT EXISTS (SELECT 1 FROM test_run r WHERE r.id = u.test_run_id)",
-    ),
-    (
-        "HR4: the judgment {} lies outside its range",
-        "SELECT id FROM eval_judgment WHERE score NOT BETWEEN min_score AND max_score OR confidence NOT BETWEEN 0 AND 1",
-    ),
-    (
-        "HR5: the outbox's row {} is on its way to nobody",
-        "SELECT o.id FROM outbox o WHERE NOT EXISTS (SELECT 1 FROM delivery d WHERE d.seq = o.seq AND d.addressee = o.addressee)",
-    ),
-    (
-        "the message {} is settled and pending at once",
-        "SELECT id FROM inbox WHERE (state = 'pending') <> (settled_at IS NULL)",
-    ),
-    (
-        "the message {} is dead without a reason",
-        "SELECT id FROM inbox WHERE state = 'dead' AND length(trim(reason)) = 0",
-    ),
-    (
-        "the message {} is done with nothing to show",
-        "SELECT id FROM inbox WHERE state = 'done' AND result IS NULL",
-    ),
-    (
-        "the agent has read on beyond the last event: {}",
-        "SELECT position FROM agent_cursor WHERE name = 'events' AND position > (SELECT coalesce(max(seq), 0) FROM event)",
-    ),
-    (
-        "the judgment {} is written twice",
-        "SELECT min(id) FROM eval_judgment GROUP BY test_run_id, criterion_id HAVING count(*) > 1",
-    ),
-)
+@dataclass(frozen=True, slots=True)
+class Looking:
+    """What is looked at next."""
+
+    at: str
 
 
-async def check_store(path: Path) -> Report:
-    """Everything that is wrong with the store; raises `StoreError` where it cannot be read at all."""
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something that is wrong."""
+
+    said: str
+
+
+Found = Looking | Problem
+
+
+async def check_store(path: Path, *, deep: bool = False, tell: Callable[[Found], None] | None = None) -> Report:
+    """Everything that is wrong with the store, told as it is found; `deep` compares every row with its digest too.
+
+    `tell` is called in a thread of its own. Raises `StoreError` where the store cannot be read at all.
+    """
     if not await anyio.Path(path).exists():
         raise StoreError(f"there is no store at {path}.", remedy="Name it with --db, or make one: minions-evals demo.")
     connection = connect(path, read_only=True)
     try:
         await connection
         with translated(path):
-            return await connection.run(lambda db: _report(db, path))
+            return await connection.run(lambda db: _report(db, path, deep=deep, tell=tell or _tell_nobody))
     finally:
         with anyio.CancelScope(shield=True):
             await connection.close()
 
 
-def _report(db: Db, path: Path) -> Report:
+def _tell_nobody(found: Found) -> None:
+    del found
+
+
+def _report(db: Db, path: Path, *, deep: bool, tell: Callable[[Found], None]) -> Report:
     require_store(db, path)
-    damage = [row[0] for row in db.execute(f"PRAGMA integrity_check({AT_MOST})") if row[0] != "ok"]
-    if damage:
-        return Report(tuple(f"integrity: {line}" for line in damage), {})
-    problems = [
-        f"reference: {table} row {row} points to no {parent}"
-        for table, row, parent, _ in db.execute("PRAGMA foreign_key_check")
-    ]
-    problems.extend(_schema_problems(db))
-    for said, sql in RULES:
-        problems.extend(said.format(row[0]) for row in db.execute(f"{sql} LIMIT {AT_MOST}"))
-    problems.extend(_blank_rationales(db))
-    problems.extend(leaks(db))
-    last, number = db.execute("SELECT coalesce(max(seq), 0), count(*) FROM event").fetchone()
-    if last != number:
-        problems.append(f"events: {number} rows, yet the last has number {last}: {last - number} are missing")
+    db.text_factory = _legible
+    db.execute("BEGIN")  # one state of the store, whoever writes meanwhile
+    tell(Looking("pages"))
+    problems: list[str] = []
+    for row in db.execute(f"PRAGMA integrity_check({AT_MOST})"):
+        if row[0] != "ok":
+            problems.append(f"integrity: {row[0]}")
+            tell(Problem(problems[-1]))
+    if problems:
+        return Report(tuple(problems), {})
+    for found in _looked_through(db, deep=deep):
+        tell(found)
+        if isinstance(found, Problem):
+            problems.append(found.said)
     return Report(tuple(problems), dict(counts(db)))
 
 
+def _legible(text: bytes) -> str:
+    """The text of a file that may be damaged."""
+    return text.decode("utf-8", "replace")
+
+
+def _looked_through(db: Db, *, deep: bool) -> Iterator[Found]:
+    """What is looked at and what is wrong there, part by part."""
+    yield Looking("references")
+    for table, row, parent, _ in db.execute("PRAGMA foreign_key_check"):
+        yield Problem(f"reference: {table} row {row} points to no {parent}")
+    yield Looking("schema")
+    yield from map(Problem, _schema_problems(db))
+    yield from map(Problem, _numbering_problems(db))
+    for number, (said, sql) in enumerate(RULES, 1):
+        yield Looking(f"rules {number}/{len(RULES)}")
+        yield from (Problem(said.format(row[0])) for row in db.execute(f"{sql} LIMIT {AT_MOST}"))
+    yield from map(Problem, _blank_rationales(db))
+    yield Looking("known secrets")
+    yield from map(Problem, leaks(db))
+    last, number = db.execute("SELECT coalesce(max(seq), 0), count(*) FROM event").fetchone()
+    if last != number:
+        yield Problem(f"events: {number} rows, yet the last has number {last}: {last - number} are missing")
+    if deep:
+        yield from _digest_problems(db)
+
+
+def _digest_problems(db: Db) -> Iterator[Found]:
+    row_digests.can_digest(db)
+    for source in row_digests.sources(db):
+        yield Looking(f"rows of {source.table}")
+        yield from map(Problem, row_digests.damage(db, source, most=AT_MOST))
+    yield from map(Problem, row_digests.strays(db))
+
+
+def _numbering_problems(db: Db) -> Iterator[str]:
+    """A number that was set back would be given twice; one that ran ahead says that rows were taken away."""
+    given: dict[str, int] = dict(db.execute("SELECT name, seq FROM sqlite_sequence").fetchall())
+    numbered = db.execute(
+        "SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%AUTOINCREMENT%'"
+    ).fetchall()
+    for (table,) in numbered:
+        last: int = db.execute(f"SELECT coalesce(max(seq), 0) FROM {table}").fetchone()[0]
+        if given.pop(table, 0) != last:
+            yield f"numbers: {table} does not go on from its last row, {last}"
+    yield from (f"numbers: there is no table {name}" for name in given)
+
+
 def _schema_problems(db: Db) -> list[str]:
-    """The tables and the triggers that hold the rules must all be there, word for word."""
-    with closing(sqlite.connect(":memory:", isolation_level=None)) as fresh:
-        for _, script in migrations():
-            for statement in statements(script):
-                fresh.execute(statement)
-        wanted = _schema(fresh)
-    there = _schema(db)
-    return [
+    """The tables and the triggers that hold the rules must all be there, word for word, and nothing else."""
+    wanted, there = _wanted_schema(), _schema(db)
+    altered = [
         f"schema: the {kind} {name} is {'missing' if (kind, name) not in there else 'not as we made it'}"
         for (kind, name), sql in sorted(wanted.items())
         if there.get((kind, name)) != sql
     ]
+    return [
+        *altered,
+        *(f"schema: the {kind} {name} is not ours" for kind, name in sorted(there.keys() - wanted.keys())),
+    ]
+
+
+@cache
+def _wanted_schema() -> dict[tuple[str, str], str]:
+    with closing(sqlite.connect(":memory:", isolation_level=None)) as fresh:
+        for _, script in migrations():
+            for statement in statements(script):
+                fresh.execute(statement)
+        return _schema(fresh)
 
 
 def _schema(db: Db) -> dict[tuple[str, str], str]:

@@ -39,6 +39,11 @@ def wal_is_safe(version: tuple[int, int, int] = sqlite.sqlite_version_info) -> b
     return version >= FIXED_IN[0] or any(fix <= version and version[:2] == fix[:2] for fix in FIXED_IN[1:])
 
 
+DAMAGED = (
+    "Keep the file and restore the newest `minions-evals db backup`, or take what is whole: `minions-evals db salvage`."
+)
+
+
 class Connection(aiosqlite.Connection):
     """A connection in its own thread that runs a whole function there, so that no cancellation can split a transaction."""
 
@@ -105,6 +110,8 @@ def translated(path: Path | str = "") -> Generator[None]:
         yield
     except sqlite.Error as error:
         raise _said(error, path) from error
+    except UnicodeDecodeError as error:  # damaged text, in a row or in SQLite's own message about it
+        raise StoreError(f"the store {path} holds text that is none.", remedy=DAMAGED) from error
     except OSError as error:
         remedy = "Free some space and run again." if error.errno == errno.ENOSPC else "Check the path and its rights."
         raise StoreError(f"the store {path} cannot be used: {error.strerror or error}.", remedy=remedy) from error
@@ -143,7 +150,7 @@ _SAID = (
         "not a database",
         "The file is not a store of ours: choose another with --db, or restore a backup.",
     ),
-    ("SQLITE_CORRUPT", "malformed", "The file is damaged: keep it, and restore the newest `minions-evals db backup`."),
+    ("SQLITE_CORRUPT", "malformed", DAMAGED),
     ("SQLITE_BUSY", "locked", "Another process holds the file: wait for it, or stop it."),
     ("SQLITE_IOERR", "disk I/O", "The disk failed a read or write: check it, then run `minions-evals db check`."),
 )

@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from minions_evals_mcp.errors import ConflictError, StoreError, ungrouped
+from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Connection, Db, connect, make_durable, sqlite, translated
 from minions_evals_mcp.store.migrate import migrate, refuse_foreign, require_store, vet_version
 
@@ -184,6 +185,7 @@ def _migrated(db: Db, path: Path) -> None:
         vet_version(db, path)
         make_durable(db)
         migrate(db, path)
+        row_digests.keep(db)
 
 
 def _required(db: Db, path: Path) -> None:

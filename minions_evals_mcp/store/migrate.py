@@ -6,6 +6,7 @@ from importlib import resources
 from pathlib import Path
 
 from minions_evals_mcp.errors import StoreVersionError
+from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import APPLICATION_ID, Db, sqlite
 
 
@@ -49,6 +50,7 @@ def _apply(db: Db, path: Path, newest: int) -> None:
                 for statement in statements(script):
                     db.execute(statement)
         _vet_references(db, path)
+        row_digests.renew(db)
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {newest}")
         db.execute("COMMIT")

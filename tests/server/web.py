@@ -16,18 +16,14 @@ from minions_evals_mcp.server.session.opened import Session
 
 @asynccontextmanager
 async def on_the_web(
-    server: EvalsServer,
-    session: Session,
-    *,
-    token: str | None = None,
-    names: tuple[str, ...] = (),
-    with_graphql: bool = False,
+    server: EvalsServer, session: Session, *, token: str | None = None, names: tuple[str, ...] = ()
 ) -> AsyncGenerator[Door]:
     """The door of the server while it serves."""
     with listening(Door("127.0.0.1", 0)) as bound:
         door = Door("127.0.0.1", _port(bound), names, token)
-        app = http_app(server, session, door, with_graphql=with_graphql)
-        config = uvicorn.Config(app, log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=1)
+        config = uvicorn.Config(
+            http_app(server, session, door), log_config=None, access_log=False, ws="none", timeout_graceful_shutdown=1
+        )
         web = uvicorn.Server(config)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(web.serve, [bound])

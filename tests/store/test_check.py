@@ -34,7 +34,7 @@ def tamper(path: Path, *done: str) -> None:
         for name, _ in triggers:
             db.execute(f"DROP TRIGGER {name}")
         for statement in done:
-            db.execute(statement)
+            db.executescript(statement)
         for _, sql in triggers:
             db.execute(sql)
         db.commit()
@@ -74,9 +74,51 @@ PROBLEMS = [
         "UPDATE prompt_comparison SET benchmark_run_id_b = 'none' WHERE id = 'unclear'",
         ["HR2: the prompt-comparison unclear does not rest on benchmark-runs with its scores"],
     ),
-    ("DELETE FROM outbox WHERE type = 'agent-message'", ["HR5: the regression in run3 was not told"]),
+    (
+        "DELETE FROM outbox WHERE type = 'agent-message'",
+        ["numbers: outbox does not go on from its last row, 1", "HR5: the regression in run3 was not told"],
+    ),
     ("DELETE FROM outbox WHERE type = 'task'", ["HR5: the regression in run3 was not told"]),
-    ("DELETE FROM eval_failure WHERE id = 'run3:regression'", ["HR5: the regression in run3 was not told"]),
+    (
+        "DELETE FROM eval_failure WHERE id = 'run3:regression'",
+        ["numbers: eval_failure does not go on from its last row, 4", "HR5: the regression in run3 was not told"],
+    ),
+    (
+        "UPDATE benchmark_run SET is_regression = 0 WHERE id = 'run3'",
+        ["HR5: the benchmark-run run3 was told as a regression and is marked as none"],
+    ),
+    (
+        "UPDATE prompt_comparison SET verdict = 'inconclusive' WHERE id = 'better'; UPDATE approval SET decided_by_type = 'agent'",
+        ["HR2: the approval approved rests on runs that do not show it"],
+    ),
+    (
+        "UPDATE prompt_comparison SET rest = json_set(rest, '$.pValue', 0.4, '$.deltaCi', json('[-0.2, 0.3]')) WHERE id = 'better'",
+        ["HR2: the prompt-comparison better says improved, and its own figures do not"],
+    ),
+    (
+        "UPDATE event SET detail = json_object('verdict', 'regressed') WHERE seq = 1;"
+        " UPDATE event SET type = 'prompt-comparison-recorded', subject_id = 'better' WHERE seq = 1",
+        ["HR2: the prompt-comparison better had another verdict when it was written"],
+    ),
+    (
+        "UPDATE event SET type = 'test-run-recorded', subject_id = 'run1:1.1', detail = json_object('passed', json('false')) WHERE seq = 1",
+        ["HR1: the test-run run1:1.1 passed otherwise when it was written"],
+    ),
+    (
+        "UPDATE eval_failure SET benchmark_run_id = 'none' WHERE id = 'run1:3.1:failure'",
+        ["the eval-failure run1:3.1:failure belongs to a benchmark-run that is not there"],
+    ),
+    (
+        "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'test_run'",
+        ["numbers: test_run does not go on from its last row, 9"],
+    ),
+    ("DELETE FROM sqlite_sequence WHERE name = 'approval'", ["numbers: approval does not go on from its last row, 1"]),
+    ("INSERT INTO sqlite_sequence VALUES ('loose', 1)", ["numbers: there is no table loose"]),
+    (
+        "UPDATE delivery SET addressee = 'tasks'; UPDATE outbox SET addressee = 'tasks';"
+        " UPDATE delivery SET state = 'delivered', settled_at = 1 WHERE seq = 2",
+        ["HR5: the outbox's row run3:task was passed over: a later one for the same addressee is settled"],
+    ),
     (
         "UPDATE approval SET prompt_version_ref = 'p@3'",
         ["HR2: the approval approved rests on no comparison that it wins"],
@@ -181,6 +223,21 @@ async def test_a_trigger_that_was_made_toothless_is_named(small_store: Path) -> 
     assert (await check_store(small_store)).problems == (
         "schema: the trigger HR1_test_run_update is not as we made it",
     )
+
+
+@pytest.mark.parametrize(
+    ("foreign", "named"),
+    [
+        ("TRIGGER spy AFTER INSERT ON test_run BEGIN UPDATE job SET reason = 'x'; END", "trigger spy"),
+        ("VIEW test_runs AS SELECT * FROM test_run", "view test_runs"),
+        ("TABLE loot (a)", "table loot"),
+        ("INDEX slow ON test_run (rest)", "index slow"),
+    ],
+)
+async def test_what_is_not_ours_in_the_schema_is_named(small_store: Path, foreign: str, named: str) -> None:
+    with raw(small_store) as db:
+        db.execute(f"CREATE {foreign}")
+    assert (await check_store(small_store)).problems == (f"schema: the {named} is not ours",)
 
 
 async def test_a_broken_reference_is_named(small_store: Path) -> None:

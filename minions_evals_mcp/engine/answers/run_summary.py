@@ -215,11 +215,8 @@ def _against_noise(db: Db, run: Record[BenchmarkRun]) -> Json:
     previous = runs.benchmark_run(db, str(payload.get("previousRunId")))
     if previous is None:
         return {}
-    fell, both = previous.fields.overall_score - run.fields.overall_score, runs.shared(db, previous.id, run.id)
-    found: Json = {
-        "previousRunId": previous.id, "scoreFell": fell,
-        "cases": both.cases, "worse": both.worse, "better": both.better,
-    }  # fmt: skip
+    fell = previous.fields.overall_score - run.fields.overall_score
+    found: Json = {"previousRunId": previous.id, "scoreFell": fell}
     calibrated = calibration_of(db, run.fields.benchmark_id, measured_as=series(run.fields.digests))
     if calibrated is not None:
         found |= {"noiseFloor": calibrated.noise_floor, "withinNoiseFloor": fell <= calibrated.noise_floor}

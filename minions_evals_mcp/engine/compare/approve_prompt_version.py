@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from typing import Literal
@@ -12,8 +11,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.domain.values import Id, Value, Visible, is_blank
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
-from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
-from minions_evals_mcp.engine.conclude.comparison import MARGIN, Pairing, named, pairing, pooled_pairs
+from minions_evals_mcp.engine.conclude.comparison import MARGIN, Pairing, named, pairing
 from minions_evals_mcp.engine.conclude.looks import concluded
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import measures
@@ -160,13 +158,10 @@ def _vet_standing(db: Db, found: Record[PromptComparison], compare: str) -> None
         raise _missing(f"{found.id} does not hold any more: {error.message}", compare) from None
     if _suite(db, fields.benchmark_run_id_a) != _suite(db, fields.benchmark_run_id_b):
         raise _missing(f"the cases of {fields.benchmark_id} were changed between the two runs of {found.id}.", compare)
-    attempt = recorded_attempt(db, found)
-    verdict = _verdict(db, fields, paired, attempt)
+    verdict = _verdict(db, fields, paired)
     if verdict != fields.verdict:
-        raise _missing(
-            f"{found.id} says {fields.verdict}, but its two runs say {verdict} ({attempt.in_words()}).", compare
-        )
-    _vet_missing(db, found, paired, attempt)
+        raise _missing(f"{found.id} says {fields.verdict}, but its two runs say {verdict}.", compare)
+    _vet_missing(found, paired, verdict)
     own = [case_id for case_id in paired.shared if paired.a[case_id].self_judged or paired.b[case_id].self_judged]
     if own:
         raise _missing(
@@ -178,30 +173,26 @@ def _vet_standing(db: Db, found: Record[PromptComparison], compare: str) -> None
         raise _missing(f"edited since {found.id}: {named(edited)}.", compare)
 
 
-def _verdict(db: Db, fields: PromptComparison, paired: Pairing, attempt: Attempt) -> ComparisonVerdict:
-    """What the two runs say at the level of their attempt: a comparison that another program wrote need not say the same."""
+def _verdict(db: Db, fields: PromptComparison, paired: Pairing) -> ComparisonVerdict:
+    """What the two runs say: a comparison that another program wrote need not say the same."""
     run_a, run_b = fields.benchmark_run_id_a, fields.benchmark_run_id_b
     job = jobs.job(db, run_a)
     if job is not None and looked_at(db, run_a):
-        return concluded(db, run_a, run_b, planned=job.total, level=attempt.level).verdict
-    return _difference(pooled_pairs(db, paired, attempt), attempt)
+        return concluded(db, run_a, run_b, planned=job.total).verdict
+    return measured_difference(paired.pairs(), margin=MARGIN).verdict
 
 
-def _difference(pairs: Sequence[CasePair], attempt: Attempt) -> ComparisonVerdict:
-    return measured_difference(pairs, margin=MARGIN, level=1 - attempt.level).verdict
-
-
-def _vet_missing(db: Db, found: Record[PromptComparison], paired: Pairing, attempt: Attempt) -> None:
+def _vet_missing(found: Record[PromptComparison], paired: Pairing, verdict: ComparisonVerdict) -> None:
     """Refuses a win that rests on cases which the version has no verdict for: had it failed them, it would not have won."""
     lacking = [case_id for case_id in paired.a if case_id not in paired.b]
-    if not lacking or found.fields.verdict != "improved":
+    if not lacking or verdict != "improved":
         return
     failed = [
         CasePair(case_id, tuple(one.fractions), (0.0,), tuple(one.passed), (False,), one.possible)
         for case_id, one in paired.a.items()
         if case_id not in paired.b
     ]
-    worst = _difference([*pooled_pairs(db, paired, attempt), *failed], attempt)
+    worst = measured_difference([*paired.pairs(), *failed], margin=MARGIN).verdict
     if worst != "improved":
         version = found.fields.prompt_version_b
         raise _missing(
