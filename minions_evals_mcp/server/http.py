@@ -17,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.server.connections import Bounds, bounded, own_bounds
 from minions_evals_mcp.server.edge.guard import EvalsServer
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.session.opened import Session
@@ -30,6 +31,8 @@ HEALTHY_WITHIN_S = 5
 CLOSING_S = 3
 """A listening stream never ends by itself: so long its host is given to go."""
 SHORTEST_TOKEN = 16
+QUEUED = 512
+"""So many connections the system holds until they are taken."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,11 @@ class Bearer:
             scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
             is_known = secrets.compare_digest(given.encode(), self._wanted)
             if not is_known or scheme.casefold() != "bearer":
-                refused = PlainTextResponse("A bearer token is needed.", 401, {"WWW-Authenticate": "Bearer"})
+                said = {
+                    "WWW-Authenticate": "Bearer",
+                    "Connection": "close",
+                }  # whatever body is on its way is not waited for
+                refused = PlainTextResponse("A bearer token is needed.", 401, said)
                 await refused(scope, receive, send)
                 return
         await self._app(scope, receive, send)
@@ -156,16 +163,31 @@ def listening(door: Door) -> socket.socket:
         ) from None
 
 
+class Web(uvicorn.Server):
+    """The server behind its door. No more connections are taken in one turn than the process has descriptors for."""
+
+    def __init__(self, app: ASGIApp, bounds: Bounds, *, closing_s: int = CLOSING_S) -> None:
+        config = uvicorn.Config(
+            app,
+            http=bounded(bounds),
+            backlog=bounds.at_once,
+            log_config=None,
+            access_log=False,
+            ws="none",
+            timeout_graceful_shutdown=closing_s,
+        )
+        super().__init__(config)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listens; those who are not taken in this turn wait in the system's queue."""
+        await super().startup(sockets)
+        for bound in sockets or ():
+            bound.listen(QUEUED)
+
+
 def serve_http(server: EvalsServer, session: Session, door: Door) -> None:
     """Serves until the process is told to end."""
     with listening(door) as bound:
         door = replace(door, port=bound.getsockname()[1])  # it may have been any free one
-        config = uvicorn.Config(
-            http_app(server, session, door),
-            log_config=None,
-            access_log=False,
-            ws="none",
-            timeout_graceful_shutdown=CLOSING_S,
-        )
         log().warning("serving-http", url=door.url)
-        anyio.run(uvicorn.Server(config).serve, [bound])
+        anyio.run(Web(http_app(server, session, door), own_bounds()).serve, [bound])

@@ -17,6 +17,7 @@ from pydantic_core import from_json
 
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.server.app import build_server
+from minions_evals_mcp.server.connections import Bounds
 from minions_evals_mcp.server.http import Door, listening, read_door
 from minions_evals_mcp.server.options import Options, read_options
 from minions_evals_mcp.server.session.opened import Session
@@ -30,11 +31,15 @@ ASKED: Json = {"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {}}
 
 
 @asynccontextmanager
-async def served(folder: Path, *, token: str | None = None, names: tuple[str, ...] = ()) -> AsyncGenerator[Door]:
+async def served(
+    folder: Path, *, token: str | None = None, names: tuple[str, ...] = (), bounds: Bounds | None = None
+) -> AsyncGenerator[Door]:
     """The door of a server on an empty store."""
     session = Session(lambda: opened(config_in(folder)))
     with anyio.fail_after(LIMIT_S):
-        async with on_the_web(build_server(session, Options()), session, token=token, names=names) as door:
+        async with on_the_web(
+            build_server(session, Options()), session, token=token, names=names, bounds=bounds
+        ) as door:
             yield door
 
 

@@ -77,7 +77,7 @@ class Wire:
 
 
 @asynccontextmanager
-async def wired(env: dict[str, str], *arguments: str) -> AsyncGenerator[Wire]:
+async def wired(env: dict[str, str], *arguments: str, handshake: bool = True) -> AsyncGenerator[Wire]:
     """A started server after its handshake; killed at the end if it still runs."""
     async with await anyio.open_process(
         [*COMMAND, *arguments], env=env, stdin=PIPE, stdout=PIPE, stderr=PIPE
@@ -86,8 +86,9 @@ async def wired(env: dict[str, str], *arguments: str) -> AsyncGenerator[Wire]:
             assert process.stdout is not None
             wire = Wire(process, BufferedByteReceiveStream(process.stdout))
             client: Json = {"name": "test", "version": "0"}
-            await wire.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
-            await wire.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+            if handshake:
+                await wire.ask("initialize", protocolVersion="2025-11-25", capabilities={}, clientInfo=client)
+                await wire.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
             yield wire
         finally:
             if process.returncode is None:

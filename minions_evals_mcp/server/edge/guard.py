@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import json
 import secrets
+import sys
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
+import anyio
 from mcp.server.connection import Connection
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.helper_types import ReadResourceContents
@@ -15,8 +17,17 @@ from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.tools import Tool
 from mcp.server.mcpserver.utilities.func_metadata import ArgModelBase, FuncMetadata
+from mcp.server.stdio import _claim_fd, _open_stdin_diversion, stdio_server  # pyright: ignore[reportPrivateUsage]  its insides
 from mcp.shared.exceptions import MCPError
-from mcp_types import INVALID_PARAMS, CallToolResult, GetPromptResult, InputRequiredResult, ToolAnnotations
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    INVALID_PARAMS,
+    CallToolResult,
+    GetPromptResult,
+    InputRequiredResult,
+    JSONRPCError,
+    ToolAnnotations,
+)
 from pydantic import AnyUrl, BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
 from pydantic_core import ErrorDetails, to_json
@@ -25,6 +36,7 @@ from minions_evals_mcp.errors import EvalsError, ungrouped
 from minions_evals_mcp.server.edge.logs import log
 from minions_evals_mcp.server.edge.refusals import refusal
 from minions_evals_mcp.server.edge.schemas import Schemas
+from minions_evals_mcp.server.edge.stdin_lines import Lines
 
 MAX_BYTES = 1_000_000
 """A call's arguments, as JSON."""
@@ -184,6 +196,23 @@ class EvalsServer(MCPServer[None]):
     ) -> None:
         """Answers that method by the handler, also where the SDK has one of its own."""
         self._lowlevel_server.add_request_handler(method, params, handler)
+
+    async def run_stdio_async(self) -> None:
+        """As the SDK's; a line that is no message is answered with an error, where the SDK says nothing."""
+        stdin, restore = _claim_fd(0, sys.stdin, "rb", _open_stdin_diversion)
+        lines = Lines(stdin)
+        try:
+            async with stdio_server(stdin=cast("anyio.AsyncFile[str]", lines)) as (reading, writing):
+
+                async def answer(refused: JSONRPCError) -> None:
+                    await writing.send(SessionMessage(refused))
+
+                lines.answered_by(answer)
+                low = self._lowlevel_server
+                await low.run(reading, writing, low.create_initialization_options())
+        finally:
+            if restore is not None:
+                restore()
 
     async def get_prompt(
         self, name: str, arguments: dict[str, Any] | None = None, context: Context[None, Any] | None = None

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import sys
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +25,7 @@ def configure_logs() -> None:
     """Sends our events and the libraries' warnings to stderr; call it before the SDK sets up logging of its own."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(_Line())
+    handler.addFilter(Sparing())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     _unconfigured.append(_configure_events)
 
@@ -60,6 +62,30 @@ def _configure_events() -> None:
 def as_line(event: object, **how: Any) -> str:
     """The event as one line of JSON, with marks in place of the secrets that this process knows."""
     return masked(json.dumps(event, **how))
+
+
+class Sparing(logging.Filter):
+    """Lets a few lines of each place in the code through in a while; the next one after it says how many were left out.
+
+    Whoever makes a library complain with every byte that he sends would else fill the disk.
+    """
+
+    def __init__(self, lines: int = 5, seconds: float = 10.0, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._lines, self._seconds, self._clock = lines, seconds, clock
+        self._written: dict[tuple[str, int], tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is written."""
+        place, now = (record.pathname, record.lineno), self._clock()
+        since, count = self._written.get(place, (now, 0))
+        if now - since >= self._seconds:
+            left_out = max(0, count - self._lines)
+            if left_out:
+                record.msg, record.args = f"{record.getMessage()} ({left_out} more like it were left out)", None
+            since, count = now, 0
+        self._written[place] = since, count + 1
+        return count < self._lines
 
 
 class _Line(logging.Formatter):
