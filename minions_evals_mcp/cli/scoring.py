@@ -8,19 +8,20 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import anyio
 from cyclopts import Parameter
 from pydantic_core import to_json
 
 from minions_evals_mcp.embedding.embedder import Embedder
-from minions_evals_mcp.engine.judge.evidence import fetched, with_opened
+from minions_evals_mcp.engine.judge.door import Judges
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.score_rows import Asked, Fetch, Source, Tally, answers, batches, read_row
+from minions_evals_mcp.interop.score_rows import Asked, Source, Tally, answers, batches, read_row
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, Need
+from minions_evals_mcp.scoring.checks import Evidence, GradeNeed
+from minions_evals_mcp.scoring.examination import Examination
 from minions_evals_mcp.settings import read_settings
 
 if TYPE_CHECKING:
@@ -101,21 +102,14 @@ async def _stream(source: Source, how: Answering, tally: Tally) -> dict[str, flo
     """What the judge was paid, once every row is answered."""
     async with RegexSandbox() as regexes, Snippets(trusted=how.trusted) as snippets, AsyncExitStack() as opened:
         models = _Opened(how, opened)
-        at_hand = partial(fetched, regexes=regexes, snippets=snippets, embedder=models.embedder)
+        judges = Judges(regexes, snippets, models.embedder, graders=models)
         if how.judge_model is not None:
             models.grades()  # a name that is none is refused before anything is checked
         for batch in batches(source):
-            said = await answers(batch, partial(_evidence, at_hand, models), tally, how.read)
+            said = await answers(batch, judges, tally, how.read)
             sys.stdout.buffer.write(b"".join(to_json(one) + b"\n" for one in said))
             sys.stdout.buffer.flush()
         return models.spent()
-
-
-async def _evidence(at_hand: Fetch, models: _Opened, wanted: Sequence[Need]) -> Evidence:
-    """What the rows need of the outside, the judge's grades last."""
-    found = await at_hand(wanted)
-    graded = any(isinstance(need, GradeNeed) for need in with_opened(wanted, found))
-    return await models.grades().added(wanted, found) if graded else found
 
 
 class _Opened:
@@ -152,6 +146,12 @@ class _Opened:
     def embedder(self) -> Embedder:
         """What measures likeness in meaning."""
         return self._embedder
+
+    async def graded(
+        self, page: Sequence[tuple[Examination[Any], Sequence[GradeNeed]]], evidence: Evidence
+    ) -> list[Evidence]:
+        """The rows' evidence with what the judge says."""
+        return await self.grades().graded(page, evidence)
 
     def grades(self) -> RowGrades:
         """What a model decides, or why there is none."""

@@ -18,7 +18,7 @@ from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_with_baselines
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.restoring import handed_in
-from minions_evals_mcp.engine.records.save_records import Saved, delete_record, get_record
+from minions_evals_mcp.engine.records.save_records import Saved, delete_record, get_record, page_of
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.row_records import RowMapping, RowType
 from minions_evals_mcp.interop.suite import read_suite
@@ -126,7 +126,7 @@ async def _export(kinds: list[str], common: Common) -> int:
     async with session(common) as engine:
         for kind in kinds:
             after = 0
-            while page := await engine.store.read(partial(records.page, kind=kind, after=after, limit=PAGE)):
+            while page := await page_of(engine, kind, after=after, limit=PAGE):
                 for _, record in page:
                     wire = record.wire()
                     leaky += bool(counted(json.dumps(wire, ensure_ascii=False)))
@@ -165,7 +165,7 @@ def list_(type: str, /, *, limit: Limit = 50, after: Cursor = 0, common: Common 
 
 async def _list(kind: str, limit: int, after: int, common: Common) -> int:
     async with session(common) as engine:
-        page = await engine.store.read(partial(records.page, kind=kind, after=after, limit=limit + 1))
+        page = await page_of(engine, kind, after=after, limit=limit + 1)
     shown, more = page[:limit], len(page) > limit
     if common.json:
         say({"records": [record.wire() for _, record in shown], "nextCursor": shown[-1][0] if more else None})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from pydantic import JsonValue
 
@@ -64,13 +65,24 @@ class MetricScore:
     weight: float
 
 
+class Expected(NamedTuple):
+    """What a case expected; with `patterns`, `/…/` is looked for and compared with nothing."""
+
+    outputs: Json
+    patterns: bool
+
+
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """A run that passed, with its judgments."""
+    """A run that passed, with its judgments.
+
+    `expected` is what its output is compared with when the run is first read, where no verdict rests on that.
+    """
 
     run: Record[TestRun]
     judgments: tuple[Record[EvalJudgment], ...]
     metrics: tuple[MetricScore, ...] = ()
+    expected: Expected | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +93,7 @@ class Failed:
     judgments: tuple[Record[EvalJudgment], ...]
     failure: Record[EvalFailure]
     metrics: tuple[MetricScore, ...] = ()
+    expected: Expected | None = None
 
 
 @dataclass(frozen=True, slots=True)

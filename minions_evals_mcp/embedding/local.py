@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 WORDLLAMA = "wordllama"
 SEMANTIC = "semantic"
+WORDLLAMA_NAME = "wordllama:l2-supercat-256"
+SEMANTIC_NAME = "minilm-l6-v2-int8"
+"""What stands in the digest of scores that were measured with it."""
 MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
 TOKENIZER = Path(__file__).with_name("minilm_tokenizer.json")
@@ -30,9 +33,20 @@ MOST_TOKENS = 256
 Backend = Callable[[list[str]], list[Vector]]
 
 
+def is_local(name: str) -> bool:
+    """Whether the embedder whose vectors bear that name runs in this process."""
+    return name in {WORDLLAMA_NAME, SEMANTIC_NAME}
+
+
+@cache
+def local_embedder(name: str) -> Embedder:
+    """The local embedder whose vectors bear that name; raises as `semantic_embedder` does."""
+    return wordllama_embedder() if name == WORDLLAMA_NAME else semantic_embedder()
+
+
 def wordllama_embedder() -> Embedder:
     """The default: static word vectors, 0.06 ms a sentence."""
-    return PieceEmbedder("wordllama:l2-supercat-256", Loaded(_wordllama, brief=4_000), piece=2_000, batch=32)
+    return PieceEmbedder(WORDLLAMA_NAME, Loaded(_wordllama, brief=4_000), piece=2_000, batch=32)
 
 
 def semantic_embedder() -> Embedder:
@@ -43,7 +57,7 @@ def semantic_embedder() -> Embedder:
             f"the embedder {SEMANTIC!r} needs {', '.join(missing)}, which is not installed.",
             remedy="Install it with: pip install 'minions-evals-mcp[semantic]'",
         )
-    return PieceEmbedder("minilm-l6-v2-int8", Loaded(_minilm, brief=0), piece=800, batch=16)
+    return PieceEmbedder(SEMANTIC_NAME, Loaded(_minilm, brief=0), piece=800, batch=16)
 
 
 @cache

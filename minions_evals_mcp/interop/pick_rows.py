@@ -18,15 +18,13 @@ from minions_evals_mcp.interop.score_rows import (
     subject_of,
     vetted,
 )
-from minions_evals_mcp.scoring.assertions import check_all, needs
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Evidence, Need, Subject, Unchecked
+from minions_evals_mcp.scoring.examination import Contest, Spoilt
 from minions_evals_mcp.scoring.max_score import (
     MAX_SCORE,
     MaxScore,
-    OutputScores,
     Selection,
     max_score_of,
-    select,
 )
 
 KEYS = frozenset({"id", "outputs", "assert"})
@@ -39,26 +37,21 @@ class PickRow:
     """Recorded outputs of one test, the checks that score each, and how the best is chosen."""
 
     id: str
-    subjects: tuple[Subject, ...]
-    assertions: tuple[Assertion, ...]
-    config: MaxScore
+    contest: Contest
 
     def needs(self) -> Sequence[Need]:
         """What its checks need of the outside."""
-        return [need for subject in self.subjects for need in needs(self.assertions, subject)]
+        return self.contest.needs()
 
     def answer(self, evidence: Evidence = NO_EVIDENCE) -> Answer:
         """Which output is selected and every aggregate; where a check could not be carried out, an error and no choice."""
-        scores: list[OutputScores] = []
-        for index, subject in enumerate(self.subjects):
-            found = check_all(self.assertions, subject, evidence=evidence)
-            if isinstance(found, Unchecked):
-                return {"id": self.id, "error": f"outputs.{index}: {found.type}: {found.reason}"}
-            scores.append(OutputScores.of(found))
-        selection = select(scores, self.config)
-        if isinstance(selection, Unchecked):
-            return {"id": self.id, "error": f"{selection.type}: {selection.reason}"}
-        return _picked(self.id, selection)
+        match self.contest.answer(evidence):
+            case Spoilt(index, why):
+                return {"id": self.id, "error": f"outputs.{index}: {why.type}: {why.reason}"}
+            case Unchecked() as nothing:
+                return {"id": self.id, "error": f"{nothing.type}: {nothing.reason}"}
+            case Selection() as selection:
+                return _picked(self.id, selection)
 
 
 def _picked(ident: str, found: Selection) -> Answer:
@@ -72,7 +65,7 @@ def read_pick_row(line: str | bytes) -> PickRow:
     found = read_object(line, KEYS, ("outputs", "assert"))
     subjects = tuple(map(_subject, listed(found["outputs"], "outputs")))
     assertions, config = _divided(listed(found["assert"], "assert"))
-    return PickRow(row_id(found), subjects, assertions, config)
+    return PickRow(row_id(found), Contest(assertions, subjects, config))
 
 
 def _subject(output: JsonValue) -> Subject:

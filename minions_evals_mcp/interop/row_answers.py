@@ -9,7 +9,7 @@ from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.judge.evidence import fetched
+from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.engine.judge.row_grades import row_grades
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.interop.pick_rows import read_pick_row
@@ -59,10 +59,8 @@ def row_of(output: JsonValue, assertions: Sequence[Json], threshold: float | Non
 
 async def answered(engine: Engine, asked: Asked, *, max_cost_usd: float | None = None) -> Answer:
     """The answer to a row; raises `InstrumentError` where there is none."""
-    wanted = asked.needs()
-    evidence = await fetched(wanted, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder)
-    evidence = await row_grades(engine.config, engine.models, max_cost_usd=max_cost_usd).added(wanted, evidence)
-    found = asked.answer(evidence)
+    graders = row_grades(engine.config, engine.models, max_cost_usd=max_cost_usd)
+    (found,) = await judge([asked], judges_of(engine, graders=graders))
     if "error" in found:
         raise InstrumentError(f"it could not be checked: {found['error']}")
     return found

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.outputs import output_value, value_text
+from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
-from minions_evals_mcp.scoring.assertions import check_all, needs, vet
+from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, Need, Subject, Unchecked
+from minions_evals_mcp.scoring.examination import Checks, Examination
 
 KEYS = frozenset({"id", "output", "assert", "threshold", "latencyMs", "cost"})
 CHUNK = 1 << 17
@@ -22,7 +24,8 @@ MOST_KNOWN = 4096
 _ASSERTION = TypeAdapter(Assertion)
 _KNOWN: dict[object, Assertion] = {}
 Answer = dict[str, JsonValue]
-Fetch = Callable[[Sequence[Need]], Awaitable[Evidence]]
+Asked = Examination[Answer]
+"""A row as its reader made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,28 +33,18 @@ class Row:
     """One recorded output with the checks that it is to pass."""
 
     id: str
-    subject: Subject
-    assertions: tuple[Assertion, ...]
-    threshold: float | None
+    checks: Checks
 
     def needs(self) -> Sequence[Need]:
         """What its checks need of the outside."""
-        return needs(self.assertions, self.subject)
+        return self.checks.needs()
 
     def answer(self, evidence: Evidence = NO_EVIDENCE) -> Answer:
         """The row's verdict; where a check could not be carried out there is an error and no score."""
-        found = check_all(self.assertions, self.subject, threshold=self.threshold, evidence=evidence)
+        found = self.checks.answer(evidence)
         if isinstance(found, Unchecked):
             return {"id": self.id, "error": f"{found.type}: {found.reason}"}
         return _verdict(self.id, found)
-
-
-class Asked(Protocol):
-    """A row as its reader made it."""
-
-    def needs(self) -> Sequence[Need]: ...
-
-    def answer(self, evidence: Evidence, /) -> Answer: ...
 
 
 def _assertions(found: JsonValue) -> tuple[Assertion, ...]:
@@ -104,7 +97,7 @@ def read_row(line: str | bytes) -> Row:
     """The row in a line; raises `InvalidRecordError` naming the field that does not fit."""
     found = read_object(line, KEYS, ("output", "assert"))
     subject = subject_of(found["output"], found)
-    return Row(row_id(found), subject, _assertions(found["assert"]), _number(found, "threshold"))
+    return Row(row_id(found), Checks(_assertions(found["assert"]), subject, _number(found, "threshold")))
 
 
 def read_object(line: str | bytes, known: frozenset[str], required: Sequence[str]) -> dict[str, JsonValue]:
@@ -198,26 +191,36 @@ def batches(source: Source) -> Iterator[list[tuple[int, bytes]]]:
 
 async def answers(
     batch: Sequence[tuple[int, str | bytes]],
-    fetch: Fetch,
+    judges: Judges,
     tally: Tally,
     read: Callable[[str | bytes], Asked] = read_row,
 ) -> list[Answer]:
     """One answer for each line; a bad row says why and does not stop the others."""
-    rows: list[Asked | Answer] = []
-    wanted: list[Need] = []
+    rows: list[Asked] = []
     for number, line in batch:
         try:
-            row = read(line)
+            rows.append(read(line))
         except EvalsError as error:
-            rows.append({"id": _id_of(line), "error": f"line {number}: {error}"})
-            continue
-        wanted.extend(row.needs())
-        rows.append(row)
-    evidence = await fetch(wanted) if wanted else NO_EVIDENCE
-    said = [row if isinstance(row, dict) else row.answer(evidence) for row in rows]
-    for one in said:
-        tally.count(one)
-    return said
+            rows.append(_Unreadable({"id": _id_of(line), "error": f"line {number}: {error}"}))
+    verdicts = await judge(rows, judges)
+    for verdict in verdicts:
+        tally.count(verdict)
+    return verdicts
+
+
+class _Unreadable(NamedTuple):
+    """A line that is no row, with the answer that says why."""
+
+    why: Answer
+
+    def needs(self) -> Sequence[Need]:
+        """Nothing."""
+        return ()
+
+    def answer(self, evidence: Evidence, /) -> Answer:
+        """Why it could not be read."""
+        del evidence
+        return self.why
 
 
 def _id_of(line: str | bytes) -> str:

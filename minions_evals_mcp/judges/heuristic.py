@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION, check_all, needs, vet
+from minions_evals_mcp.scoring.assertions.graded import Asks, grades_asked
 from minions_evals_mcp.scoring.assertions.similar import asks_similarity
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, Need
 
@@ -79,13 +80,19 @@ def is_rule(criterion: RubricCriterion) -> bool:
 def guide_needs(criterion: Criterion, work: Work) -> tuple[Need, ...]:
     """The evidence that judging by this criterion will look up."""
     rules = guide(criterion.fields.scoring_guide)
-    return () if isinstance(rules, str) else needs(rules, work.subject())
+    return () if isinstance(rules, str) else needs(rules, work.subject)
 
 
 def guide_embeds(criterion: RubricCriterion) -> bool:
     """Whether judging by this criterion's guide needs an embedder."""
     rules = guide(criterion.scoring_guide)
     return not isinstance(rules, str) and asks_similarity(rules)
+
+
+def guide_asks(criterion: RubricCriterion) -> list[Asks]:
+    """Whom judging by this criterion's guide asks for grades."""
+    rules = guide(criterion.scoring_guide)
+    return [] if isinstance(rules, str) else [*grades_asked(rules)]
 
 
 def judge_by_rule(
@@ -95,7 +102,7 @@ def judge_by_rule(
     rules = guide(criterion.fields.scoring_guide)
     if isinstance(rules, str):
         return _from_proposal(criterion, work, rules), ()
-    found = check_all(rules, work.subject(), evidence=evidence)
+    found = check_all(rules, work.subject, evidence=evidence)
     if not isinstance(found, Aggregate):
         return JudgeErrored(f"criterion {criterion.id}: {found.type}: {found.reason}"), ()
     fields = criterion.fields

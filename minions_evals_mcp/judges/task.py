@@ -38,6 +38,7 @@ class Work:
         """The output's text."""
         return output_text(self.observed.output)
 
+    @cached_property
     def subject(self) -> Subject:
         """The output as assertions see it."""
         seen, value = self.observed, output_value(self.observed.output)

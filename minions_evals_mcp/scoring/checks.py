@@ -80,9 +80,14 @@ class Broke:
 
 @dataclass(frozen=True, slots=True)
 class Unmet:
-    """Evidence that could not be had, and why (time limit, engine died)."""
+    """Evidence that could not be had, and why (time limit, engine died).
+
+    `fatal`: no other call to what should give it can succeed either; `unanswered`: nothing about the output explains it.
+    """
 
     reason: str
+    fatal: bool = False
+    unanswered: bool = False
 
 
 GradeType = Literal["llm-rubric", "factuality"]

@@ -6,6 +6,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
+from operator import mul
 
 from minions_evals_mcp.scoring.failures.dates import WEEKDAYS, Mention, take_clocks, take_dates
 from minions_evals_mcp.scoring.failures.quantities import Quantity, quantities
@@ -26,10 +27,10 @@ def cosine(a: Sequence[float], b: Sequence[float]) -> float:
     """The cosine of the angle between two vectors, clipped to 0–1; 0 where one of them has no direction."""
     if not a or not b:
         return 0.0
-    lengths = math.sqrt(math.fsum(one * one for one in a)) * math.sqrt(math.fsum(one * one for one in b))
+    lengths = math.sqrt(math.fsum(map(mul, a, a))) * math.sqrt(math.fsum(map(mul, b, b)))
     if lengths == 0:
         return 0.0
-    return min(1.0, max(0.0, math.fsum(one * other for one, other in zip(a, b, strict=True)) / lengths))
+    return min(1.0, max(0.0, math.fsum(map(mul, a, b)) / lengths))
 
 
 def disagreements(expected: str, actual: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -27,9 +28,15 @@ class Event:
 
 def append(db: Db, event: Event, *, at: datetime) -> None:
     """Writes the event beside the fact."""
-    db.execute(
+    append_all(db, [event], at=at)
+
+
+def append_all(db: Db, events: Iterable[Event], *, at: datetime) -> None:
+    """Writes the events beside their facts, in order."""
+    moment = to_millis(at)
+    db.executemany(
         "INSERT INTO event (at, type, subject_type, subject_id, detail) VALUES (?, ?, ?, ?, ?)",
-        (to_millis(at), event.type, event.subject_type, event.subject_id, masked(json.dumps(event.detail))),
+        [(moment, one.type, one.subject_type, one.subject_id, masked(json.dumps(one.detail))) for one in events],
     )
 
 

@@ -233,22 +233,47 @@ def unit_counts(db: Db, job_id: str) -> dict[Outcome, int]:
 
 
 def save_unit(  # noqa: PLR0913  a row's columns
-    db: Db, key: UnitKey, case_id: str, *, outcome: Outcome | None, reason: str = "",
-    observed: Observed | None = None, packet: str | None = None, test_run_id: str | None = None,
+    db: Db, key: UnitKey, case_id: str, *, outcome: Outcome | None = None, reason: str = "",
+    observed: Observed | None = None, packet: str | None = None,
 ) -> None:  # fmt: skip
-    """Keeps how far a unit is; an output that is kept already stays, and so does the packet of a unit that was judged."""
-    output = None if observed is None else masked(observed.model_dump_json(exclude_defaults=True))
-    reason = masked(reason)
-    changed = db.execute(  # no ON CONFLICT: the trigger that refuses to replace a unit would refuse it too
+    """Keeps how far one unit is; see `save_units`."""
+    save_units(db, [UnitRow(key, case_id, outcome, reason, observed, packet, None)])
+
+
+def save_units(db: Db, page: Sequence[UnitRow]) -> None:
+    """Keeps how far the units of a job are; an output that is kept already stays, and so does the packet of a judged unit."""
+    if not page:
+        return
+    positions = [row.key.position for row in page]
+    begun = set(
+        db.execute(  # no ON CONFLICT: the trigger that refuses to replace a unit would refuse it too
+            "SELECT position, trial FROM unit WHERE job_id = ? AND position BETWEEN ? AND ?",
+            (page[0].key.job_id, min(positions), max(positions)),
+        )
+    )
+    changed = [row for row in page if (row.key.position, row.key.trial) in begun]
+    new = [row for row in page if (row.key.position, row.key.trial) not in begun]
+    db.executemany(
         "UPDATE unit SET outcome = ?, reason = ?, output = coalesce(output, ?), packet = iif(? IS NULL, ?, packet), test_run_id = ?"
         " WHERE job_id = ? AND position = ? AND trial = ?",
-        (outcome, reason, output, test_run_id, packet, test_run_id, key.job_id, key.position, key.trial),
-    )
-    if changed.rowcount == 0:
-        db.execute(
-            f"INSERT INTO unit ({_UNIT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (key.job_id, key.position, key.trial, case_id, outcome, reason, output, packet, test_run_id),
-        )
+        [
+            (row.outcome, masked(row.reason), _output(row), row.test_run_id, row.packet, row.test_run_id, row.key.job_id,
+             row.key.position, row.key.trial)
+            for row in changed
+        ],
+    )  # fmt: skip
+    db.executemany(
+        f"INSERT INTO unit ({_UNIT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        [
+            (row.key.job_id, row.key.position, row.key.trial, row.case_id, row.outcome, masked(row.reason), _output(row),
+             row.packet, row.test_run_id)
+            for row in new
+        ],
+    )  # fmt: skip
+
+
+def _output(row: UnitRow) -> str | None:
+    return None if row.observed is None else masked(row.observed.model_dump_json(exclude_defaults=True))
 
 
 def skip_open(db: Db, job_id: str, case_ids: Sequence[str], *, reason: str) -> None:
@@ -256,9 +281,12 @@ def skip_open(db: Db, job_id: str, case_ids: Sequence[str], *, reason: str) -> N
     kept = {
         row[0] for row in db.execute("SELECT position FROM unit WHERE job_id = ? AND outcome IS NOT NULL", (job_id,))
     }
-    for position, case_id in enumerate(case_ids):
-        if position not in kept:
-            save_unit(db, UnitKey(job_id, position, 1), case_id, outcome="skipped", reason=reason)
+    still_open = [
+        UnitRow(UnitKey(job_id, position, 1), case_id, "skipped", reason, None, None, None)
+        for position, case_id in enumerate(case_ids)
+        if position not in kept
+    ]
+    save_units(db, still_open)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -35,6 +36,17 @@ class Table:
         """Every column but `seq`, in the order in which rows are written."""
         stamped = () if self.at in self.columns else (self.at,)
         return ("id", *self.columns, *stamped, *self.extra, *(("rest",) if self.has_rest else ()))
+
+    @cached_property
+    def columns_set(self) -> set[str]:
+        """The fields that have a column of their own."""
+        return set(self.columns)
+
+    @cached_property
+    def insertion(self) -> str:
+        """The statement that writes a row."""
+        columns = self.all_columns
+        return f"INSERT INTO {self.name} ({','.join(columns)}) VALUES ({','.join('?' * len(columns))})"
 
 
 TABLES: dict[str, Table] = {
@@ -122,6 +134,25 @@ def _stored(value: Any) -> Any:
 def insert(db: Db, record: Record[Fields], **extra: str) -> None:
     """Writes a result row; the table's triggers refuse what a hard rule forbids."""
     table = TABLES[record.type]
+    db.execute(table.insertion, _values(table, record, extra))
+    _tell_outputs(db, [record])
+
+
+def insert_all(db: Db, records: Sequence[Record[Fields]]) -> None:
+    """Writes the rows of several results of one type."""
+    if records:
+        table = TABLES[records[0].type]
+        db.executemany(table.insertion, [_values(table, record, {}) for record in records])
+        _tell_outputs(db, records)
+
+
+def _tell_outputs(db: Db, records: Sequence[Record[Fields]]) -> None:
+    for record in records:
+        if isinstance(record.fields, results.TestRun):
+            tell_marks(db, record, to_json(record.fields.actual_output).decode())
+
+
+def _values(table: Table, record: Record[Fields], extra: Mapping[str, str]) -> list[Any]:
     fields = record.fields
     values: list[Any] = [record.id, *(_stored(getattr(fields, column)) for column in table.columns)]
     if table.at not in table.columns:
@@ -129,11 +160,7 @@ def insert(db: Db, record: Record[Fields], **extra: str) -> None:
     values.extend(extra[column] for column in table.extra)
     if table.has_rest:
         values.append(_rest(table, fields))
-    columns = table.all_columns
-    marks = ",".join("?" * len(columns))
-    db.execute(f"INSERT INTO {table.name} ({','.join(columns)}) VALUES ({marks})", values)
-    if isinstance(fields, results.TestRun):
-        tell_marks(db, record, to_json(fields.actual_output).decode())
+    return values
 
 
 def tell_marks(db: Db, record: Record[Fields], output: str) -> None:
@@ -144,7 +171,7 @@ def tell_marks(db: Db, record: Record[Fields], output: str) -> None:
 
 
 def _rest(table: Table, fields: Fields) -> str:
-    return masked(fields.model_dump_json(exclude=set(table.columns), exclude_defaults=True))
+    return masked(fields.model_dump_json(exclude=table.columns_set, exclude_defaults=True))
 
 
 def update_failure(db: Db, record: Record[results.EvalFailure]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,59 +14,72 @@ from minions_evals_mcp.domain.outcomes import (
     JudgeErrored,
     MetricScore,
     NotJudgeable,
+    Observed,
     Passed,
     Skipped,
     TargetErrored,
     UnitKey,
 )
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalJudgment, FailureType, TestRun
+from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalJudgment, FailureType, Outcome, TestRun
 from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store.connection import AT_MOST, Db
-from minions_evals_mcp.store.events import Event, append
-from minions_evals_mcp.store.jobs import save_unit
-from minions_evals_mcp.store.rows import TABLES, WHOLE, insert, record_of, select
+from minions_evals_mcp.store.events import Event, append, append_all
+from minions_evals_mcp.store.jobs import UnitRow, save_units
+from minions_evals_mcp.store.queries.expected_outputs import keep_expected
+from minions_evals_mcp.store.rows import TABLES, WHOLE, insert, insert_all, record_of, select
+
+Ending = tuple[UnitKey, str, Ended]
+"""A unit, its case, and how it ended."""
 
 
 def record_unit(db: Db, key: UnitKey, case_id: str, ended: Ended, *, at: datetime) -> None:
-    """Keeps how a unit ended; a run with its judgments, its failure and their events, all or nothing."""
+    """Keeps how one unit ended; see `record_units`."""
+    record_units(db, [(key, case_id, ended)], at=at)
+
+
+def record_units(db: Db, page: Sequence[Ending], *, at: datetime) -> None:
+    """Keeps how those units ended, one statement a table: runs with their judgments, failures and events, all or nothing."""
+    judged = [ended for _, _, ended in page if isinstance(ended, Passed | Failed)]
+    insert_all(db, [ended.failure for ended in judged if isinstance(ended, Failed)])  # before the runs: HR3
+    insert_all(db, [ended.run for ended in judged])
+    insert_all(db, [judgment for ended in judged for judgment in ended.judgments])
+    metrics = [row for ended in judged if ended.metrics for row in _named(ended.run.id, ended.metrics)]
+    if metrics:
+        db.executemany("INSERT INTO metric_score VALUES (?, ?, ?)", metrics)
+    keep_expected(db, {_case_digest(ended): ended.expected for ended in judged if ended.expected is not None})
+    append_all(db, [event for ended in judged for event in _events(ended)], at=at)
+    save_units(db, [UnitRow(key, case_id, *_end(ended)) for key, case_id, ended in page])
+
+
+def _case_digest(ended: Passed | Failed) -> str:
+    return ended.run.fields.digests.test_case or ""
+
+
+def _end(ended: Ended) -> tuple[Outcome, str, Observed | None, str | None, str | None]:
+    """Outcome, reason, output, packet and test-run of a unit that ended so."""
     match ended:
         case Passed() | Failed():
-            _record_run(db, ended, at)
-            save_unit(db, key, case_id, outcome=ended.run.fields.outcome, test_run_id=ended.run.id)
+            return ended.run.fields.outcome, "", None, None, ended.run.id
         case Awaiting():
-            save_unit(
-                db, key, case_id, outcome="awaiting-judgments", observed=ended.observed, packet=ended.packet_digest,
-                reason=ended.asks,
-            )  # fmt: skip
+            return "awaiting-judgments", ended.asks, ended.observed, ended.packet_digest, None
         case JudgeErrored():
-            save_unit(db, key, case_id, outcome="judge-error", reason=ended.reason)
+            return "judge-error", ended.reason, None, None, None
         case TargetErrored():
-            save_unit(db, key, case_id, outcome="target-error", reason=ended.reason)
+            return "target-error", ended.reason, None, None, None
         case Skipped():
-            save_unit(db, key, case_id, outcome="skipped", reason=ended.reason)
+            return "skipped", ended.reason, None, None, None
         case NotJudgeable():
-            save_unit(db, key, case_id, outcome="not-judgeable", reason=f"{ended.criterion_id}: {ended.reason}")
+            return "not-judgeable", f"{ended.criterion_id}: {ended.reason}", None, None, None
 
 
-def _record_run(db: Db, ended: Passed | Failed, at: datetime) -> None:
-    if isinstance(ended, Failed):
-        insert(db, ended.failure)  # before the run: HR3
-    insert(db, ended.run)
-    for judgment in ended.judgments:
-        insert(db, judgment)
-    if ended.metrics:
-        db.executemany("INSERT INTO metric_score VALUES (?, ?, ?)", _named(ended.run.id, ended.metrics))
+def _events(ended: Passed | Failed) -> Iterator[Event]:
     run = ended.run.fields
-    append(
-        db,
-        Event("test-run-recorded", "test-run", ended.run.id, {"testCaseId": run.test_case_id, "passed": run.passed}),
-        at=at,
-    )
+    yield Event("test-run-recorded", "test-run", ended.run.id, {"testCaseId": run.test_case_id, "passed": run.passed})
     if isinstance(ended, Failed):
         failure = ended.failure.fields
         detail = {"testRunId": ended.run.id, "failureType": failure.failure_type, "severity": failure.severity}
-        append(db, Event("eval-failure-recorded", "eval-failure", ended.failure.id, {**detail}), at=at)
+        yield Event("eval-failure-recorded", "eval-failure", ended.failure.id, {**detail})
 
 
 def _named(run_id: str, metrics: Sequence[MetricScore]) -> list[tuple[str, str, float]]:

@@ -86,10 +86,10 @@ class Drawn:
     units: list[Unit]
     count: int = 0
 
-    async def __aiter__(self) -> AsyncIterator[Unit]:
+    async def __aiter__(self) -> AsyncIterator[list[Unit]]:
         for unit in self.units:
             self.count += 1
-            yield unit
+            yield [unit]
 
 
 async def test_no_more_units_are_held_than_a_bounded_window_and_no_more_are_in_flight_than_workers(
@@ -118,12 +118,12 @@ async def test_no_more_units_are_held_than_a_bounded_window_and_no_more_are_in_f
                 await run_units(bench_, aiter(drawn), health=health, workers=workers, progress=progress)
 
             tasks.start_soon(carry_on)
-            while drawn.count < 2 * workers + 1:
+            while drawn.count < workers + 1:
                 await anyio.lowlevel.checkpoint()
             for _ in range(200):
                 await anyio.lowlevel.checkpoint()
             assert gate.waiting == workers
-            assert drawn.count == 2 * workers + 1, "at work, queued, and the one that waits to be queued"
+            assert drawn.count == workers + 1, "at work, and the one that waits for a worker"
             gate.opened.set()
     assert gate.most == workers
     assert seen == ["scored"] * size
@@ -156,30 +156,31 @@ async def to_be_judged(engine: Engine, size: int) -> None:
 # Stopped
 
 
-async def test_an_interrupted_run_is_stopped_and_goes_on_where_it_was(engine: Engine) -> None:
-    await fleet(engine, 60)
-    await save(engine, [answer(f"a{n}", f"c{n}", "good" if n % 3 else "bad") for n in range(60)])
-    request = RunRequest(subject_id="b", key="k")
-    with anyio.CancelScope() as scope:
+async def test_an_interrupted_run_is_stopped_and_goes_on_where_it_was(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path, concurrency=1)) as engine:
+        await fleet(engine, 300)
+        await save(engine, [answer(f"a{n}", f"c{n}", "good" if n % 3 else "bad") for n in range(300)])
+        request = RunRequest(subject_id="b", key="k")
+        with anyio.CancelScope() as scope:
 
-        async def interrupt(outcome: Outcome) -> None:
-            assert outcome == "scored"
-            scope.cancel()
+            async def interrupt(outcome: Outcome) -> None:
+                assert outcome == "scored"
+                scope.cancel()
 
-        await run_benchmark(engine, request, progress=interrupt)
-    assert scope.cancelled_caught
-    stopped = await summarize(engine, "k")
-    assert (stopped.state, stopped.reason) == ("stopped", "interrupted")
-    early = {one.id: one for one in await all_of(engine, TestRun)}
-    assert 0 < len(early) < 60
-    assert stopped.open == 60 - len(early)
-    job = await run_benchmark(engine, request)
-    assert job.state == "completed"
-    late = {one.id: one for one in await all_of(engine, TestRun)}
-    assert len(late) == 60
-    assert {ident: late[ident] for ident in early} == early, "none was judged twice"
-    assert len(await all_of(engine, EvalJudgment)) == 60
-    assert len(await all_of(engine, BenchmarkRun)) == 1
+            await run_benchmark(engine, request, progress=interrupt)
+        assert scope.cancelled_caught
+        stopped = await summarize(engine, "k")
+        assert (stopped.state, stopped.reason) == ("stopped", "interrupted")
+        early = {one.id: one for one in await all_of(engine, TestRun)}
+        assert 0 < len(early) < 300
+        assert stopped.open == 300 - len(early)
+        job = await run_benchmark(engine, request)
+        assert job.state == "completed"
+        late = {one.id: one for one in await all_of(engine, TestRun)}
+        assert len(late) == 300
+        assert {ident: late[ident] for ident in early} == early, "none was judged twice"
+        assert len(await all_of(engine, EvalJudgment)) == 300
+        assert len(await all_of(engine, BenchmarkRun)) == 1
 
 
 async def test_an_interrupted_model_run_pays_for_no_judgment_twice(tmp_path: Path) -> None:

@@ -355,30 +355,31 @@ async def test_a_case_with_nothing_to_judge_by_waits_for_a_person_and_is_neither
 # A run that was interrupted before all its outputs waited
 
 
-async def test_judging_what_waits_of_an_interrupted_run_does_not_end_it(engine: Engine) -> None:
-    names = [f"c{n}" for n in range(30)]
-    await save(engine, rubric("r", 2, **TWO), [case(name, rubricId="r") for name in names], benchmark("b", *names))
-    await save(engine, [answer(f"a-{name}", name, f"Output of {name}.") for name in names])
-    request = RunRequest(subject_id="b", key="k")
-    with anyio.CancelScope() as scope:
+async def test_judging_what_waits_of_an_interrupted_run_does_not_end_it(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path, concurrency=1)) as engine:
+        names = [f"c{n}" for n in range(300)]
+        await save(engine, rubric("r", 2, **TWO), [case(name, rubricId="r") for name in names], benchmark("b", *names))
+        await save(engine, [answer(f"a-{name}", name, f"Output of {name}.") for name in names])
+        request = RunRequest(subject_id="b", key="k")
+        with anyio.CancelScope() as scope:
 
-        async def interrupt(outcome: Outcome) -> None:
-            assert outcome == "awaiting-judgments"
-            scope.cancel()
+            async def interrupt(outcome: Outcome) -> None:
+                assert outcome == "awaiting-judgments"
+                scope.cancel()
 
-        await run_benchmark(engine, request, progress=interrupt)
-    assert scope.cancelled_caught
-    summary = await summarize(engine, "k", limit=100)
-    assert summary.state == "stopped"
-    assert 0 < len(summary.packets) < 30
-    after = await submit(engine, "k", *(answered(one, 1, 5) for one in dicts(summary)))
-    assert after.state == "stopped"
-    assert not await all_of(engine, BenchmarkRun)
-    assert (await run_benchmark(engine, request)).state == "awaiting-judgments"
-    rest = dicts(await summarize(engine, "k", limit=100))
-    assert len(rest) == 30 - len(summary.packets)
-    assert (await submit(engine, "k", *(answered(one, 1, 5) for one in rest))).state == "completed"
-    assert [one.fields.total_count for one in await all_of(engine, BenchmarkRun)] == [30]
+            await run_benchmark(engine, request, progress=interrupt)
+        assert scope.cancelled_caught
+        summary = await summarize(engine, "k", limit=400)
+        assert summary.state == "stopped"
+        assert 0 < len(summary.packets) < 300
+        after = await submit(engine, "k", *(answered(one, 1, 5) for one in dicts(summary)))
+        assert after.state == "stopped"
+        assert not await all_of(engine, BenchmarkRun)
+        assert (await run_benchmark(engine, request)).state == "awaiting-judgments"
+        rest = dicts(await summarize(engine, "k", limit=400))
+        assert len(rest) == 300 - len(summary.packets)
+        assert (await submit(engine, "k", *(answered(one, 1, 5) for one in rest))).state == "completed"
+        assert [one.fields.total_count for one in await all_of(engine, BenchmarkRun)] == [300]
 
 
 def dicts(summary: RunSummary) -> list[Json]:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from functools import partial
 
 import anyio
 import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.embedding.local import wordllama_embedder
-from minions_evals_mcp.engine.judge.evidence import fetched
+from minions_evals_mcp.engine.judge.door import Judges
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.pick_rows import read_pick_row
 from minions_evals_mcp.interop.score_rows import Tally, answers
@@ -31,9 +30,9 @@ def row(outputs: JsonValue, *checks: JsonValue, **fields: JsonValue) -> str:
 async def told(*lines: str) -> tuple[list[dict[str, JsonValue]], Tally]:
     tally = Tally()
     async with RegexSandbox() as regexes, Snippets() as snippets:
-        fetch = partial(fetched, regexes=regexes, snippets=snippets, embedder=wordllama_embedder)
+        judges = Judges(regexes, snippets, wordllama_embedder)
         with anyio.fail_after(20):
-            return await answers(list(enumerate(lines, 1)), fetch, tally, read_pick_row), tally
+            return await answers(list(enumerate(lines, 1)), judges, tally, read_pick_row), tally
 
 
 async def one(line: str) -> dict[str, JsonValue]:

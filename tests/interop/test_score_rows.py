@@ -5,14 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
-from functools import partial
 
 import anyio
 import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.embedding.local import wordllama_embedder
-from minions_evals_mcp.engine.judge.evidence import fetched
+from minions_evals_mcp.engine.judge.door import Judges
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.score_rows import CHUNK, Tally, answers, batches, read_row
 from minions_evals_mcp.sandbox.regex import RegexSandbox
@@ -33,10 +32,10 @@ def row(**fields: JsonValue) -> str:
 async def told(*lines: str | bytes) -> tuple[list[dict[str, JsonValue]], Tally]:
     tally = Tally()
     async with RegexSandbox() as regexes, Snippets() as snippets:
-        fetch = partial(fetched, regexes=regexes, snippets=snippets, embedder=wordllama_embedder)
+        judges = Judges(regexes, snippets, wordllama_embedder)
         with anyio.fail_after(20):
             source = io.BytesIO(b"\n".join(line.encode() if isinstance(line, str) else line for line in lines))
-            found = [one for batch in batches(source) for one in await answers(batch, fetch, tally)]
+            found = [one for batch in batches(source) for one in await answers(batch, judges, tally)]
     return found, tally
 
 

@@ -9,12 +9,13 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.engine.embedders import wordllama_embedder
-from minions_evals_mcp.engine.judge.evidence import fetched, with_opened
+from minions_evals_mcp.engine.judge.door import Judges, fetched, grade_needs, judge
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.assertions import check_all, needs, vet
-from minions_evals_mcp.scoring.checks import Aggregate, GradeNeed, Subject, Unchecked
+from minions_evals_mcp.scoring.assertions import needs, vet
+from minions_evals_mcp.scoring.checks import Aggregate, Subject, Unchecked
+from minions_evals_mcp.scoring.examination import Checks
 
 
 class Checker:
@@ -27,11 +28,9 @@ class Checker:
         """The verdict of one assertion, with whatever it needs fetched."""
         assertion = Assertion.model_validate(asked)
         vet(assertion)
-        subject = Subject(text, variables={"name": "Ada"})
-        evidence = await fetched(
-            needs((assertion,), subject), regexes=self.regexes, snippets=self.snippets, embedder=wordllama_embedder
-        )
-        return check_all((assertion,), subject, evidence=evidence)
+        checks = Checks((assertion,), Subject(text, variables={"name": "Ada"}))
+        (found,) = await judge([checks], Judges(self.regexes, self.snippets, wordllama_embedder))
+        return found
 
 
 @pytest.fixture
@@ -79,8 +78,8 @@ async def test_a_model_is_asked_to_grade_the_transformed_text(checker: Checker) 
     assertion = Assertion(type="llm-rubric", value="It is loud.", transform="output.toUpperCase()")
     subject = Subject("hello")
     wanted = needs((assertion,), subject)
-    evidence = await fetched(wanted, regexes=checker.regexes, snippets=checker.snippets, embedder=wordllama_embedder)
-    (grade,) = [need for need in with_opened(wanted, evidence) if isinstance(need, GradeNeed)]
+    evidence = await fetched(wanted, Judges(checker.regexes, checker.snippets, wordllama_embedder))
+    (grade,) = grade_needs(wanted, evidence)
     assert grade.text == "HELLO"
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.judge.evidence import fetched
-from minions_evals_mcp.scoring.assertions import check_all, needs
-from minions_evals_mcp.scoring.checks import Evidence, Subject, Unchecked
-from minions_evals_mcp.scoring.max_score import MaxScore, OutputScores, parted, select
+from minions_evals_mcp.engine.judge.door import judge, judges_of
+from minions_evals_mcp.scoring.checks import Subject, Unchecked
+from minions_evals_mcp.scoring.examination import Contest, Spoilt
+from minions_evals_mcp.scoring.max_score import Selection, parted
 
 
 class AbPick(Value):
@@ -36,25 +35,19 @@ async def pick_by_max_score(engine: Engine, case: TestCase, newest: Mapping[str,
         for ident, one in newest.items()
         if one.status == "success"
     }
-    wanted = [need for subject in subjects.values() for need in needs(checks, subject)]
-    evidence = await fetched(wanted, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder)
-    return _selected(subjects, checks, evidence, config)
+    (selection,) = await judge([Contest(checks, [*subjects.values()], config)], judges_of(engine))
+    return _picked([*subjects], selection)
 
 
-def _selected(
-    subjects: Mapping[str, Subject], checks: Sequence[Assertion], evidence: Evidence, config: MaxScore
-) -> AbPick:
-    scores: list[OutputScores] = []
-    for ident, subject in subjects.items():
-        found = check_all(checks, subject, evidence=evidence)
-        if isinstance(found, Unchecked):
-            return AbPick(problem=f"{ident}: {found.type}: {found.reason}")
-        scores.append(OutputScores.of(found))
-    selection = select(scores, config)
-    if isinstance(selection, Unchecked):
-        return AbPick(problem=f"{selection.type} {selection.reason}")
-    idents = list(subjects)
-    named = {
-        ident: standing.named_scores.max_score for ident, standing in zip(idents, selection.standings, strict=True)
-    }
-    return AbPick(selected=None if selection.selected is None else idents[selection.selected], scores=named)
+def _picked(idents: Sequence[str], selection: Selection | Spoilt | Unchecked) -> AbPick:
+    match selection:
+        case Spoilt(index, why):
+            return AbPick(problem=f"{idents[index]}: {why.type}: {why.reason}")
+        case Unchecked():
+            return AbPick(problem=f"{selection.type} {selection.reason}")
+        case Selection(selected, standings):
+            scores = [standing.named_scores.max_score for standing in standings]
+            return AbPick(
+                selected=None if selected is None else idents[selected],
+                scores=dict(zip(idents, scores, strict=True)),
+            )

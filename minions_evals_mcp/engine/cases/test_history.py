@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import DiffPart, RegressionType, TestRun
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.likeness import with_likeness
 from minions_evals_mcp.engine.version_chain import LATEST, find_version
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.scoring.history import score_fraction
@@ -141,8 +142,14 @@ async def test_case_executions(
     engine: Engine, test_case_id: str, *, limit: int = 20, offset: int = 0, cursor: int | None = None
 ) -> Executions:
     """A page of all runs of the case, newest first: after so many (`offset`), or from a page's `nextCursor` on."""
-    return await engine.store.read(
+    case, page, total = await engine.store.read(
         partial(_executions, test_case_id=test_case_id, limit=limit, offset=offset, cursor=cursor)
+    )
+    shown = await with_likeness(engine, [run for _, run in page[:limit]])
+    return Executions(
+        executions=tuple(execution_of(run, case) for run in shown),
+        total=total,
+        next_cursor=page[limit - 1][0] if len(page) > limit else None,
     )
 
 
@@ -231,15 +238,13 @@ def _pass_rate(found: case_history.Figures) -> float | None:
     return 100 * found.passed / found.runs if found.runs else None
 
 
-def _executions(db: Db, *, test_case_id: str, limit: int, offset: int, cursor: int | None) -> Executions:
+def _executions(
+    db: Db, *, test_case_id: str, limit: int, offset: int, cursor: int | None
+) -> tuple[Record[TestCase], list[tuple[int, Record[TestRun]]], int]:
+    """The case, one run more than the page has, each with its cursor, and how many there are in all."""
     case = case_record(db, test_case_id)
     page = case_history.executions(db, test_case_id, before=cursor, offset=offset, limit=limit + 1)
-    shown = page[:limit]
-    return Executions(
-        executions=tuple(execution_of(run, case) for _, run in shown),
-        total=case_history.count(db, test_case_id),
-        next_cursor=shown[-1][0] if len(page) > limit else None,
-    )
+    return case, page, case_history.count(db, test_case_id)
 
 
 def _stats(db: Db, test_case_id: str, limit: int) -> TestCaseStats:

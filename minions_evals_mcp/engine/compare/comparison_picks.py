@@ -8,12 +8,12 @@ from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.judge.evidence import fetched
+from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure, measures
 from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.scoring.assertions import check_all, needs
-from minions_evals_mcp.scoring.checks import Aggregate, GradeNeed, Subject
-from minions_evals_mcp.scoring.max_score import OutputScores, Selection, parted, select
+from minions_evals_mcp.scoring.checks import Subject
+from minions_evals_mcp.scoring.examination import Contest
+from minions_evals_mcp.scoring.max_score import Selection, parted
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
@@ -36,7 +36,10 @@ async def picks(engine: Engine, run_a: str, run_b: str, case_ids: Sequence[str])
     pairs = await engine.store.read(lambda db: _pairs(db, run_a, run_b, case_ids))
     if not pairs:
         return None
-    chosen = [await _chosen(engine, pair) for pair in pairs]
+    chosen = [
+        selection.selected if isinstance(selection, Selection) else None
+        for selection in await judge([*map(_contest, pairs)], judges_of(engine))
+    ]
     return MaxScorePicks(a=chosen.count(0), b=chosen.count(1), unpicked=chosen.count(None))
 
 
@@ -59,7 +62,7 @@ def _outputs(db: Db, run_id: str, idents: list[str], judged: list[Measure]) -> d
             continue
         seen = kept.observed or _recorded(db, kept.agent_run_id, timeout_ms=case.fields.timeout_ms)
         if seen is not None:
-            found[case.id] = Work(case.fields.inputs, case.fields.expected_outputs, seen).subject()
+            found[case.id] = Work(case.fields.inputs, case.fields.expected_outputs, seen).subject
     return found
 
 
@@ -71,14 +74,8 @@ def _recorded(db: Db, ident: str | None, *, timeout_ms: int | None) -> Observed 
     return seen if isinstance(seen, Observed) else None
 
 
-async def _chosen(engine: Engine, pair: Pair) -> int | None:
-    """0 for A's output, 1 for B's; None where a check needs a model's grade, or could not be carried out."""
+def _contest(pair: Pair) -> Contest:
+    """A's output against B's; undecided where a check needs a model's grade: nobody pays for one here."""
     measure, *subjects = pair
     checks, config = parted(measure.case.fields.assertions)
-    wanted = [need for subject in subjects for need in needs(checks, subject)]
-    if any(isinstance(need, GradeNeed) for need in wanted):
-        return None
-    evidence = await fetched(wanted, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder)
-    scored = [check_all(checks, subject, evidence=evidence) for subject in subjects]
-    selection = select([OutputScores.of(one) for one in scored if isinstance(one, Aggregate)], config)
-    return selection.selected if isinstance(selection, Selection) else None
+    return Contest(checks, subjects, config)

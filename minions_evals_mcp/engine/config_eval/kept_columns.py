@@ -112,5 +112,5 @@ async def checked_cell(judging: Judging, measure: Measure, unit: UnitRow | None,
         return None
     case = measure.case.fields
     work = Work(case.inputs, case.expected_outputs, unit.observed, prompt=cell.prompt or "")
-    found = await judging.checks.checked(unit.key, measure.yardstick, work)
+    found = await judging.checked(unit.key, measure, work)
     return None if isinstance(found, JudgeErrored) else found

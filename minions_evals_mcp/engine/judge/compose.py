@@ -10,7 +10,9 @@ from minions_evals_mcp.domain.outcomes import Failed, MetricScore, Passed, UnitK
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import DecidedBy, Digests, EvalFailure, TestRun
 from minions_evals_mcp.domain.vetted import completed, judgment, vetted_verdict
+from minions_evals_mcp.engine.judge.likeness import expected_of, metrics_of
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
+from minions_evals_mcp.judges.grading import AND
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.failures import Analysis, FailedCriterion, FailedOutput, classify
 from minions_evals_mcp.scoring.history import sample, score_fraction, standing
@@ -19,8 +21,6 @@ from minions_evals_mcp.skills import ClassifyFailureParameters
 
 RULES = "rules/1"
 """Who classified, where the rules did; raised when the rules change."""
-AND = ", "
-"""Between the names of several models that gave one verdict together."""
 WANTS_JSON = frozenset({"is-json", "contains-json"})
 
 
@@ -77,7 +77,8 @@ def compose(  # noqa: PLR0913  what a run is made of
         for number, (verdict, (_, when)) in enumerate(zip(verdicts, judged.verdicts, strict=True), 1)
     ]
     failure = None if run.fields.passed else _failure(run, measure, work, verdicts, judged, frame=frame)
-    return completed(run, judgments, failure, metrics=judged.metrics)
+    expected = None if work.likeness is not None or judged.embedder is None else expected_of(measure.case.fields)
+    return completed(run, judgments, failure, metrics=judged.metrics, expected=expected)
 
 
 def _totals(measure: Measure, verdicts: Sequence[Verdict], judged: Judged) -> Totals:
@@ -151,6 +152,12 @@ def _run(key: UnitKey, measure: Measure, work: Work, result: _Result, *, frame: 
 
 def _against(run: TestRun, work: Work) -> TestRun:
     """The run with how it compares with what was expected and with the runs before it."""
+    metrics = {} if work.likeness is None else metrics_of(work.likeness)
+    against = _against_earlier(run, work) if work.earlier else {}
+    return run.model_copy(update={**metrics, **against}) if metrics or against else run
+
+
+def _against_earlier(run: TestRun, work: Work) -> dict[str, object]:
     found = work.likeness
     now = sample(
         passed=run.passed,
@@ -161,19 +168,12 @@ def _against(run: TestRun, work: Work) -> TestRun:
         output=run.actual_output,
     )
     stands = standing(now, work.earlier)
-    metrics = {} if found is None else {
-        "exact_match": found.exact_match, "semantic_score": found.semantic_score, "length_diff": found.length_diff,
-        "token_diff": found.token_diff, "output_diff": found.output_diff, "warnings": found.warnings,
-    }  # fmt: skip
-    return run.model_copy(
-        update={
-            **metrics,
-            "is_regression": bool(stands.regression_types),
-            "regression_type": next(iter(stands.regression_types), None),
-            "regression_types": stands.regression_types,
-            "flipped": stands.flipped,
-        }
-    )
+    return {
+        "is_regression": bool(stands.regression_types),
+        "regression_type": next(iter(stands.regression_types), None),
+        "regression_types": stands.regression_types,
+        "flipped": stands.flipped,
+    }
 
 
 def _failure(

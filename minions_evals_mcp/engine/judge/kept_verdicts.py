@@ -15,6 +15,11 @@ from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Ticket
 
+Wanted = tuple[UnitKey, str, jobs.VerdictKey]
+"""A unit, a criterion, and what a verdict on them is kept under."""
+Given = dict[str, tuple[Said, datetime]]
+"""What judges said of one output and when, by criterion."""
+
 
 @dataclass(slots=True, eq=False)
 class KeptVerdicts:
@@ -26,26 +31,31 @@ class KeptVerdicts:
     """Verdicts that are handed in right now, by test-run and criterion; written with the run that they complete."""
     pending: deque[Ticket[None]] = field(default_factory=deque[Ticket[None]])
 
-    async def of(self, key: UnitKey, wanted: Sequence[tuple[str, jobs.VerdictKey]]) -> dict[str, tuple[Said, datetime]]:
-        """The verdicts by criterion that are there already under those keys: the unit's own, else the newest.
-
-        With `--fresh` the unit's own only.
-        """
+    async def of(self, wanted: Sequence[Wanted]) -> dict[UnitKey, Given]:
+        """The verdicts by unit and criterion that are there already: those handed in now, the unit's own, else the newest."""
         now = self.engine.clock()
-        kept: dict[str, tuple[Said, datetime]] = {
-            ident: (self.given[key.run_id, ident], now) for ident, _ in wanted if (key.run_id, ident) in self.given
-        }
-        missing = [(ident, about) for ident, about in wanted if ident not in kept]
-        if not missing:
-            return kept
-        found = await self.engine.store.read(
-            lambda db: {
-                ident: jobs.verdict(db, about, ident, only=key)
-                or (None if self.fresh else jobs.verdict(db, about, ident))
-                for ident, about in missing
-            }
+        kept: dict[UnitKey, Given] = {}
+        missing: list[Wanted] = []
+        for key, ident, about in wanted:
+            if (key.run_id, ident) in self.given:
+                kept.setdefault(key, {})[ident] = self.given[key.run_id, ident], now
+            else:
+                missing.append((key, ident, about))
+        for (key, ident, _), answer in zip(missing, await self.stored(missing), strict=True):
+            if answer is not None:
+                kept.setdefault(key, {})[ident] = answer
+        return kept
+
+    async def stored(self, wanted: Sequence[Wanted]) -> list[tuple[Said, datetime] | None]:
+        """What the store has of each; with `--fresh` the unit's own only."""
+        if not wanted:
+            return []
+        return await self.engine.store.read(
+            lambda db: [
+                jobs.verdict(db, about, ident, only=key) or (None if self.fresh else jobs.verdict(db, about, ident))
+                for key, ident, about in wanted
+            ]
         )
-        return kept | {ident: answer for ident, answer in found.items() if answer is not None}
 
     async def keep(self, key: UnitKey, about: jobs.VerdictKey, answer: Verdict | NotJudgeable, at: datetime) -> None:
         """Queues a verdict to be kept; the run's own record comes after it in the same queue."""

@@ -2,51 +2,147 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.domain.definitions import SIMILARITY, TestCase
-from minions_evals_mcp.domain.outcomes import Observed
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+from minions_evals_mcp.domain.definitions import SIMILARITY, Fields, Json, TestCase
+from minions_evals_mcp.domain.outcomes import Expected, Observed
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.embedding.embedder import Embedder
+from minions_evals_mcp.embedding.local import is_local, local_embedder
 from minions_evals_mcp.embedding.tokens import token_counts
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.judge.evidence import similarities
+from minions_evals_mcp.engine.judge.door import similarities
+from minions_evals_mcp.engine.judge.yardstick import Measure
 from minions_evals_mcp.scoring.checks import SimilarityNeed, Unmet
+from minions_evals_mcp.scoring.expected import is_pattern
 from minions_evals_mcp.scoring.history import Compared, Likeness, compared, likeness
+from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.scoring.similarity import normalised
+from minions_evals_mcp.store.queries.expected_outputs import expected_outputs
+
+F = TypeVar("F", bound=Fields)
 
 
 def expects_text(case: TestCase) -> bool:
     """Whether outputs of the case are compared with a text; a pattern is looked for instead."""
-    return compared_with(case, Observed(output={})) is not None
+    return expected_of(case) is not None
+
+
+def expected_of(case: TestCase) -> Expected | None:
+    """What outputs of the case are compared with, where that is a text."""
+    if not case.expected_outputs:
+        return None
+    expected = Expected(case.expected_outputs, case.pass_rule != SIMILARITY)
+    only_patterns = expected.patterns and all(map(is_pattern, expected.outputs.values()))
+    return None if only_patterns else expected
+
+
+def is_put_off(engine: Engine, measure: Measure, seen: Observed) -> bool:
+    """Whether the likeness is measured when the run is first read: where no verdict rests on it, and reading it costs nothing."""
+    by_others = isinstance(measure.yardstick, RubricInUse) and not seen.timed_out and seen.agent_error is None
+    return by_others and is_local(engine.embedder().name)
+
+
+async def with_likeness(engine: Engine, found: Sequence[Record[F]]) -> list[Record[F]]:
+    """The same records, the likeness of test-runs measured that was put off.
+
+    What cannot be measured here (the embedder is not installed) stays unknown.
+    """
+    runs = {
+        record.id: record.fields
+        for record in found
+        if isinstance(record.fields, TestRun) and _lacks_likeness(record.fields)
+    }
+    if not runs:
+        return list(found)
+    digests = {ident: run.digests.test_case or "" for ident, run in runs.items()}
+    expected = await engine.store.read(lambda db: expected_outputs(db, digests.values()))
+    texts = {ident: _texts(expected.get(digests[ident]), run.actual_output) for ident, run in runs.items()}
+    measured: dict[str, Likeness] = {}
+    for name in dict.fromkeys(run.digests.embedder or "" for run in runs.values()):
+        idents = [ident for ident, run in runs.items() if run.digests.embedder == name]
+        several = await _likenesses([texts[ident] for ident in idents], _embedder(engine, name))
+        measured |= {ident: one for ident, one in zip(idents, several, strict=True) if one is not None}
+    return [_completed(record, measured.get(record.id)) for record in found]
+
+
+def _lacks_likeness(run: TestRun) -> bool:
+    return run.exact_match is None and run.digests.embedder is not None and run.outcome == "scored"
+
+
+def _completed(record: Record[F], alike: Likeness | None) -> Record[F]:
+    if alike is None:
+        return record
+    return replace(record, fields=record.fields.model_copy(update=metrics_of(alike)))
+
+
+def metrics_of(alike: Likeness) -> dict[str, object]:
+    """What a test-run says of its likeness, by field."""
+    return {
+        "exact_match": alike.exact_match, "semantic_score": alike.semantic_score, "length_diff": alike.length_diff,
+        "token_diff": alike.token_diff, "output_diff": alike.output_diff, "warnings": alike.warnings,
+    }  # fmt: skip
+
+
+def _embedder(engine: Engine, name: str) -> Callable[[], Embedder]:
+    return engine.embedder if engine.embedder().name == name else lambda: local_embedder(name)
+
+
+def _texts(expected: Expected | None, output: Json) -> Compared | None:
+    return None if expected is None else compared(expected.outputs, output, patterns=expected.patterns)
 
 
 def compared_with(case: TestCase, seen: Observed) -> Compared | None:
     """The case's expected texts beside the output's; what timed out or failed produced nothing."""
-    if not case.expected_outputs:
-        return None
     output = {} if seen.timed_out or seen.agent_error is not None else seen.output
-    return compared(case.expected_outputs, output, patterns=case.pass_rule != SIMILARITY)
+    return _texts(expected_of(case), output)
+
+
+async def likenesses(engine: Engine, page: Sequence[tuple[TestCase, Observed]]) -> list[Likeness | None]:
+    """The metrics of each output, None where its case expects no text: embedded and counted in one go for all."""
+    return await _likenesses([compared_with(case, seen) for case, seen in page], engine.embedder)
+
+
+async def _likenesses(texts: Sequence[Compared | None], embedder: Callable[[], Embedder]) -> list[Likeness | None]:
+    """The metrics of each pair of texts. Equal texts are not embedded, and not counted."""
+    unlike = list(dict.fromkeys(one for one in texts if one is not None and one.expected != one.actual))
+    measured = await _measured(unlike, embedder)
+    counted = await _counted(unlike)
+    return [
+        None if one is None else likeness(one, measured.get(one, ()), tokens=counted.get(one, (0, 0))) for one in texts
+    ]
+
+
+async def _counted(texts: Sequence[Compared]) -> dict[Compared, tuple[int, int]]:
+    """The tokens of what was expected and of what came."""
+    counts = iter(await token_counts([text for one in texts for text in (one.expected, one.actual)]) if texts else ())
+    return dict(zip(texts, zip(counts, counts, strict=True), strict=True))
 
 
 async def likeness_of(engine: Engine, case: TestCase, seen: Observed) -> Likeness | None:
-    """The metrics of an output, None where its case expects no text. Equal texts are not embedded, and not counted."""
-    texts = compared_with(case, seen)
-    if texts is None:
-        return None
-    if texts.expected == texts.actual:
-        return likeness(texts, (), tokens=(0, 0))
-    measured = await _measured(texts, engine.embedder()) if texts.unequal else []
-    expected, actual = await token_counts((texts.expected, texts.actual))
-    return likeness(texts, measured, tokens=(expected, actual))
+    """The same for one output."""
+    (found,) = await likenesses(engine, [(case, seen)])
+    return found
 
 
-async def _measured(texts: Compared, embedder: Embedder) -> list[float] | str:
-    """The similarity of each unequal pair after normalisation, or why it could not be measured."""
-    pairs = [SimilarityNeed(normalised(actual), normalised(expected)) for expected, actual in texts.unequal]
-    wanted = [pair for pair in pairs if pair.text != pair.other]
-    found = await similarities(wanted, embedder) if wanted else {}
-    measured: list[float] = []
-    for pair in pairs:
-        likeness_or_reason = found.get(pair, 1.0)
-        if isinstance(likeness_or_reason, Unmet):
-            return likeness_or_reason.reason
-        measured.append(likeness_or_reason)
-    return measured
+async def _measured(texts: Sequence[Compared], embedder: Callable[[], Embedder]) -> dict[Compared, list[float] | str]:
+    """The similarities of the unequal pairs of each after normalisation, or why they could not be measured.
+
+    No embedder is opened for none.
+    """
+    pairs = {
+        one: [SimilarityNeed(normalised(actual), normalised(expected)) for expected, actual in one.unequal]
+        for one in texts
+    }
+    needs = [need for several in pairs.values() for need in several if need.text != need.other]
+    found = await similarities(needs, embedder()) if needs else {}
+    return {one: _values([found.get(need, 1.0) for need in several]) for one, several in pairs.items()}
+
+
+def _values(found: Sequence[float | Unmet]) -> list[float] | str:
+    return next(
+        (one.reason for one in found if isinstance(one, Unmet)), [one for one in found if isinstance(one, float)]
+    )

@@ -9,7 +9,6 @@ from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import expects_text
-from minions_evals_mcp.engine.judge.model_grades import guide_grades
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
 from minions_evals_mcp.engine.judge.yardstick import (
     ByAssertions,
@@ -22,7 +21,7 @@ from minions_evals_mcp.engine.judge.yardstick import (
 from minions_evals_mcp.engine.request import JudgeChoice, JudgeKind
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.judges.grading import grader_digest
-from minions_evals_mcp.judges.heuristic import guide_embeds, is_rule
+from minions_evals_mcp.judges.heuristic import guide_asks, guide_embeds, is_rule
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
@@ -71,8 +70,10 @@ class Panel:
     own: OwnJudges | None = None
     """The judges that assertions name; None where no model is to judge."""
     digests: dict[str, str] = field(default_factory=dict[str, str])
-    known: dict[str, tuple[Criterion, ...]] = field(default_factory=dict[str, tuple[Criterion, ...]])
-    """The criteria of the rubrics that were met so far, by the rubric's digest."""
+    known: dict[str, tuple[tuple[Criterion, JudgeKind], ...]] = field(
+        default_factory=dict[str, tuple[tuple[Criterion, JudgeKind], ...]]
+    )
+    """The parts of the rubrics that were met so far, by the rubric's digest."""
 
     def kinds(self, rubric: RubricInUse) -> dict[str, JudgeKind]:
         """Who judges each criterion."""
@@ -145,7 +146,7 @@ class Panel:
             case RubricInUse():
                 kinds = self.kinds(measure.yardstick)
                 ruled = (fields for ident, fields in measure.yardstick.criteria if kinds[ident] == "heuristic")
-                return [asks for fields in ruled for asks in guide_grades(fields)]
+                return [asks for fields in ruled for asks in guide_asks(fields)]
             case ByExpectation() | ByNothing() | BySimilarity():
                 return []
 
@@ -202,13 +203,26 @@ class Panel:
         by_model = isinstance(measure.yardstick, RubricInUse) and "llm" in self.kinds(measure.yardstick).values()
         return by_model or any(asks.judge is None for asks in self.asks(measure))
 
+    def asks_any_model(self, measure: Measure) -> bool:
+        """The same, of whatever model: one that an assertion names for itself, too."""
+        return self.asks_model(measure) or any(self.has(asks) for asks in self.asks(measure))
+
     def criteria(self, measure: Measure) -> tuple[Criterion, ...]:
         """The criteria that the case is judged by, in order."""
+        if not isinstance(measure.yardstick, RubricInUse):
+            return (implicit(measure),)
+        return tuple(criterion for criterion, _ in self.parts(measure))
+
+    def parts(self, measure: Measure) -> tuple[tuple[Criterion, JudgeKind], ...]:
+        """The criteria of the case's rubric with who judges each, in order; none where it has no rubric."""
         rubric = measure.yardstick
         if not isinstance(rubric, RubricInUse):
-            return (implicit(measure),)
+            return ()
         if rubric.digest not in self.known:
-            self.known[rubric.digest] = tuple(Criterion(ident, fields) for ident, fields in rubric.criteria)
+            kinds = self.kinds(rubric)
+            self.known[rubric.digest] = tuple(
+                (Criterion(ident, fields), kinds[ident]) for ident, fields in rubric.criteria
+            )
         return self.known[rubric.digest]
 
     def asked_outside(self, rubric: RubricInUse) -> tuple[Criterion, ...]:

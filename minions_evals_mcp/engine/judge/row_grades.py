@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 import anyio
 
 from minions_evals_mcp.domain.outcomes import JudgeErrored, Observed
 from minions_evals_mcp.engine.budget import Budget, HaltedError, Metered, vet_cap
 from minions_evals_mcp.engine.context import EngineConfig, judge_mark
-from minions_evals_mcp.engine.judge.evidence import with_opened
 from minions_evals_mcp.judges.grading import grade, grade_of
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.models.registry import Models, parse_model
-from minions_evals_mcp.scoring.checks import Evidence, Grade, GradeNeed, Need, Unmet
+from minions_evals_mcp.scoring.checks import Evidence, Grade, GradeNeed, Unmet
+from minions_evals_mcp.scoring.examination import Examination
 
 NO_JUDGE = Unmet("it needs a model that judges: name one with --judge-model provider:model (MINIONS_EVALS_JUDGE_MODEL)")
 
@@ -30,15 +31,14 @@ class RowGrades:
     dead: Unmet | None = field(default=None, init=False)
     """Why no other call can succeed either, once one has told so."""
 
-    async def added(self, wanted: Sequence[Need], evidence: Evidence) -> Evidence:
-        """The evidence with the grades that are needed besides, and why one could not be had."""
-        needs = dict.fromkeys(one for one in with_opened(wanted, evidence) if isinstance(one, GradeNeed))
-        if not needs:
-            return evidence
-        found = await self._found(needs)
+    async def graded(
+        self, page: Sequence[tuple[Examination[Any], Sequence[GradeNeed]]], evidence: Evidence
+    ) -> list[Evidence]:
+        """The evidence of all rows with the grades that they need besides: what several ask is paid for once."""
+        found = await self._found(dict.fromkeys(need for _, needs in page for need in needs))
         grades = {need: said for need, said in found.items() if isinstance(said, Grade)}
         ungraded = {need: said for need, said in found.items() if isinstance(said, Unmet)}
-        return replace(evidence, grades=grades, ungraded=ungraded)
+        return [replace(evidence, grades=grades, ungraded=ungraded)] * len(page)
 
     async def _found(self, needs: Iterable[GradeNeed]) -> dict[GradeNeed, Grade | Unmet]:
         found: dict[GradeNeed, Grade | Unmet] = {}

@@ -142,7 +142,7 @@ async def _ended(bench: Bench, accepted: list[_Accepted]) -> list[Passed | Faile
         )
         earlier = await bench.engine.store.read(partial(_before, bench=bench, row=one.row))
         unit = Unit(one.row.key, one.measure, one.row.observed, earlier=earlier)
-        run = await judged(bench, unit, one.row.observed)
+        (run,) = await judged(bench, [(unit, one.row.observed)])
         if isinstance(run, JudgeErrored):
             raise InstrumentError(f"the output of {one.row.case_id} could not be judged: {run.reason}")
         assert isinstance(run, Passed | Failed), run

@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.embedding.local import wordllama_embedder
 from minions_evals_mcp.engine.context import judge_mark
-from minions_evals_mcp.engine.judge.evidence import fetched
+from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.engine.prompt_scoring.calling import answered
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.judges.floor import no_answer
@@ -22,8 +22,9 @@ from minions_evals_mcp.judges.llm import marked
 from minions_evals_mcp.judges.task import Work, shown
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.assertions import check_all, needs, vet
+from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.checks import Subject, Unchecked
+from minions_evals_mcp.scoring.examination import Checks
 from minions_evals_mcp.scoring.prompt_scoring import rated_score
 from minions_evals_mcp.scoring.similarity import cosine
 
@@ -211,11 +212,9 @@ def _checks(*, required_json: bool, words: tuple[int, int] | None, pattern: str 
 
 async def _held(checks: Sequence[Assertion], response: str) -> list[bool]:
     """Whether each check holds; raises `InstrumentError` where that cannot be told."""
-    subject = Subject(response)
-    wanted = needs(checks, subject)
     async with RegexSandbox() as regexes, Snippets() as snippets:
-        evidence = await fetched(wanted, regexes=regexes, snippets=snippets, embedder=wordllama_embedder)
-    found = check_all(checks, subject, evidence=evidence)
+        judges = Judges(regexes, snippets, wordllama_embedder)
+        (found,) = await judge([Checks(checks, Subject(response))], judges)
     if isinstance(found, Unchecked):
         raise InstrumentError(f"{found.type}: {found.reason}")
     return [one.passed for one in found.results]

@@ -11,14 +11,18 @@ from typing import Protocol
 import anyio
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.embedding.local import wordllama_embedder
 from minions_evals_mcp.engine.context import Engine, wall_clock
+from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.engine.prompt_scoring.calling import answered
 from minions_evals_mcp.engine.prompt_scoring.cases import Given, case_of, prompt_of, shelf_in, shelf_of
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, first_of
 from minions_evals_mcp.sandbox.regex import RegexSandbox
+from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions import vet
-from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unchecked
-from minions_evals_mcp.scoring.expected import expectation, expected_needs, meets
+from minions_evals_mcp.scoring.checks import Subject, Unchecked
+from minions_evals_mcp.scoring.examination import Expectation
+from minions_evals_mcp.scoring.expected import expectation
 from minions_evals_mcp.scoring.prompt_scoring import (
     TIE_THRESHOLD,
     ComparisonResult,
@@ -69,7 +73,7 @@ class _Means:
 
     llm: Llm
     evaluator: Evaluator | None
-    regexes: RegexSandbox
+    judges: Judges
     clock: Clock
 
 
@@ -175,8 +179,8 @@ async def _results(trials: Sequence[_Trial], llm: Llm, evaluator: Evaluator | No
     found: dict[int, TestResult] = {}
     todo = iter(enumerate(trials))
     try:
-        async with RegexSandbox() as regexes, anyio.create_task_group() as tasks:
-            means = _Means(llm, evaluator, regexes, clock)
+        async with RegexSandbox() as regexes, Snippets() as snippets, anyio.create_task_group() as tasks:
+            means = _Means(llm, evaluator, Judges(regexes, snippets, wordllama_embedder), clock)
             for _ in range(min(CONCURRENCY, len(trials))):
                 tasks.start_soon(_work, todo, means, found)
     except BaseExceptionGroup as group:
@@ -193,7 +197,7 @@ async def _work(todo: Iterator[tuple[int, _Trial]], means: _Means, found: dict[i
 async def _result(trial: _Trial, means: _Means) -> TestResult:
     response = await _response(trial, means.llm)
     if means.evaluator is None:
-        score = await _matched(trial.case, response, means.regexes)
+        score = await _matched(trial.case, response, means.judges)
     else:
         score = await _evaluated(trial.case, response, means.evaluator)
     return case_result(
@@ -229,14 +233,10 @@ def _failed(case: Case, what: str, error: Exception) -> InstrumentError:
     return InstrumentError(f"test case {case.id!r}: {what}: {said}")
 
 
-async def _matched(case: Case, response: str, regexes: RegexSandbox) -> float:
+async def _matched(case: Case, response: str, judges: Judges) -> float:
     """maxScore where the response has what was expected, else 0; raises where that cannot be told."""
     assert case.expected is not None, "vetted before"
-    output: Json = {"output": response}
-    subject = Subject(response)
-    wanted = [need for need in expected_needs(case.expected, output, subject) if isinstance(need, RegexNeed)]
-    evidence = Evidence(await regexes.search(wanted)) if wanted else Evidence()
-    found = meets(case.expected, output, subject, evidence=evidence)
+    (found,) = await judge([Expectation(case.expected, {"output": response}, Subject(response))], judges)
     if isinstance(found, Unchecked):
         raise InstrumentError(f"test case {case.id!r}: the expected output could not be looked for: {found.reason}")
     return case.max_score if found.passed else 0.0

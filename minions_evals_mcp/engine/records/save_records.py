@@ -22,6 +22,7 @@ from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.likeness import with_likeness
 from minions_evals_mcp.engine.records.branch_parameters import vet_parameters
 from minions_evals_mcp.engine.records.pass_rule import with_pass_rule
 from minions_evals_mcp.engine.records.schedules import vet_schedule
@@ -415,7 +416,14 @@ async def get_record(engine: Engine, ident: str) -> Record[Fields]:
     found = await engine.store.read(lambda db: _found(db, ident))
     if found is None:
         raise NotFoundError("record", ident, remedy="`minions-evals list TYPE` shows ids.")
-    return found
+    return (await with_likeness(engine, [found]))[0]
+
+
+async def page_of(engine: Engine, kind: str, *, after: int = 0, limit: int) -> list[tuple[int, Record[Fields]]]:
+    """A page of one type's records as they were written, each with the cursor to go on from."""
+    page = await engine.store.read(lambda db: records.page(db, kind, after=after, limit=limit))
+    shown = await with_likeness(engine, [record for _, record in page])
+    return [(seq, record) for (seq, _), record in zip(page, shown, strict=True)]
 
 
 def _found(db: Db, ident: str) -> Record[Fields] | None:

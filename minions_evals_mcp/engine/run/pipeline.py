@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -30,7 +30,7 @@ from minions_evals_mcp.engine.budget import HaltedError
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, PEOPLE
 from minions_evals_mcp.engine.run.units import Bench, Unit, carry_out
-from minions_evals_mcp.errors import ungrouped
+from minions_evals_mcp.errors import EvalsError, ungrouped
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Ticket
@@ -113,68 +113,83 @@ class Health:
 
 @dataclass(frozen=True, slots=True)
 class _Recorded:
-    """A unit's end on its way to the disk."""
+    """The ends of a page of units on their way to the disk."""
 
-    ended: Ended
+    units: Sequence[Unit]
+    endings: Sequence[Ended]
     ticket: Ticket[None]
 
 
 async def run_units(
-    bench: Bench, units: AsyncIterator[Unit], *, health: Health, workers: int, progress: Progress
+    bench: Bench, pages: AsyncIterator[list[Unit]], *, health: Health, workers: int, progress: Progress
 ) -> None:
-    """Carries the units out, `workers` at a time; returns when every ending is committed."""
+    """Carries the units out, `workers` pages at a time; returns when every ending is committed."""
     switch = health.switch
-    todo_in, todo_out = anyio.create_memory_object_stream[Unit](workers)
-    done_in, done_out = anyio.create_memory_object_stream[_Recorded](workers * 2)
+    todo_in, todo_out = anyio.create_memory_object_stream[list[Unit]]()
+    done_in, done_out = anyio.create_memory_object_stream[_Recorded](workers)
     with ungrouped():
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_confirm, done_out, progress)
+            tasks.start_soon(_confirm, bench, done_out, progress)
             with switch.scope:
                 async with done_in, anyio.create_task_group() as working:
-                    working.start_soon(_feed, units, todo_in, switch)
+                    working.start_soon(_feed, pages, todo_in, switch)
                     for _ in range(workers):
                         working.start_soon(_work, bench, todo_out.clone(), done_in, health)
                     todo_out.close()
     await bench.judging.kept.settle()
 
 
-async def _feed(units: AsyncIterator[Unit], todo: MemoryObjectSendStream[Unit], switch: Switch) -> None:
+async def _feed(pages: AsyncIterator[list[Unit]], todo: MemoryObjectSendStream[list[Unit]], switch: Switch) -> None:
     async with todo:
-        async for unit in units:
+        async for page in pages:
             if switch.is_off:
                 return
-            await todo.send(unit)
+            await todo.send(page)
 
 
 async def _work(
-    bench: Bench, todo: MemoryObjectReceiveStream[Unit], done: MemoryObjectSendStream[_Recorded], health: Health
+    bench: Bench, todo: MemoryObjectReceiveStream[list[Unit]], done: MemoryObjectSendStream[_Recorded], health: Health
 ) -> None:
     async with todo:
-        async for unit in todo:
+        async for page in todo:
             if health.switch.is_off:
                 continue
             try:
-                ended = await carry_out(bench, unit)
+                endings = await carry_out(bench, page)
             except HaltedError:
                 continue
-            health.saw(ended)
-            save = partial(_record, bench=bench, unit=unit, ended=ended)
-            await done.send(_Recorded(ended, await bench.engine.store.submit(save)))
+            save = partial(_record, bench=bench, page=page, endings=endings)
+            recorded = _Recorded(page, endings, await bench.engine.store.submit(save))
+            for ended in endings:
+                health.saw(ended)
+            await done.send(recorded)
 
 
-def _record(db: Db, *, bench: Bench, unit: Unit, ended: Ended) -> None:
+def _record(db: Db, *, bench: Bench, page: Sequence[Unit], endings: Sequence[Ended]) -> None:
     at = bench.engine.clock()
-    runs.record_unit(db, unit.key, unit.measure.case.id, ended, at=at)
-    if isinstance(ended, Awaiting) and ended.asks == "human":
-        request_approval(db, unit.key, unit.measure, ended, new_id=f"{unit.key.run_id}:approval", at=at)
+    ended = [(unit.key, unit.measure.case.id, end) for unit, end in zip(page, endings, strict=True)]
+    runs.record_units(db, ended, at=at)
+    for unit, end in zip(page, endings, strict=True):
+        if isinstance(end, Awaiting) and end.asks == "human":
+            request_approval(db, unit.key, unit.measure, end, new_id=f"{unit.key.run_id}:approval", at=at)
 
 
-async def _confirm(done: MemoryObjectReceiveStream[_Recorded], progress: Progress) -> None:
-    """Waits for each ending to be committed, in order, and says so."""
+async def _confirm(bench: Bench, done: MemoryObjectReceiveStream[_Recorded], progress: Progress) -> None:
+    """Waits for each page to be committed, in order, and says so."""
     async with done:
         async for recorded in done:
-            await recorded.ticket.result()
-            await progress(outcome_of(recorded.ended))
+            try:
+                await recorded.ticket.result()
+            except EvalsError:
+                await _record_singly(bench, recorded)
+            for ended in recorded.endings:
+                await progress(outcome_of(ended))
+
+
+async def _record_singly(bench: Bench, recorded: _Recorded) -> None:
+    """Writes what the store refused as a page unit by unit, so that one that it refuses costs no other; raises for that one."""
+    for unit, ended in zip(recorded.units, recorded.endings, strict=True):
+        await bench.engine.store.write(partial(_record, bench=bench, page=[unit], endings=[ended]))
 
 
 def request_approval(db: Db, key: UnitKey, measure: Measure, ended: Awaiting, *, new_id: str, at: datetime) -> None:

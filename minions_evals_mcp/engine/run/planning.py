@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.judge.own_judges import OwnJudges
 from minions_evals_mcp.engine.judge.panel import Panel
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run.units import Bench, Unit, earlier_runs, made_before, recorded_run
+from minions_evals_mcp.engine.run.units import Bench, Unit, agent_runs, earlier_runs, made_before, recorded_run
 from minions_evals_mcp.engine.run.versions import RunVersions, named_alike, vet_agent_run, with_version
 from minions_evals_mcp.engine.version_chain import default_name
 from minions_evals_mcp.errors import BadInputError
@@ -35,6 +35,8 @@ from minions_evals_mcp.targets.own import OWN_KINDS, own_target
 
 PAGE = 200
 """How many cases are held at once."""
+TOGETHER = 50
+"""How many units are judged and written in one go, where none of them has to wait for anything."""
 CONFIG = "config"
 """Begins the name of a target that stands in a config: only `eval` with that config can open it."""
 SETTLED = frozenset({"scored", "timed-out", "not-judgeable", "awaiting-judgments"})
@@ -226,14 +228,31 @@ def frame_for(engine: Engine, run_id: str | None, *, target_digest: str | None) 
 
 async def open_units(
     bench: Bench, job_id: str, case_ids: Sequence[str], rubrics: dict[str, RubricInUse]
-) -> AsyncIterator[Unit]:
-    """The units that are not settled yet, a page of cases at a time, with the outputs that were paid for already."""
+) -> AsyncIterator[list[Unit]]:
+    """The units that are not settled yet, by the page, with the outputs that were paid for already.
+
+    A unit that may wait for anything makes a page of its own.
+    """
     size = max(1, PAGE // bench.request.trials)
     for at in range(0, len(case_ids), size):
         part = case_ids[at : at + size]
         opened = partial(_open, bench=bench, job_id=job_id, first=at, case_ids=part, rubrics=rubrics)
-        for unit in await bench.engine.store.read(opened):
-            yield unit
+        for page in _pages(bench, await bench.engine.store.read(opened)):
+            yield page
+
+
+def _pages(bench: Bench, units: Iterable[Unit]) -> Iterator[list[Unit]]:
+    at_hand: list[Unit] = []
+    for unit in units:
+        if unit.comes_alone(bench):
+            yield [unit]
+            continue
+        at_hand.append(unit)
+        if len(at_hand) == TOGETHER:
+            yield at_hand
+            at_hand = []
+    if at_hand:
+        yield at_hand
 
 
 def _open(
@@ -243,7 +262,7 @@ def _open(
     kept = jobs.units(db, job_id, first=first, last=first + len(case_ids))
     again = bench.request.rejudge_run_id
     earlier = {} if again is None else jobs.outputs_of(db, again, case_ids)
-    units: list[Unit] = []
+    units: list[tuple[Unit, str | None]] = []
     for position, measure in enumerate(measures(db, case_ids, rubrics), first):
         for trial in range(1, bench.request.trials + 1):
             row = kept.get((position, trial))
@@ -256,8 +275,10 @@ def _open(
                     seen, recorded = seen or stored.observed, stored.agent_run_id
                 made = made_before(db, bench, measure.case.fields) if seen is None and recorded is None else None
                 key = UnitKey(job_id, position, trial)
-                units.append(Unit(key, measure, seen, recorded, earlier_runs(db, bench, key, measure.case.id), made))
-    return units
+                before = earlier_runs(db, bench, key, measure.case.id)
+                units.append((Unit(key, measure, seen, earlier=before, made=made), None if seen else recorded))
+    runs = agent_runs(db, [ident for _, ident in units if ident is not None])
+    return [unit if ident is None else replace(unit, recorded=runs[ident]) for unit, ident in units]
 
 
 def _recorded(db: Db, bench: Bench, case: TestCase, trial: int) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -23,15 +23,15 @@ from minions_evals_mcp.domain.outcomes import (
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.compose import Frame, Judged, compose
-from minions_evals_mcp.engine.judge.judging import Judging
-from minions_evals_mcp.engine.judge.likeness import likeness_of
+from minions_evals_mcp.engine.judge.judging import Decision, Judging
+from minions_evals_mcp.engine.judge.likeness import is_put_off, likenesses
 from minions_evals_mcp.engine.judge.yardstick import Measure
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.versions import RunVersions
 from minions_evals_mcp.engine.version_chain import default_name
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.scoring.history import Sample
+from minions_evals_mcp.scoring.history import Likeness, Sample
 from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
@@ -63,42 +63,63 @@ class Unit:
     key: UnitKey
     measure: Measure
     kept: Observed | None = None
-    agent_run_id: str | None = None
+    recorded: Record[AgentRun] | None = None
     earlier: tuple[Sample, ...] = ()
     made: Observed | None = None
 
-
-async def carry_out(bench: Bench, unit: Unit) -> Ended:
-    """How the unit ended; nothing is written but verdicts and outputs that were paid for."""
-    seen = unit.kept or await _output(bench, unit)
-    if not isinstance(seen, Observed):
-        return seen
-    return await judged(bench, unit, seen)
+    def comes_alone(self, bench: Bench) -> bool:
+        """Whether it may have to wait for its output or for a model: units that do not are judged by the page."""
+        at_hand = self.kept or self.recorded or self.made or bench.target is None
+        return not at_hand or bench.judging.panel.asks_any_model(self.measure)
 
 
-async def judged(bench: Bench, unit: Unit, seen: Observed) -> Ended:
-    """The run that the observed output becomes, or what it waits for."""
-    work = await _work(bench, unit, seen)
-    decision = await bench.judging.decide(unit.key, unit.measure, work)
+async def carry_out(bench: Bench, page: Sequence[Unit]) -> list[Ended]:
+    """How each unit of the page ended; nothing is written but verdicts and outputs that were paid for.
+
+    Raises `HaltedError` where a cap forbids a call: a unit that may call anything comes alone.
+    """
+    outputs = [unit.kept or await _output(bench, unit) for unit in page]
+    there = [(unit, seen) for unit, seen in zip(page, outputs, strict=True) if isinstance(seen, Observed)]
+    endings = iter(await judged(bench, there))
+    return [next(endings) if isinstance(seen, Observed) else seen for seen in outputs]
+
+
+async def judged(bench: Bench, page: Sequence[tuple[Unit, Observed]]) -> list[Ended]:
+    """The runs that the observed outputs become, or what they wait for."""
+    alike = await _alike(bench, page)
+    works = [await _work(bench, unit, seen, alike.get(unit.key)) for unit, seen in page]
+    units = [(unit.key, unit.measure, work) for (unit, _), work in zip(page, works, strict=True)]
+    decisions = await bench.judging.judge(units)
+    return [_ending(bench, *unit, decision) for unit, decision in zip(units, decisions, strict=True)]
+
+
+async def _alike(bench: Bench, page: Sequence[tuple[Unit, Observed]]) -> dict[UnitKey, Likeness | None]:
+    """How the outputs compare with what was expected; those of a benchmark where that decides nothing are left for later."""
+    whole = bench.frame.benchmark_run_id is not None
+    now = [(unit, seen) for unit, seen in page if not (whole and is_put_off(bench.engine, unit.measure, seen))]
+    cases = [(unit.measure.case.fields, seen) for unit, seen in now]
+    measured = await likenesses(bench.engine, cases)
+    return {unit.key: one for (unit, _), one in zip(now, measured, strict=True)}
+
+
+def _ending(bench: Bench, key: UnitKey, measure: Measure, work: Work, decision: Decision) -> Ended:
     match decision:
         case Judged():
-            version = bench.versions.of_output(seen.prompt_version_ref)
-            return compose(
-                unit.key, unit.measure, work, decision, frame=bench.frame, version=version, at=bench.engine.clock()
-            )
+            version = bench.versions.of_output(work.observed.prompt_version_ref)
+            at = bench.engine.clock()
+            return compose(key, measure, work, decision, frame=bench.frame, version=version, at=at)
         case JudgeErrored() | NotJudgeable() | Awaiting():
             return decision
 
 
-async def _work(bench: Bench, unit: Unit, seen: Observed) -> Work:
+async def _work(bench: Bench, unit: Unit, seen: Observed, alike: Likeness | None) -> Work:
     scores = {}
     if seen.agent_run_id is not None and _wants_proposal(unit.measure):
         run_id = seen.agent_run_id
         scores = await bench.engine.store.read(lambda db: proposal_scores(db, run_id))
     case = unit.measure.case.fields
-    measured = await likeness_of(bench.engine, case, seen)
     prompt = _prompt(bench, case, seen) if _wants_prompt(case.assertions) else ""
-    return Work(case.inputs, case.expected_outputs, seen, scores, measured, unit.earlier, prompt)
+    return Work(case.inputs, case.expected_outputs, seen, scores, alike, unit.earlier, prompt)
 
 
 def _wants_prompt(assertions: Iterable[Assertion]) -> bool:
@@ -143,9 +164,8 @@ def proposal_scores(db: Db, agent_run_id: str) -> dict[str, float]:
 async def _output(bench: Bench, unit: Unit) -> Observed | Skipped | TargetErrored:
     """The output, from the first place that has one."""
     case = unit.measure.case.fields
-    if unit.agent_run_id is not None:
-        ident = unit.agent_run_id
-        return observed_run(await bench.engine.store.read(lambda db: _agent_run(db, ident)), timeout_ms=case.timeout_ms)
+    if unit.recorded is not None:
+        return observed_run(unit.recorded, timeout_ms=case.timeout_ms)
     if unit.made is not None:
         await _keep_output(bench, unit, unit.made)
         return unit.made
@@ -190,14 +210,13 @@ async def _keep_output(bench: Bench, unit: Unit, seen: Observed) -> None:
 
 
 def _save_output(db: Db, *, key: UnitKey, case_id: str, seen: Observed) -> None:
-    jobs.save_unit(db, key, case_id, outcome=None, observed=seen)
+    jobs.save_unit(db, key, case_id, observed=seen)
 
 
-def _agent_run(db: Db, ident: str) -> Record[AgentRun]:
-    found = records.minion(db, ident)
-    assert found is not None
-    assert isinstance(found.fields, AgentRun)
-    return found  # pyright: ignore[reportReturnType]  checked above
+def agent_runs(db: Db, idents: Iterable[str]) -> dict[str, Record[AgentRun]]:
+    """The recorded agent-runs under those ids."""
+    found = records.minions(db, idents)
+    return {ident: run for ident, run in found.items() if isinstance(run.fields, AgentRun)}  # pyright: ignore[reportReturnType]  checked
 
 
 def recorded_run(

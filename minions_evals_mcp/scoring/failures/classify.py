@@ -77,12 +77,12 @@ def _refusal_signals(failed: FailedOutput) -> tuple[Signal, ...]:
     reason = (failed.stop_reason or "").casefold()
     stopped = (Signal("stop reason", reason, 0.98),) if reason in REFUSED else ()
     cues = refusal_signals(failed.text)
-    wanted = failed.expected is not None and bool(refusal_signals(output_text(failed.expected)))
     if cues:
+        wanted = failed.expected is not None and bool(refusal_signals(output_text(failed.expected)))
         return (*stopped, *(Signal("refusal", cue, 0.3 if wanted else 0.85) for cue in cues))
     # A sentence that would refuse if it stood alone, within a text that does not: a part may have been declined.
-    sentences = islice(_SENTENCE.finditer(failed.text[:READ]), SENTENCES_READ)
-    return (*stopped, *(Signal("refusing sentence", one[0], 0.3) for one in sentences if refusal_signals(one[0])))
+    sentences = dict.fromkeys(one[0] for one in islice(_SENTENCE.finditer(failed.text[:READ]), SENTENCES_READ))
+    return (*stopped, *(Signal("refusing sentence", one, 0.3) for one in sentences if refusal_signals(one)))
 
 
 def _severity(fraction: float, critical_below: float, major_below: float) -> Severity:

@@ -95,7 +95,7 @@ async def record(call: Call, kind: str, ident: str) -> str:
         return _text(await run_answer(call, await get_job(call.engine, ident), FULL, limit=20))
     if kind == MESSAGE:
         return await _message(call, ident)
-    found = await call.engine.store.read(partial(seen, ident=ident))
+    found = await seen(call.engine, ident)
     if found is None or isinstance(found, Message):
         raise NotFoundError(kind, ident)
     kept = str(found.wire["type"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
@@ -18,7 +18,8 @@ from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_with_baselines
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.resolve_failure import Resolution, resolve_failures
-from minions_evals_mcp.engine.records.save_records import Saved
+from minions_evals_mcp.engine.judge.likeness import with_likeness
+from minions_evals_mcp.engine.records.save_records import Saved, page_of
 from minions_evals_mcp.engine.records.save_records import delete_record as hide_record
 from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
 from minions_evals_mcp.server.answers.message import message_answer, messages_page
@@ -59,7 +60,7 @@ async def _page(call: Call, asked: arguments.ListRecords, after: int) -> list[tu
     if asked.detail == "summary" and not asked.fields:
         lines = await call.engine.store.read(partial(listings.lines, kind=asked.type, after=after, limit=most))
         return [(one.seq, _line(one)) for one in lines]
-    found = await call.engine.store.read(partial(records.page, kind=asked.type, after=after, limit=most))
+    found = await page_of(call.engine, asked.type, after=after, limit=most)  # pyright: ignore[reportUnknownArgumentType]  a Literal made of the table
     return [(number, _row(record, asked)) for number, record in found]
 
 
@@ -91,7 +92,7 @@ def _run(job: Job) -> Json:
 
 async def get_record(call: Call, asked: arguments.GetRecord) -> CallToolResult:
     """The record with what it is linked to, or a stretch of its JSON text."""
-    found = await call.engine.store.read(partial(seen, ident=asked.id))
+    found = await seen(call.engine, asked.id)
     if found is None:
         raise NotFoundError("record", asked.id, remedy="list_records shows ids.")
     return message_answer(found, asked) if isinstance(found, Message) else record_answer(found, asked)
@@ -99,11 +100,16 @@ async def get_record(call: Call, asked: arguments.GetRecord) -> CallToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A record as the wire has it, with its relations and gates."""
+    """A record with its relations and gates."""
 
-    wire: Json
+    record: Record[Fields]
     relations: list[JsonValue]
     gates: list[JsonValue]
+
+    @property
+    def wire(self) -> Json:
+        """The record as the wire has it."""
+        return self.record.wire()
 
 
 def record_answer(found: Seen, asked: arguments.GetRecord) -> CallToolResult:
@@ -124,14 +130,23 @@ def record_answer(found: Seen, asked: arguments.GetRecord) -> CallToolResult:
     return result
 
 
-def seen(db: Db, *, ident: str) -> Seen | Message | None:
+async def seen(engine: Engine, ident: str) -> Seen | Message | None:
+    """The record with its relations and gates, or the message."""
+    found = await engine.store.read(partial(_seen, ident=ident))
+    if not isinstance(found, Seen):
+        return found
+    (record,) = await with_likeness(engine, [found.record])
+    return replace(found, record=record)
+
+
+def _seen(db: Db, *, ident: str) -> Seen | Message | None:
     """The record with its relations and gates, or the message, in one read: each is a way to another thread and back."""
     found = records.find(db, ident)
     if found is None:
         return inbox.message(db, ident)
     shown = branches.with_figures(db, found)
     return Seen(
-        shown.wire(),
+        shown,
         [
             {"sourceId": one.source_id, "type": one.type, "targetId": one.target_id}
             for one in links.links(db, ident, shown.type)

@@ -6,14 +6,13 @@ import json
 from collections.abc import Callable, Sequence
 from typing import cast
 
-import anyio.to_thread
 from mcp_types import CallToolResult
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.run_table import FALLING, FIGURES, run_rows
 from minions_evals_mcp.engine.jobs import find_benchmark_run
-from minions_evals_mcp.engine.judge.evidence import fetched
+from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.interop.pick_rows import read_pick_row
 from minions_evals_mcp.interop.score_rows import Asked, read_row
@@ -53,11 +52,7 @@ async def _answer(call: Call, number: int, row: Json, read: Callable[[str | byte
     """One row's verdict; a row that cannot be read says why and does not stop the others."""
     try:
         _vet_length(row)
-        wanted = read(json.dumps(row))
-        needs = wanted.needs()
-        engine = call.engine
-        evidence = await fetched(needs, regexes=engine.regexes, snippets=engine.snippets, embedder=engine.embedder)
-        return await anyio.to_thread.run_sync(wanted.answer, evidence)
+        return (await judge([read(json.dumps(row))], judges_of(call.engine, apart=True)))[0]
     except EvalsError as error:
         return {"id": str(row.get("id", ""))[:128], "error": f"row {number}: {error}"}
 

@@ -1,0 +1,162 @@
+"""The door for judging: a page of examinations is answered from evidence that is fetched for all of them at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+import anyio.to_thread
+
+from minions_evals_mcp.embedding.embedder import Embedder
+from minions_evals_mcp.errors import InstrumentError
+from minions_evals_mcp.sandbox.regex import RegexSandbox
+from minions_evals_mcp.sandbox.snippets import Snippets
+from minions_evals_mcp.scoring.checks import (
+    NO_EVIDENCE,
+    Evidence,
+    GradeNeed,
+    Need,
+    RegexNeed,
+    SimilarityNeed,
+    SnippetNeed,
+    Unmet,
+    opened,
+)
+from minions_evals_mcp.scoring.examination import Examination
+from minions_evals_mcp.scoring.similarity import cosine
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.context import Engine
+
+V = TypeVar("V")
+
+
+class Graders(Protocol):
+    """The models that grade what rules ask them to."""
+
+    async def graded(
+        self, page: Sequence[tuple[Examination[Any], Sequence[GradeNeed]]], evidence: Evidence
+    ) -> list[Evidence]:
+        """The evidence of each examination with the grades that it needs besides, and why one could not be had."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Judges:
+    """What evidence is fetched from: searches under a time limit, confined code, likeness in meaning, and models.
+
+    Without `own_embedder` an assertion's own embedder is not to be had, without `graders` no model's grade. `apart`:
+    answers are worked out in a thread, for callers that must not be kept waiting.
+    """
+
+    regexes: RegexSandbox
+    snippets: Snippets
+    embedder: Callable[[], Embedder]
+    own_embedder: Callable[[str], Embedder] | None = None
+    graders: Graders | None = None
+    apart: bool = False
+
+
+def judges_of(engine: Engine, *, graders: Graders | None = None, apart: bool = False) -> Judges:
+    """What an open engine fetches evidence from."""
+    return Judges(engine.regexes, engine.snippets, engine.embedder, graders=graders, apart=apart)
+
+
+async def judge(page: Sequence[Examination[V]], judges: Judges) -> list[V]:
+    """The verdict of each examination, in order. What several need is fetched once, and nothing is started for none."""
+    wanted = [one.needs() for one in page]
+    evidence = await fetched([*chain.from_iterable(wanted)], judges)
+    graded: Sequence[Evidence] = [evidence] * len(page)
+    if judges.graders is not None:
+        grades = [(one, grade_needs(needs, evidence)) for one, needs in zip(page, wanted, strict=True)]
+        if any(needs for _, needs in grades):
+            graded = await judges.graders.graded(grades, evidence)
+    answered = partial(_answered, page, graded)
+    return await anyio.to_thread.run_sync(answered) if judges.apart else answered()
+
+
+def _answered(page: Sequence[Examination[V]], evidence: Sequence[Evidence]) -> list[V]:
+    return [one.answer(its) for one, its in zip(page, evidence, strict=True)]
+
+
+async def fetched(wanted: Sequence[Need], judges: Judges) -> Evidence:
+    """The evidence for those needs and for what stands behind their transforms; the grades of models are left out."""
+    evidence = NO_EVIDENCE
+    while wanted:
+        part = await _at_hand(wanted, judges)
+        part = replace(part, similarities=await _likenesses(wanted, judges))
+        evidence = part if evidence is NO_EVIDENCE else _joined(evidence, part)
+        wanted = opened(wanted, part)
+    return evidence
+
+
+def _joined(evidence: Evidence, part: Evidence) -> Evidence:
+    return Evidence(
+        regexes={**evidence.regexes, **part.regexes},
+        similarities={**evidence.similarities, **part.similarities},
+        snippets={**evidence.snippets, **part.snippets},
+    )
+
+
+def grade_needs(wanted: Sequence[Need], evidence: Evidence) -> list[GradeNeed]:
+    """The grades among those needs and all that stood behind their transforms."""
+    grades: list[GradeNeed] = []
+    while wanted:
+        grades += [need for need in wanted if isinstance(need, GradeNeed)]
+        wanted = opened(wanted, evidence)
+    return grades
+
+
+async def _likenesses(wanted: Sequence[Need], judges: Judges) -> dict[SimilarityNeed, float | Unmet]:
+    """How alike the pairs are to the embedder that each names."""
+    pairs = [need for need in wanted if isinstance(need, SimilarityNeed)]
+    measured: dict[SimilarityNeed, float | Unmet] = {}
+    for name, several in groupby(sorted(pairs, key=_embedder), _embedder):
+        if not name:
+            measured |= await similarities([*several], judges.embedder())
+        elif judges.own_embedder is not None:
+            measured |= await similarities([*several], judges.own_embedder(name))
+        else:
+            measured |= dict.fromkeys(several, Unmet("it names an embedder of its own, which is not asked here"))
+    return measured
+
+
+def _embedder(pair: SimilarityNeed) -> str:
+    return pair.embedder
+
+
+async def _at_hand(wanted: Sequence[Need], judges: Judges) -> Evidence:
+    patterns = [need for need in wanted if isinstance(need, RegexNeed)]
+    code = [need for need in wanted if isinstance(need, SnippetNeed)]
+    return Evidence(
+        regexes=await judges.regexes.search(patterns) if patterns else {},
+        snippets=await judges.snippets.fetch(code) if code else {},
+    )
+
+
+async def similarities(pairs: Sequence[SimilarityNeed], embedder: Embedder) -> dict[SimilarityNeed, float | Unmet]:
+    """How alike each pair is, in one call for all; where the embedder fails, why that cannot be told.
+
+    A text that it refuses costs its own pair only: the pairs are then measured one by one, until it fails twice in a row.
+    """
+    try:
+        return await _measured(pairs, embedder)
+    except InstrumentError as error:
+        if len(pairs) == 1:
+            return dict.fromkeys(pairs, Unmet(error.message))
+    measured: dict[SimilarityNeed, float | Unmet] = {}
+    failures: list[Unmet] = []
+    for pair in dict.fromkeys(pairs):
+        found = failures[-1] if len(failures) > 1 else (await similarities([pair], embedder))[pair]
+        failures = [*failures, found] if isinstance(found, Unmet) else []
+        measured[pair] = found
+    return measured
+
+
+async def _measured(pairs: Sequence[SimilarityNeed], embedder: Embedder) -> dict[SimilarityNeed, float | Unmet]:
+    texts = list(dict.fromkeys(text for pair in pairs for text in (pair.text, pair.other)))
+    vectors = dict(zip(texts, await embedder.embed(texts), strict=True))
+    return {pair: cosine(vectors[pair.text], vectors[pair.other]) for pair in pairs}

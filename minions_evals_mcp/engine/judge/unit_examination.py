@@ -1,0 +1,160 @@
+"""What the rules of a case say of an output: the examination of one unit, which the door answers with a page of others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outcomes import JudgeErrored, UnitKey, Verdict
+from minions_evals_mcp.engine.judge.door import grade_needs
+from minions_evals_mcp.engine.judge.panel import Panel
+from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByExpectation, ByNothing, BySimilarity, Measure
+from minions_evals_mcp.judges.grading import by_grader
+from minions_evals_mcp.judges.heuristic import explained, guide_needs, judge_by_rule
+from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.scoring.assertions.scoring_code import rescored, scoring_need
+from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, Need, SnippetNeed, Unchecked
+from minions_evals_mcp.scoring.examination import Checks, Expectation
+from minions_evals_mcp.scoring.history import SIMILAR_ENOUGH
+from minions_evals_mcp.scoring.rubric import RubricInUse
+
+
+@dataclass(frozen=True, slots=True)
+class Ruled:
+    """What rules found. Without a rubric `whole` is all that decides, and `reason` says why.
+
+    Under a rubric `verdicts` are those of the criteria that rules judge. `results` are all checks that were made.
+    `scoring` is a person's code that judges in place of the checks, and has not run yet.
+    """
+
+    whole: Aggregate | None = None
+    reason: str = ""
+    verdicts: Mapping[str, Verdict] = field(default_factory=dict[str, Verdict])
+    results: tuple[Checked, ...] = ()
+    scoring: SnippetNeed | None = None
+
+
+NOTHING = Ruled()
+
+
+@dataclass(frozen=True, slots=True)
+class UnitExamination:
+    """One output of a run with what its case is measured with. A model grades where a rule asks it to."""
+
+    panel: Panel
+    key: UnitKey
+    measure: Measure
+    work: Work
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether there is nothing to look at: the time was up, or the agent failed."""
+        return self.work.observed.timed_out or self.work.observed.agent_error is not None
+
+    def needs(self) -> Sequence[Need]:
+        """What the rules of the case need of the outside."""
+        if self.is_lost:
+            return ()
+        match self.measure.yardstick:
+            case RubricInUse():
+                return [need for criterion in self._by_rule() for need in guide_needs(criterion, self.work)]
+            case ByAssertions() as yardstick:
+                return self._checks(yardstick).needs()
+            case ByExpectation(expected):
+                return self._expectation(expected).needs()
+            case BySimilarity() | ByNothing():
+                return ()
+
+    def answer(self, evidence: Evidence, /) -> Ruled | JudgeErrored:
+        """What the rules find, or why they could not be carried out."""
+        if self.is_lost:
+            return NOTHING
+        for missing in evidence.ungraded.values():
+            return JudgeErrored(missing.reason, missing.fatal, missing.unanswered)
+        match self.measure.yardstick:
+            case RubricInUse():
+                return self._ruled_criteria(evidence)
+            case ByAssertions() as yardstick:
+                return self._ruled_checks(yardstick, evidence)
+            case ByExpectation(expected):
+                return _ruled_expectation(self._expectation(expected).answer(evidence))
+            case BySimilarity():
+                return self._ruled_similarity()
+            case ByNothing():
+                return NOTHING
+
+    def _by_rule(self) -> list[Criterion]:
+        return [criterion for criterion, kind in self.panel.parts(self.measure) if kind == "heuristic"]
+
+    def _checks(self, yardstick: ByAssertions) -> Checks:
+        return Checks(yardstick.assertions, self.work.subject, yardstick.threshold)
+
+    def _expectation(self, expected: Json) -> Expectation:
+        return Expectation(expected, self.work.observed.output, self.work.subject)
+
+    def _ruled_criteria(self, evidence: Evidence) -> Ruled | JudgeErrored:
+        verdicts: dict[str, Verdict] = {}
+        results: list[Checked] = []
+        for criterion in self._by_rule():
+            verdict, checks = judge_by_rule(criterion, self.work, evidence)
+            if isinstance(verdict, JudgeErrored):
+                return verdict
+            verdicts[criterion.id] = self._graded(criterion, verdict, evidence)
+            results.extend(checks)
+        return Ruled(verdicts=verdicts, results=tuple(results))
+
+    def _graded(self, criterion: Criterion, verdict: Verdict, evidence: Evidence) -> Verdict:
+        """The verdict, which is the model's where it rests on its grades."""
+        if self.panel.llm is None or not evidence.grades:
+            return verdict
+        asked = grade_needs(guide_needs(criterion, self.work), evidence)
+        return by_grader(verdict, [self.panel.llm]) if asked else verdict
+
+    def _ruled_checks(self, yardstick: ByAssertions, evidence: Evidence) -> Ruled | JudgeErrored:
+        whole = self._checks(yardstick).answer(evidence)
+        if isinstance(whole, Unchecked):
+            return _errored(whole)
+        code, threshold = yardstick.scoring, yardstick.threshold
+        need = code and scoring_need(code, yardstick.assertions, whole, threshold=threshold, grades=evidence.grades)
+        return Ruled(whole, _reason(whole), results=whole.results, scoring=need)
+
+    def _ruled_similarity(self) -> Ruled | JudgeErrored:
+        likeness = self.work.likeness
+        assert likeness is not None, "the case expects a text"
+        if likeness.semantic_score is None:
+            return JudgeErrored(f"similarity: {likeness.unmeasured}")
+        shown = f"similarity {likeness.semantic_score:.3f}, {SIMILAR_ENOUGH:g} passes"
+        reason = "; caution: ".join(("equal" if likeness.exact_match else shown, *likeness.warnings))
+        return Ruled(Aggregate(likeness.passed, likeness.semantic_score, ()), reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Rescoring:
+    """What a person's code makes of the checks of one output."""
+
+    whole: Aggregate
+    need: SnippetNeed
+
+    def needs(self) -> Sequence[Need]:
+        """That the code is run."""
+        return (self.need,)
+
+    def answer(self, evidence: Evidence, /) -> Ruled | JudgeErrored:
+        """Its verdict, in place of the checks'."""
+        whole = rescored(self.whole, evidence.snippets[self.need])
+        return _errored(whole) if isinstance(whole, Unchecked) else Ruled(whole, _reason(whole), results=whole.results)
+
+
+def _reason(whole: Aggregate) -> str:
+    return "; ".join(filter(None, (whole.reason, explained(whole.results))))
+
+
+def _ruled_expectation(checked: Checked | Unchecked) -> Ruled | JudgeErrored:
+    if isinstance(checked, Unchecked):
+        return _errored(checked)
+    return Ruled(Aggregate(checked.passed, checked.score, (checked,)), checked.reason, results=(checked,))
+
+
+def _errored(unchecked: Unchecked) -> JudgeErrored:
+    return JudgeErrored(f"{unchecked.type}: {unchecked.reason}")

@@ -1,0 +1,32 @@
+"""What cases expected when their outputs were judged, for the likeness that is measured when a run is first read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+
+from minions_evals_mcp.domain.outcomes import Expected
+from minions_evals_mcp.known_secrets import masked
+from minions_evals_mcp.store.connection import Db
+
+
+def expected_outputs(db: Db, case_digests: Iterable[str]) -> dict[str, Expected]:
+    """What was expected under those digests of cases, as far as it is kept."""
+    rows = db.execute(
+        "SELECT case_digest, outputs, patterns FROM expected WHERE case_digest IN (SELECT value FROM json_each(?))",
+        (json.dumps(list(case_digests)),),
+    )
+    return {digest: Expected(json.loads(outputs), bool(patterns)) for digest, outputs, patterns in rows}
+
+
+def keep_expected(db: Db, wanted: Mapping[str, Expected]) -> None:
+    """Keeps what was expected under those digests, once each."""
+    known = expected_outputs(db, wanted) if wanted else {}
+    db.executemany(
+        "INSERT INTO expected VALUES (?, ?, ?)",
+        [
+            (digest, masked(json.dumps(one.outputs)), int(one.patterns))
+            for digest, one in wanted.items()
+            if digest not in known
+        ],
+    )
