@@ -54,6 +54,7 @@ COMMANDS = {
 DB_COMMANDS = {
     "check": ("database:check", "Verify the store's integrity and every hard rule."),
     "backup": ("database:backup", "Copy the store to a file while others write."),
+    "salvage": ("database:salvage", "Write what is whole of a damaged store into a new one."),
     "path": ("database:path", "Print where the store is."),
 }
 

@@ -12,6 +12,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, run, say
 from minions_evals_mcp.settings import read_settings
 from minions_evals_mcp.store.backup import back_up
 from minions_evals_mcp.store.check import Found, Looking, Problem, check_store
+from minions_evals_mcp.store.salvage import salvage as write_salvaged
 
 FAILED = 3
 
@@ -72,6 +73,34 @@ def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:
     else:
         sys.stdout.write(f"{path} → {file}: {size} bytes\n")
     return 0
+
+
+def salvage(file: Path, /, *, common: Common = DEFAULTS) -> int:
+    """Write what is provably whole of a damaged store into a new file, which holds every rule. The damaged one is only read.
+
+    Example: minions-evals db salvage evals-salvaged.db --db evals.db
+
+    Parameters
+    ----------
+    file
+        Where to; an existing file is not overwritten.
+    """
+    path = db_path(common, read_settings())
+    found = run(partial(write_salvaged, path, file))
+    if common.json:
+        kept: dict[str, JsonValue] = dict(found.kept)
+        lost: dict[str, JsonValue] = dict(found.lost)
+        say({"path": str(path), "salvaged": str(file), "kept": kept, "lost": lost, "problems": [*found.problems]})
+    else:
+        for table, number in found.kept.items():
+            if number or found.lost[table]:
+                sys.stdout.write(f"{table}: {number} whole, {found.lost[table]} lost\n")
+        for problem in found.problems:
+            sys.stdout.write(f"problem: {problem}\n")
+        sys.stdout.write(
+            f"{path} → {file}: {'nothing' if not sum(found.lost.values()) else sum(found.lost.values())} lost\n"
+        )
+    return FAILED if found.problems else 0
 
 
 def path(*, common: Common = DEFAULTS) -> int:
