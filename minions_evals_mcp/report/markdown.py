@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase, Tried
+from minions_evals_mcp.engine.answers.report_data import NAMED, Report, ReportedCase, Side, Tried
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.report.sentences import answer, case_title, change_words, number
@@ -41,6 +41,13 @@ async def markdown(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncG
 def _head(report: Report) -> Iterator[str]:
     yield f"**{_inert(answer(report))}**\n"
     summary = report.run.summary
+    yield _about(report) + "\n"
+    if report.diff is not None:
+        failing = [one for one in report.diff.changes if one.kind == "newly-failing"]
+        if failing:
+            shown = ", ".join(_code(one.title or one.test_case_id) for one in failing[:NAMED])
+            more = f" and {len(failing) - NAMED} more" if len(failing) > NAMED else ""
+            yield f"Newly failing: {shown}{more}\n"
     if summary.regression is not None:
         yield f"> ▼ {_inert(printable(str(summary.regression['summary']), 600))}\n"
         yield f"> {sentences.EVIDENCE[str(summary.regression['evidence'])]}\n"
@@ -50,7 +57,21 @@ def _head(report: Report) -> Iterator[str]:
         yield "Failed by cause: " + ", ".join(f"{count} {kind}" for kind, count in summary.failure_types.items()) + "\n"
     if report.criteria:
         yield from _criteria(report)
-    yield f"Run `{summary.run_id}`" + (f" beside run `{report.before.summary.run_id}`" if report.before else "") + "\n"
+    yield f"Run `{summary.run_id}`" + (f" beside run `{report.before.summary.run_id}`" if report.before else "")
+    yield f"To look into it: `minions-evals view`, or `minions-evals report {summary.run_id} -o report.html`\n"
+
+
+def _about(report: Report) -> str:
+    """The version and the day, of both runs where two stand side by side."""
+    sides = [side for side in (report.before, report.run) if side is not None]
+    return " → ".join(_side(side, report.names) for side in sides)
+
+
+def _side(side: Side, names: Mapping[str, str]) -> str:
+    found = side.summary.benchmark_run or {}
+    version, at = found.get("promptVersionRef"), str(found.get("ranAt") or side.summary.started_at)
+    name = f"{_code(names.get(version, version))}, " if isinstance(version, str) else ""
+    return f"{name}{at[:16].replace('T', ' ')} UTC"
 
 
 def _criteria(report: Report) -> Iterator[str]:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
@@ -20,6 +21,8 @@ from minions_evals_mcp.engine.answers.report_lines import report_lines
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.case_lines import Room, case_line, embedded
+from minions_evals_mcp.report.charts import marks
+from minions_evals_mcp.report.charts.changes import histogram
 from minions_evals_mcp.report.charts.trend import chart_css, history_chart
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.report.sentences import answer
@@ -81,7 +84,10 @@ async def page(engine: Engine, report: Report) -> AsyncGenerator[str]:
         answer=printable(answer(report), 600),
         benchmark_run=found,
         columns=columns,
-        chart=Markup(history_chart(report.run, report.history)),  # noqa: S704  made by charts.py, whose only text is escaped by its library
+        names=_names(report),
+        marks=marks,
+        histogram=_histogram(report),
+        chart=Markup(history_chart(report.run, report.history, names=report.names)),  # noqa: S704  made by charts.py, whose only text is escaped by its library
         policy=policy(style=style, script=script),
         style=Markup(style),  # noqa: S704  our own file
         labels=Markup(embedded(to_json(_labels(report)).decode())),  # noqa: S704  escaped by `embedded`
@@ -92,6 +98,33 @@ async def page(engine: Engine, report: Report) -> AsyncGenerator[str]:
         async for cases in pages:
             yield "".join([f"{case_line(case, room)}\n" for case in cases])
     yield f"</script>\n<script>{script}</script>\n</body>\n</html>\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Versions by name: those of both runs, and of any other by id."""
+
+    before: str
+    after: str
+    of: dict[str, str]
+
+
+def _names(report: Report) -> _Names:
+    return _Names(_version(report.before, report.names), _version(report.run, report.names), report.names)
+
+
+def _version(side: Side | None, names: dict[str, str]) -> str:
+    found = None if side is None else side.summary.benchmark_run
+    version = None if found is None else found.get("promptVersionRef")
+    return names.get(version, version) if isinstance(version, str) else ""
+
+
+def _histogram(report: Report) -> Markup:
+    """How far the cases moved, where two runs stand side by side."""
+    if report.diff is None:
+        return Markup("")
+    deltas = [-change.loss for change in report.diff.changes if change.before and change.after]
+    return histogram(deltas, label="how many cases changed by how much; the list below names them")
 
 
 def _grid(criteria: int) -> str:
@@ -108,10 +141,9 @@ def _labels(report: Report) -> JsonValue:
         "kinds": {**sentences.KIND_WORDS} if report.diff is not None else {},
         "sides": ["output"]
         if report.before is None
-        else [f"before: {_name(report.before)}", f"after: {_name(report.run)}"],
+        else [f"before: {_name(report.before, report.names)}", f"after: {_name(report.run, report.names)}"],
     }
 
 
-def _name(side: Side) -> str:
-    found = side.summary.benchmark_run
-    return str((found or {}).get("promptVersionRef") or side.summary.run_id)
+def _name(side: Side, names: dict[str, str]) -> str:
+    return _version(side, names) or side.summary.run_id

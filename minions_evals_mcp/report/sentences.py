@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import assert_never
 
 from pydantic import JsonValue
@@ -86,7 +87,7 @@ EVIDENCE = {
 def answer(report: Report) -> str:
     """What the report comes to, in one sentence."""
     if report.comparison is not None:
-        return _compared(report.comparison)
+        return _compared(report.comparison, report.names)
     if report.diff is not None:
         return _side_by_side(report.diff)
     return run_answer(report.run)
@@ -134,8 +135,8 @@ def _unscored(side: Side) -> str:
     return f"; {missing} not scored" if missing else ""
 
 
-def _compared(found: PromptComparison) -> str:
-    a, b = found.prompt_version_a, found.prompt_version_b
+def _compared(found: PromptComparison, names: Mapping[str, str]) -> str:
+    a, b = (names.get(one, one) for one in (found.prompt_version_a, found.prompt_version_b))
     match found.verdict:
         case "improved":
             verdict = f"{b} is better than {a}"

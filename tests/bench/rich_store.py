@@ -100,7 +100,7 @@ TOPICS: dict[str, tuple[str, ...]] = {
         "writes at night",
     ),
 }
-RATES = {1: 0.66, 2: 0.9, 3: 0.42, 4: 0.97}
+RATES = {1: 0.6, 2: 0.93, 3: 0.3, 4: 0.97}
 """How often an answer of that version of the prompt is a good one."""
 
 

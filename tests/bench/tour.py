@@ -29,18 +29,18 @@ STEPS: dict[str, tuple[str, ...]] = {
     "overview": ("/",),
     "comparison": ("/", _to("a[href*='comparison?id']")),
     "regression": ("/", _to(".attention li.bad a.go")),
-    "run": ("/", _to("td a[href^='/run']")),
-    "case": ("/", _to("td a[href^='/run']"), _to("table.rows a[href^='/case']")),
+    "run": ("/benchmark?id=support", _to("a[href^='/run?id']")),
+    "case": ("/benchmark?id=support", _to("a[href^='/run?id']"), _to("table.rows a[href^='/case']")),
     "matrix": ("/", _to("a[href^='/matrix']")),
     "trend": ("/benchmark?id=support",),
-    "trajectory": ("/failures", _to("a[href^='/run?id'][href*='wrong']"), _to("table.rows a[href^='/case']")),
+    "trajectory": ("/benchmark?id=research", _to("a[href^='/run?id']"), _to("table.rows a[href^='/case']")),
     "judging": ("/judge",),
     "agreement": ("/agreement?id=tone",),
     "failures": ("/failures",),
     "outbox": ("/outbox",),
     "prompts": ("/prompts",),
     "costs": ("/costs",),
-    "report": ("/", _to("td a[href^='/run']"), _to("a[href^='/report']")),
+    "report": ("/benchmark?id=support", _to("a[href^='/run?id']"), _to("a[href^='/report']")),
 }
 """How each page is come to: addresses, or what a page's link leads to."""
 

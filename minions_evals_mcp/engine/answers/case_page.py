@@ -62,6 +62,7 @@ class CasePage:
 
     case: ReportedCase
     run_id: str
+    at: str
     run_title: str
     version: str
     titles: dict[str, str]
@@ -111,6 +112,7 @@ def _page(
     return CasePage(
         case=case,
         run_id=run_id,
+        at=f"{place[0]}.{place[1]}",
         run_title=titles.get(job.subject_id, job.subject_id),
         version=named(names, version),
         titles=titles,

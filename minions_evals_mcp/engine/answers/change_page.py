@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -9,13 +10,13 @@ from functools import partial
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
+from minions_evals_mcp.engine.answers.real_change import difference
 from minions_evals_mcp.engine.answers.report_data import find_subject
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff, diff_runs, run_diff
 from minions_evals_mcp.engine.answers.run_head import RunHead, read_run_head
-from minions_evals_mcp.engine.conclude.comparison import MARGIN, pairing
+from minions_evals_mcp.engine.conclude.comparison import MARGIN
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import ConflictError
-from minions_evals_mcp.stats.comparison import Difference, compare
+from minions_evals_mcp.stats.comparison import Difference
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import change_figures, report_units
@@ -64,6 +65,15 @@ class ChangePage:
         """The newer side by its version, else by what it is."""
         return self._name(self.after, "this run")
 
+    @property
+    def sentence(self) -> str:
+        """What the comparison came to, its versions by name; empty where nobody compared the two on purpose."""
+        if self.summary is None:
+            return ""
+        named = {self.summary.version_a: self.name_before, self.summary.version_b: self.name_after}
+        ids = "|".join(re.escape(one) for one in sorted(named, key=len, reverse=True))
+        return re.sub(rf"(?<![\w/@.-])({ids})(?![\w/@-])", lambda found: named[found[1]], self.summary.in_words)
+
     def _name(self, head: RunHead, otherwise: str) -> str:
         return head.version if head.version and self.before.version != self.after.version else otherwise
 
@@ -95,7 +105,7 @@ def _page(
     before, after = heads
     one, other = before.side.summary.run_id, after.side.summary.run_id
     whole = run_diff(db, one, other)
-    difference, unlike = _difference(db, one, other)
+    found, unlike = difference(db, one, other)
     failing = [change.test_case_id for change in whole.changes if change.kind == "newly-failing"]
     return ChangePage(
         before=before,
@@ -104,7 +114,7 @@ def _page(
         changed=_moved(db, other, shown.changes),
         more=shown.more,
         deltas=tuple(-change.loss for change in whole.changes if change.before and change.after),
-        difference=difference,
+        difference=found,
         unlike=unlike,
         summary=summary,
         comparison=comparison,
@@ -114,13 +124,6 @@ def _page(
         usage=(change_figures.usage(db, one), change_figures.usage(db, other)),
         margin=MARGIN,
     )
-
-
-def _difference(db: Db, before: str, after: str) -> tuple[Difference | None, str]:
-    try:
-        return compare(pairing(db, before, after).pairs(), margin=MARGIN), ""
-    except ConflictError as error:
-        return None, error.message
 
 
 def _moved(db: Db, run_id: str, changes: Sequence[CaseChange]) -> tuple[Moved, ...]:

@@ -8,6 +8,7 @@ from functools import partial
 from minions_evals_mcp.domain.results import Evidence, PromptComparison
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
+from minions_evals_mcp.engine.answers.real_change import real_change
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import listings, overview, report_units, run_pairs
@@ -149,36 +150,42 @@ def _standing(db: Db, points: Sequence[RunPoint]) -> Standing:
         met=last.met,
         before_id=None if before is None else before.run_id,
         change=None if before is None else last.score - before.score,
-        evidence=last.evidence,
+        evidence=None if before is None else real_change(db, before.run_id, last.run_id),
         version=named(names, last.version),
         cost_usd=overview.run_cost(db, last.run_id),
         scores=tuple(point.score for point in points),
         falls=tuple(at for at, point in enumerate(points) if point.is_regression),
         breaks=tuple(at for at, point in enumerate(points) if at and points[at - 1].series != point.series),
-        fell=_fell(points, names),
+        fell=_fell(db, points, names),
     )
 
 
-def _fell(points: Sequence[RunPoint], names: dict[str, str]) -> Fell | None:
-    """The last regression, unless a later run came back to the middle between before and after, or was measured otherwise."""
-    at = max((number for number, point in enumerate(points) if point.is_regression and number), default=None)
-    if at is None or points[at].series != points[-1].series:
+def _fell(db: Db, points: Sequence[RunPoint], names: dict[str, str]) -> Fell | None:
+    """The first regression of the newest series after which no run came back to the middle between before and after."""
+    at = next((number for number in range(1, len(points)) if _still_down(points, number)), None)
+    if at is None:
         return None
     before, fallen = points[at - 1], points[at]
-    if any(point.score >= (before.score + fallen.score) / 2 for point in points[at + 1 :]):
-        return None
     return Fell(
         run_id=fallen.run_id,
         before_id=before.run_id,
         at=fallen.at,
         score_before=before.score,
         score=fallen.score,
-        evidence=fallen.evidence,
+        evidence=real_change(db, before.run_id, fallen.run_id),
         version_before=named(names, before.version),
         version=named(names, fallen.version),
         version_id=fallen.version,
         later=len(points) - 1 - at,
     )
+
+
+def _still_down(points: Sequence[RunPoint], at: int) -> bool:
+    before, fallen = points[at - 1], points[at]
+    if not fallen.is_regression or fallen.series != points[-1].series:
+        return False
+    middle = (before.score + fallen.score) / 2
+    return all(point.score < middle for point in points[at + 1 :])
 
 
 def _best(db: Db, columns: Sequence[ConfigColumn]) -> BestColumn | None:

@@ -12,10 +12,14 @@ from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.compare.approve_prompt_version import current_version
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.version_chain import versions_beside
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import prompt_lists, version_rows
+from minions_evals_mcp.store.queries import prompt_lists
 from minions_evals_mcp.store.queries.prompt_lists import Measured
+
+CONFIG = "eval/prompt/"
+"""Begins the ids of versions that are the prompts of a config; they come last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +60,10 @@ def _prompts(db: Db, *, limit: int) -> list[PromptCard]:
     for ident in prompt_lists.newest_versions(db, limit=limit):
         if ident in seen:
             continue
-        chain = version_rows.chain(db, ident)
+        chain = versions_beside(db, ident)
         seen.update(chain)
         found.append(_prompt(db, chain))
-    return found
+    return sorted(found, key=lambda one: one.versions[0].id.startswith(CONFIG))
 
 
 def _prompt(db: Db, chain: Sequence[str]) -> PromptCard:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Literal
 
@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.definitions import Benchmark, Json
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import Outcome, PromptComparison, RegressionType
 from minions_evals_mcp.domain.values import Timestamp, Value
+from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.answers.report_order import Pair, ordered_pairs, ordered_units, paged
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff, run_diff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
@@ -26,6 +27,8 @@ from minions_evals_mcp.store.queries.report_units import Judged, Place, UnitDeta
 
 Status = Literal["passed", "failed", "unscored", "absent"]
 HISTORY = 60
+NAMED = 12
+"""So many newly failing cases stand at the top of a report by name."""
 
 
 class CriterionMean(Value):
@@ -72,6 +75,8 @@ class Report(Value):
     diff: RunDiff | None
     criteria: tuple[CriterionMean, ...]
     history: tuple[TrendPoint, ...]
+    names: dict[str, str] = {}
+    """Prompt versions by name."""
 
 
 class Cause(Value):
@@ -221,15 +226,38 @@ def _report(db: Db, *, subject: Subject, run: Side, before: Side | None) -> Repo
     diff = None
     if subject.before is not None:
         _benchmark_runs(run, before)
-        diff = run_diff(db, subject.before, subject.run_id)
+        diff = _with_names(db, run_diff(db, subject.before, subject.run_id))
+    points = history(db, run.summary)
     return Report(
         run=run,
         before=before,
         comparison=subject.comparison,
         diff=diff,
         criteria=criteria(db, subject.run_id, before=subject.before),
-        history=history(db, run.summary),
+        history=points,
+        names=version_names(db, {*(point.version for point in points), *_versions(run, before, subject.comparison)}),
     )
+
+
+def _versions(run: Side, before: Side | None, comparison: PromptComparison | None) -> Iterator[str]:
+    """The versions that a report speaks of."""
+    for side in (run, before):
+        found = None if side is None else side.summary.benchmark_run
+        version = None if found is None else found.get("promptVersionRef")
+        if isinstance(version, str):
+            yield version
+    if comparison is not None:
+        yield from (comparison.prompt_version_a, comparison.prompt_version_b)
+
+
+def _with_names(db: Db, diff: RunDiff) -> RunDiff:
+    """The same with the titles of the first cases that fail newly, which a report names at its top."""
+    ids = [one.test_case_id for one in diff.changes if one.kind == "newly-failing"][:NAMED]
+    titles = report_units.titles(db, ids)
+    named = tuple(
+        replace(one, title=titles[one.test_case_id]) if one.test_case_id in titles else one for one in diff.changes
+    )
+    return diff.model_copy(update={"changes": named})
 
 
 def _benchmark_runs(*sides: Side | None) -> None:

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from functools import partial
 
-from minions_evals_mcp.domain.results import Evidence
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import BenchmarkRun, Evidence
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
+from minions_evals_mcp.engine.answers.real_change import real_change
 from minions_evals_mcp.engine.answers.report_data import Side, find_subject, read_side
+from minions_evals_mcp.engine.conclude.setup import RunSetup, changes, setup_of
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job
-from minions_evals_mcp.store import jobs, runs
+from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import overview, run_cases
 from minions_evals_mcp.store.rows import WHOLE
 
 JUDGES = {"heuristic": "rules", "llm": "a model", "human": "people"}
-PARTS = {
-    "testCase": "the cases", "rubric": "the rubric", "judge": "the judge", "scorer": "the scorer", "embedder": "the embedder",
-    "target": "the target",
-}  # fmt: skip
 
 
 class Before(Value):
@@ -28,10 +27,7 @@ class Before(Value):
 
     run_id: str
     at: Timestamp
-    version: str
     score: float
-    passed: int
-    total: int
     change: float | None
     evidence: Evidence | None
     changed: tuple[str, ...]
@@ -82,7 +78,7 @@ def _head(db: Db, *, side: Side) -> RunHead:
         cost_usd=overview.run_cost(db, job.id),
         began=job.created_at,
         ended=job.updated_at if job.state == "completed" else None,
-        before=None if previous is None else _before(db, side, job, previous),
+        before=None if previous is None else _before(db, job, previous),
         previous=previous,
         following=following,
     )
@@ -100,39 +96,23 @@ def _judge(db: Db, job: Job) -> str:
     return " and ".join(told) or "nobody yet"
 
 
-def _before(db: Db, side: Side, job: Job, previous: str) -> Before | None:
-    found, its = runs.benchmark_run(db, previous), jobs.job(db, previous)
-    if found is None or its is None:
+def _before(db: Db, job: Job, previous: str) -> Before | None:
+    then, now = runs.benchmark_run(db, previous), runs.benchmark_run(db, job.id)
+    if then is None:
         return None
-    fields = found.fields
-    changed = _changed(db, job, its, fields.prompt_version_ref)
-    now = side.summary.benchmark_run
-    alike = now is not None and not any(part in changed for part in list(PARTS.values())[:5])
-    score = now["overallScore"] if now is not None else None
+    fields = then.fields
+    evidence = None if now is None else real_change(db, previous, job.id)
     return Before(
         run_id=previous,
         at=fields.ran_at,
-        version=named(version_names(db, [fields.prompt_version_ref]), fields.prompt_version_ref),
         score=fields.overall_score,
-        passed=fields.passed_count,
-        total=fields.total_count,
-        change=score - fields.overall_score if alike and isinstance(score, float | int) else None,
-        evidence=None if now is None else now.get("evidence"),  # pyright: ignore[reportArgumentType]  as the record's type says
-        changed=changed,
+        change=None if now is None or evidence is None else now.fields.overall_score - fields.overall_score,
+        evidence=evidence,
+        changed=() if now is None else changes(_setup(db, then), _setup(db, now)),
     )
 
 
-def _changed(db: Db, job: Job, its: Job, before: str | None) -> tuple[str, ...]:
-    """What is other than in the run before: the version first, then what the output was made and measured with."""
-    request = job.spec["request"]
-    now = request.get("promptVersionRef") if isinstance(request, dict) else None
-    found: list[str] = []
-    if now != before:
-        names = version_names(db, [before, str(now) if now else None])
-        found.append(
-            f"the version ({named(names, before) or 'none'} → {named(names, str(now) if now else None) or 'none'})"
-        )
-    one, other = job.spec["measured"], its.spec["measured"]
-    assert isinstance(one, dict)
-    assert isinstance(other, dict)
-    return (*found, *(words for name, words in PARTS.items() if one.get(name) != other.get(name)))
+def _setup(db: Db, run: Record[BenchmarkRun]) -> RunSetup:
+    """What the run was made and judged with, its version by name."""
+    found = setup_of(db, run.id, run.fields)
+    return found.model_copy(update={"version": named(version_names(db, [found.version]), found.version) or None})

@@ -8,10 +8,10 @@ from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
+from minions_evals_mcp.engine.version_chain import versions_beside
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import version_rows
 
 
 async def new_version(engine: Engine, after: str, content: str, *, changelog: str) -> Record[PromptVersion]:
@@ -40,7 +40,7 @@ def _place(db: Db, after: str) -> tuple[Record[PromptVersion], str, int]:
     found = records.minion(db, after)
     if found is None or not isinstance(found.fields, PromptVersion):
         raise NotFoundError("prompt-version", after, remedy="`minions-evals list prompt-version` shows them.")
-    chain = version_rows.chain(db, after)
-    kept = records.minions(db, chain)
+    chain = versions_beside(db, after)
+    kept = records.minions(db, list(chain))
     numbers = [one.fields.version_number for one in kept.values() if isinstance(one.fields, PromptVersion)]
     return found, chain[-1], max(numbers)  # pyright: ignore[reportReturnType]  checked above

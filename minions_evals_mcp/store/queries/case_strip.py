@@ -33,18 +33,15 @@ def tried(db: Db, case_id: str, *, trial: int, limit: int) -> list[Tried]:
 
 
 def _tried(ident: str, at: int, passed: int, score: float, version: str | None) -> Tried:
-    """A test-run's id is that of its run with `:POSITION.TRIAL`."""
-    run_id, _, place = ident.rpartition(":")
-    position, _, trial = place.partition(".")
-    return Tried(run_id, (int(position), int(trial)), from_millis(at), bool(passed), score, version)
+    run_id, place = unit_of(ident)
+    return Tried(run_id, place, from_millis(at), bool(passed), score, version)
 
 
-def place_of(db: Db, run_id: str, case_id: str, trial: int) -> Place | None:
-    """Where the case stands in the run."""
-    row = db.execute(
-        "SELECT position, trial FROM unit WHERE job_id = ? AND case_id = ? AND trial = ?", (run_id, case_id, trial)
-    ).fetchone()
-    return None if row is None else (row[0], row[1])
+def unit_of(test_run_id: str) -> tuple[str, Place]:
+    """The run and the unit that a test-run is of: its id is the run's with `:NUMBER.TRIAL`, counted from 1."""
+    run_id, _, place = test_run_id.rpartition(":")
+    number, _, trial = place.partition(".")
+    return run_id, (int(number) - 1, int(trial))
 
 
 def neighbours(db: Db, run_id: str, place: Place) -> tuple[Place | None, Place | None]:

@@ -80,11 +80,11 @@ def newest_points(db: Db, benchmark_id: str, *, limit: int) -> list[RunPoint]:
 
 
 def _point(  # noqa: PLR0913, PLR0917  a row's columns
-    run_id: str, at: int, score: float, score_ci: str | None, passed: int, total: int, pass_ci: str | None, met: int,
+    run_id: str, at: int, score: float, score_ci: str | None, passed: int, total: int, pass_ci: str | None, met: int | None,
     series: str, fell: int, evidence: Evidence | None, version: str | None,
 ) -> RunPoint:  # fmt: skip
     return RunPoint(
-        run_id, from_millis(at), score, _pair(score_ci), passed, total, _pair(pass_ci), bool(met), series, bool(fell), evidence,
+        run_id, from_millis(at), score, _pair(score_ci), passed, total, _pair(pass_ci), met != 0, series, bool(fell), evidence,
         version,
     )  # fmt: skip
 

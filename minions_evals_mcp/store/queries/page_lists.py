@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Told
+from minions_evals_mcp.store.queries.case_strip import unit_of
 from minions_evals_mcp.store.rows import WHOLE
 
 _NEWEST = f"SELECT x.seq FROM benchmark_run x WHERE x.benchmark_id = m.id AND {WHOLE} ORDER BY x.ran_at DESC, x.seq DESC LIMIT 1"
@@ -106,7 +107,7 @@ def cause_examples(db: Db, *, each: int) -> dict[str, list[Example]]:
     """So many cases for each cause, those with the lowest scores first."""
     rows = db.execute(
         "SELECT cause, run_id, place, title, description FROM (SELECT f.failure_type AS cause, b.id AS run_id,"
-        " substr(r.id, length(b.id) + 2) AS place, coalesce(c.title, r.test_case_id) AS title,"
+        " r.id AS place, coalesce(c.title, r.test_case_id) AS title,"
         " coalesce(nullif(f.rest ->> '$.rootCause', ''), f.rest ->> '$.description') AS description,"
         " row_number() OVER (PARTITION BY f.failure_type ORDER BY r.total_score / r.max_possible_score, r.seq) AS nth"
         f" FROM minion m JOIN benchmark_run b ON b.seq = ({_NEWEST})"
@@ -116,8 +117,9 @@ def cause_examples(db: Db, *, each: int) -> dict[str, list[Example]]:
         (each,),
     )
     found: dict[str, list[Example]] = {}
-    for row in rows:
-        found.setdefault(row[0], []).append(Example(*row))
+    for cause, run_id, test_run, *rest in rows:
+        _, (position, trial) = unit_of(test_run)
+        found.setdefault(cause, []).append(Example(cause, run_id, f"{position}.{trial}", *rest))
     return found
 
 
