@@ -45,7 +45,7 @@ def _head(report: Report) -> Iterator[str]:
     if report.diff is not None:
         failing = [one for one in report.diff.changes if one.kind == "newly-failing"]
         if failing:
-            shown = ", ".join(_code(one.title or one.test_case_id) for one in failing[:NAMED])
+            shown = ", ".join(_inert(printable(one.title or one.test_case_id, 80)) for one in failing[:NAMED])
             more = f" and {len(failing) - NAMED} more" if len(failing) > NAMED else ""
             yield f"Newly failing: {shown}{more}\n"
     if summary.regression is not None:
@@ -70,7 +70,7 @@ def _about(report: Report) -> str:
 def _side(side: Side, names: Mapping[str, str]) -> str:
     found = side.summary.benchmark_run or {}
     version, at = found.get("promptVersionRef"), str(found.get("ranAt") or side.summary.started_at)
-    name = f"{_code(names.get(version, version))}, " if isinstance(version, str) else ""
+    name = f"{_inert(printable(names.get(version, version), 80))}, " if isinstance(version, str) else ""
     return f"{name}{at[:16].replace('T', ' ')} UTC"
 
 

@@ -66,6 +66,7 @@ _ORDERS: dict[Sort, str] = {
     "time": "r.rest ->> '$.latencyMs'",
     "place": "u.position",
 }
+_OUTPUT = "coalesce(r.rest -> '$.actualOutput', u.output -> '$.output')"
 _DETAIL = (
     "SELECT u.position, u.trial, u.case_id, coalesce(m.title, u.case_id), u.outcome,"
     f" {_STATUS}, {_CHANGE}, r.total_score / r.max_possible_score, o.part, coalesce(f.failure_type, ''),"
@@ -114,7 +115,7 @@ def _conditions(asked: CaseFilter) -> tuple[str, str]:
     if asked.tag:
         where += " AND EXISTS (SELECT 1 FROM json_each(m.tags) t WHERE t.value = :tag)"
     if asked.text:
-        where += " AND instr(lower(concat(u.case_id, ' ', m.title, ' ', r.rest, ' ', u.output)), lower(:text)) > 0"
+        where += f" AND instr(lower(concat(u.case_id, ' ', m.title, ' ', {_OUTPUT})), lower(:text)) > 0"
     return where, joins
 
 
