@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.client import Answer, Retrying, RetrySettings
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
 from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
+from minions_evals_mcp.models.reply_limits import MOST_BYTES, UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.streaming import read_reply
 
@@ -127,7 +128,9 @@ class AnthropicClient:
 
     provider = "anthropic"
 
-    def __init__(self, *, api_key: str, base_url: str, concurrency: int, retry: RetrySettings) -> None:
+    def __init__(
+        self, *, api_key: str, base_url: str, concurrency: int, retry: RetrySettings, reply_bytes: int = MOST_BYTES
+    ) -> None:
         import anthropic  # noqa: PLC0415 - 0.9 s: imported at first use
 
         self._errors = anthropic
@@ -137,7 +140,7 @@ class AnthropicClient:
             max_retries=0,
             timeout=None,
             open_telemetry=False,  # its attributes are worked out on each call, whether or not anyone listens
-            http_client=anthropic.DefaultAioHttpClient(),
+            http_client=anthropic.DefaultAioHttpClient(event_hooks=reply_hooks(reply_bytes)),
         )
         self._create = self._sdk.messages.with_raw_response.create
         self._stream = self._sdk.messages.with_streaming_response.create
@@ -168,7 +171,7 @@ class AnthropicClient:
             )
         except self._errors.APIStatusError as error:
             return fault_of_status(error.status_code, error.response.headers, error.response.text)
-        except self._errors.APIConnectionError as error:
+        except (self._errors.APIConnectionError, UnacceptableReplyError) as error:
             return fault_of_connection(error)
         return _answer(response.http_response.content)
 

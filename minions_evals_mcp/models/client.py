@@ -43,6 +43,12 @@ class Answer:
     first_token_ms: float | None = None
 
 
+def _says_nothing(answer: Answer) -> bool:
+    """Whether the server itself says that its model made nothing: what it does not count is not 0."""
+    counted = answer.usage is not None and answer.usage.output_tokens == 0
+    return counted and answer.ending != "refused" and not answer.text.strip()
+
+
 Attempt = Callable[[ModelRequest], Awaitable[Answer | Fault]]
 
 
@@ -60,8 +66,8 @@ class ModelClient(Protocol):
     async def aclose(self) -> None: ...
 
 
-HANGS = 2
-"""How often one call may run into its deadline: a server that hangs twice is not asked a third time."""
+TWICE: tuple[FaultKind, ...] = ("deadline", "empty")
+"""A server that hangs, or says nothing, twice in one call is not asked a third time."""
 
 
 class Retrying:
@@ -86,7 +92,8 @@ class Retrying:
                 return self._reply(request, outcome, latency_ms=latency_s * 1000, faults=tuple(faults))
             faults.append(outcome.kind)
             self.fault_counts[outcome.kind] += 1
-            wait_s = None if faults.count("deadline") >= HANGS else self._wait_s(outcome, made=len(faults))
+            twice = any(faults.count(kind) > 1 for kind in TWICE)
+            wait_s = None if twice else self._wait_s(outcome, made=len(faults))
             if wait_s is None:
                 return self._failed(outcome, tuple(faults))
             await anyio.sleep(wait_s)
@@ -103,6 +110,8 @@ class Retrying:
             self.limit.succeeded()
         elif outcome.kind in ("rate-limited", "overloaded"):
             self.limit.pushed_back(sent_at=sent_at, now=now)
+        if isinstance(outcome, Answer) and _says_nothing(outcome):
+            outcome = Fault("empty", "it answered with no text, and with 0 completion tokens")
         return outcome, now - sent_at
 
     def _wait_s(self, fault: Fault, *, made: int) -> float | None:

@@ -18,6 +18,7 @@ from minions_evals_mcp.models.client import Answer, Retrying, RetrySettings
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
 from minions_evals_mcp.models.openai_client import open_sdk
 from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
+from minions_evals_mcp.models.reply_limits import MOST_BYTES, UnacceptableReplyError
 from minions_evals_mcp.models.request import ModelRequest
 
 
@@ -55,8 +56,9 @@ class OpenAIEmbeddings:
         base_url: str,
         concurrency: int,
         retry: RetrySettings,
+        reply_bytes: int = MOST_BYTES,
     ) -> None:
-        self._sdk = open_sdk(api_key=api_key, base_url=base_url)
+        self._sdk = open_sdk(api_key=api_key, base_url=base_url, reply_bytes=reply_bytes)
         import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
         self.provider: Literal["openai", "gemini"] = provider
@@ -83,7 +85,7 @@ class OpenAIEmbeddings:
             response = await self._create(model=request.model, input=texts, encoding_format="float")
         except self._errors.APIStatusError as error:
             return fault_of_status(error.status_code, error.response.headers, error.response.text)
-        except self._errors.APIConnectionError as error:
+        except (self._errors.APIConnectionError, UnacceptableReplyError) as error:
             return fault_of_connection(error)
         return _answer(response.http_response.content, asked=len(texts))
 

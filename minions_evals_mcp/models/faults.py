@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.replies import FaultKind
+from minions_evals_mcp.models.reply_limits import UnacceptableReplyError
 
 FATAL_STATUSES = frozenset({401, 402, 403, 404})
 RETRIED_STATUSES = frozenset({408, 409, 425})
@@ -77,6 +78,8 @@ def fault_of_event(body: bytes) -> Fault:
 def fault_of_connection(error: Exception) -> Fault:
     """The fault of a connection that broke or never stood; SDKs keep the telling part in the cause."""
     cause = error.__cause__ or error
+    if isinstance(cause, UnacceptableReplyError):
+        return Fault("permanent", str(cause))
     return Fault("transient", f"no connection: {type(cause).__name__}: {cause}")
 
 

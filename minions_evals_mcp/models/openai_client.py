@@ -15,6 +15,7 @@ from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.models.client import Answer, Retrying, RetrySettings
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
 from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
+from minions_evals_mcp.models.reply_limits import MOST_BYTES, UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.streaming import read_reply
 
@@ -121,13 +122,12 @@ def require_sdk(who: str) -> None:
         )
 
 
-def open_sdk(*, api_key: str, base_url: str) -> AsyncOpenAI:
+def open_sdk(*, api_key: str, base_url: str, reply_bytes: int) -> AsyncOpenAI:
     """The SDK's client without retries and limits of its own."""
     import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
-    return openai.AsyncOpenAI(
-        api_key=api_key, base_url=base_url, max_retries=0, timeout=None, http_client=openai.DefaultAioHttpClient()
-    )
+    web = openai.DefaultAioHttpClient(event_hooks=reply_hooks(reply_bytes))
+    return openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0, timeout=None, http_client=web)
 
 
 class OpenAIClient:
@@ -143,8 +143,9 @@ class OpenAIClient:
         base_url: str,
         concurrency: int,
         retry: RetrySettings,
+        reply_bytes: int = MOST_BYTES,
     ) -> None:
-        self._sdk = open_sdk(api_key=api_key, base_url=base_url)
+        self._sdk = open_sdk(api_key=api_key, base_url=base_url, reply_bytes=reply_bytes)
         import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
         self.provider: Literal["openai", "gemini"] = provider
@@ -178,7 +179,7 @@ class OpenAIClient:
             )
         except self._errors.APIStatusError as error:
             return fault_of_status(error.status_code, error.response.headers, error.response.text)
-        except self._errors.APIConnectionError as error:
+        except (self._errors.APIConnectionError, UnacceptableReplyError) as error:
             return fault_of_connection(error)
         return _answer(response.http_response.content)
 

@@ -15,6 +15,7 @@ from minions_evals_mcp.models.client import ModelClient, RetrySettings
 from minions_evals_mcp.models.embeddings_client import OpenAIEmbeddings
 from minions_evals_mcp.models.late_client import LateClient
 from minions_evals_mcp.models.openai_client import GEMINI_URL, OPENAI_URL, OpenAIClient, require_sdk
+from minions_evals_mcp.models.reply_limits import MOST_BYTES
 
 Provider = Literal["anthropic", "openai", "gemini"]
 PROVIDERS: tuple[Provider, ...] = get_args(Provider)
@@ -36,7 +37,8 @@ class ModelRef:
 class ProviderSettings:
     """Keys and addresses (None: the provider's own), calls in flight at each provider, and how hard a call tries.
 
-    `call_timeout_s` is the deadline of an attempt for callers that have none of their own.
+    `call_timeout_s` is the deadline of an attempt for callers that have none of their own; a reply has at most `reply_bytes`,
+    unpacked.
     """
 
     anthropic_api_key: str | None = field(default=None, repr=False)
@@ -51,6 +53,7 @@ class ProviderSettings:
     retry_base_s: float = 0.2
     retry_cap_s: float = 5.0
     retry_after_cap_s: float = 30.0
+    reply_bytes: int = MOST_BYTES
 
 
 def parse_model(ref: str) -> ModelRef:
@@ -117,6 +120,7 @@ class Models:
                     base_url=_url("ANTHROPIC_BASE_URL", chosen.anthropic_base_url or ANTHROPIC_URL),
                     concurrency=chosen.concurrency,
                     retry=retry,
+                    reply_bytes=chosen.reply_bytes,
                 )
             case "openai":
                 # A server of one's own seldom wants a key, but the SDK does.
@@ -128,6 +132,7 @@ class Models:
                     base_url=_url("OPENAI_BASE_URL", chosen.openai_base_url or OPENAI_URL),
                     concurrency=chosen.concurrency,
                     retry=retry,
+                    reply_bytes=chosen.reply_bytes,
                 )
             case "gemini":
                 make = partial(
@@ -137,6 +142,7 @@ class Models:
                     base_url=_url("GEMINI_BASE_URL", chosen.gemini_base_url or GEMINI_URL),
                     concurrency=chosen.concurrency,
                     retry=retry,
+                    reply_bytes=chosen.reply_bytes,
                 )
             case _:
                 assert_never(provider)

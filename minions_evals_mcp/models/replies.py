@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-FaultKind = Literal["rate-limited", "overloaded", "transient", "permanent", "malformed", "deadline"]
+FaultKind = Literal["rate-limited", "overloaded", "transient", "permanent", "malformed", "deadline", "empty"]
 
 
 @dataclass(frozen=True, slots=True)

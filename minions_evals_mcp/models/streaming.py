@@ -12,6 +12,7 @@ from pydantic import ValidationError
 
 from minions_evals_mcp.models.client import Answer
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, malformed
+from minions_evals_mcp.models.reply_limits import UnacceptableReplyError
 
 EVENT_STREAM = "text/event-stream"
 
@@ -50,7 +51,7 @@ async def read_reply(
         if not response.headers.get("content-type", "").startswith(EVENT_STREAM):
             return whole(await response.aread())
         return await _gather(response.aiter_bytes(), gathered, sent_at)
-    except httpx2.HTTPError as error:
+    except (httpx2.HTTPError, UnacceptableReplyError) as error:
         return fault_of_connection(error)
     except ValidationError as error:
         return malformed(error)

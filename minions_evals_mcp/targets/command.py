@@ -21,8 +21,9 @@ from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.known_secrets import masked
+from minions_evals_mcp.models.reply_limits import MOST_BYTES
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
-from minions_evals_mcp.targets.exchange import MOST_BYTES, Exchange, asking, sent, tells_version, vet_version
+from minions_evals_mcp.targets.exchange import Exchange, asking, sent, tells_version, vet_version
 
 READ_OF_STDERR = 16_000
 """So many bytes of what a program says beside its answer are remembered while it runs."""

@@ -26,8 +26,6 @@ from minions_evals_mcp.scoring.version_text import version_text
 
 PLACE = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
 VERSION_NAMES = frozenset({"prompt", "promptVersion"})
-MOST_BYTES = 10_000_000
-"""An answer is no longer than this."""
 SHOWN = 200
 N = TypeVar("N", int, float)
 
@@ -166,6 +164,8 @@ class Asking:
             found = _read(body, exchange)
         except AnswerError as error:
             return TargetErrored(f"{self.name}: {error}")
+        if says_nothing(found):
+            return TargetErrored(f"{self.name} {NOTHING}", unanswered=True)
         return found.model_copy(
             update={
                 "prompt_version_ref": self.version_ref,
@@ -174,6 +174,14 @@ class Asking:
                 "timed_out": self.timeout_ms is not None and latency_ms > self.timeout_ms,
             }
         )
+
+
+NOTHING = "answered with no text, and with 0 output tokens"
+
+
+def says_nothing(seen: Observed) -> bool:
+    """Whether the application itself says that its model made nothing: what it does not count is not 0."""
+    return seen.output_tokens == 0 and not seen.tool_calls and not output_text(seen.output).strip()
 
 
 def asking(name: str, version: Record[PromptVersion] | None, *, timeout_ms: int | None, deadline_s: float) -> Asking:

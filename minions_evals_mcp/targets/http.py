@@ -22,8 +22,8 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Text
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.known_secrets import masked
+from minions_evals_mcp.models.reply_limits import MOST_BYTES, PORTS, origin, same_host
 from minions_evals_mcp.targets.exchange import (
-    MOST_BYTES,
     PLACE,
     Exchange,
     asking,
@@ -44,7 +44,6 @@ KEEPING = frozenset({307, 308})
 FATAL = frozenset({401, 403, 407})
 """No other question would be answered either."""
 UNANSWERED = frozenset({408, 425, 429})
-PORTS = {"http": 80, "https": 443}
 CLOSING_S = 5.0
 _PREFIXED = re.compile(r"^https?:(?=https?://)")
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -164,13 +163,13 @@ async def fetched(web: Web, question: Question) -> bytes | TargetErrored:
             found = await _once(web.client(), question)
         except httpx2.TransportError as error:
             said = str(error) or type(error).__name__
-            return TargetErrored(f"no connection to {_origin(question.url)}: {said}", unanswered=True)
+            return TargetErrored(f"no connection to {origin(question.url)}: {said}", unanswered=True)
         except (httpx2.HTTPError, httpx2.InvalidURL, ValueError) as error:
-            return TargetErrored(f"{_origin(question.url)}: {type(error).__name__}: {error}")
+            return TargetErrored(f"{origin(question.url)}: {type(error).__name__}: {error}")
         if not isinstance(found, Question):
             return found
         question = found
-    return TargetErrored(f"{_origin(question.url)} redirects more than {MOST_REDIRECTS} times")
+    return TargetErrored(f"{origin(question.url)} redirects more than {MOST_REDIRECTS} times")
 
 
 async def _once(client: httpx2.AsyncClient, question: Question) -> bytes | Question | TargetErrored:
@@ -196,29 +195,13 @@ async def _once(client: httpx2.AsyncClient, question: Question) -> bytes | Quest
 
 def _redirected(question: Question, status: int, location: str) -> Question | TargetErrored:
     to = urljoin(question.url, location)
-    if not location or not _same_host(question.url, to):
+    if not location or not same_host(question.url, to):
         return TargetErrored(
-            f"it redirects to another place, {_origin(to)}, which is not followed; name that address", fatal=True
+            f"it redirects to another place, {origin(to)}, which is not followed; name that address", fatal=True
         )
     if status not in KEEPING and question.method != "GET":
-        return TargetErrored(f"it redirects a {question.method} to {_origin(to)}{urlsplit(to).path}; name that address")
+        return TargetErrored(f"it redirects a {question.method} to {origin(to)}{urlsplit(to).path}; name that address")
     return replace(question, url=to)
-
-
-def _same_host(before: str, after: str) -> bool:
-    """Whether that is the same host and port; from http to https on their usual ports counts as the same."""
-    old, new = urlsplit(before), urlsplit(after)
-    if new.scheme not in PORTS or old.hostname != new.hostname:
-        return False
-    ports = [parts.port or PORTS[parts.scheme] for parts in (old, new)]
-    if old.scheme == new.scheme:
-        return ports[0] == ports[1]
-    return new.scheme == "https" and ports == [PORTS["http"], PORTS["https"]]
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
 
 
 @dataclass(frozen=True, slots=True)

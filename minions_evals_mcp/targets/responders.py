@@ -19,7 +19,7 @@ from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.targets.command import Finished, beside, finished
 from minions_evals_mcp.targets.conversation import Turns, turns
-from minions_evals_mcp.targets.exchange import Asking
+from minions_evals_mcp.targets.exchange import NOTHING, Asking, says_nothing
 from minions_evals_mcp.targets.live import seen_in
 from minions_evals_mcp.targets.model_options import LIMITS, MODEL
 from minions_evals_mcp.targets.prompted import Prompt
@@ -108,13 +108,14 @@ def returned(found: object, asked: Asking, latency_ms: float) -> Observed | Targ
         return TargetErrored(f"{asked.name} returned no output")
     usage = value.get("tokenUsage")
     tokens = usage if isinstance(usage, dict) else {}
-    return Observed(
+    seen = Observed(
         output={"output": value["output"]},
         latency_ms=latency_ms,
         input_tokens=_count(tokens.get("prompt")),
         output_tokens=_count(tokens.get("completion")),
         cost_usd=_amount(value.get("cost")),
     )
+    return TargetErrored(f"{asked.name} {NOTHING}", unanswered=True) if says_nothing(seen) else seen
 
 
 def _count(value: JsonValue) -> int | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio  # noqa: TID251 - a bare Protocol answers thousands of requests a second, streams do not
+import gzip
 import hashlib
 import json
 import re
@@ -70,12 +71,16 @@ class FakeSettings:
     pearly: float = 0.0  # a stream that ends before the answer does
     pmidway: float = 0.0  # a stream with an error in its midst
     pecho: float = 0.0  # a 400 that tells the key that it was sent
+    pbomb: float = 0.0  # a 200 of 30 KB that unpacks to 30 MB
+    predirect: float = 0.0  # a 307 to another host
     pnothing: float = 0.0  # a 200 without text, for 0 tokens
     token_ms: float = 0.0  # between two events of a stream
     retry_after_s: float = 1.0  # of a 429; below 0: none is sent
     seed: float = 1.0
 
 
+OWN_REPLIES = ("pecho", "pbomb", "predirect")
+BOMB = gzip.compress(b" " * 30_000_000, 9)
 FAULTS = tuple(one.name for one in fields(FakeSettings) if one.name.startswith("p"))
 CONTENT_LENGTH = re.compile(rb"\r\ncontent-length:[ \t]*(\d+)", re.IGNORECASE)
 SENT_KEY = re.compile(rb"\r\n(?:x-api-key:[ \t]*|authorization:[ \t]*bearer[ \t]+)(\S+)", re.IGNORECASE)
@@ -181,7 +186,7 @@ class Connection(asyncio.Protocol):
             fault = "p400"
         elif "unknown" in str(request["model"]):
             fault = "p404"
-        if fault in ERRORS or fault == "pecho":
+        if fault in ERRORS or fault in OWN_REPLIES:
             return self.error(fault, key)
         if path == b"/v1/embeddings":
             vectors = self.server.canned or dumps(embeddings_body(request)).encode()
@@ -210,6 +215,12 @@ class Connection(asyncio.Protocol):
 
     def error(self, fault: str, key: str) -> bytes:
         """The HTTP reply of a fault that has a status of its own."""
+        if fault == "pbomb":
+            return framed(200, BOMB, b"content-encoding: gzip\r\n")
+        if fault == "predirect":
+            return framed(
+                307, b"", b"location: http://127.0.0.2:%d/v1/messages\r\n" % int(self.server.url.rpartition(":")[2])
+            )
         if fault == "pecho":
             return http(400, error_body("invalid_request_error", f"{'x' * 150} incorrect API key provided: {key}."))
         status, kind, message = ERRORS[fault]

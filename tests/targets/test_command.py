@@ -15,8 +15,8 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.models.reply_limits import MOST_BYTES
 from minions_evals_mcp.targets.command import KEPT_OF_STDERR, CommandSettings, CommandTarget, command_settings
-from minions_evals_mcp.targets.exchange import MOST_BYTES
 from tests.sandbox.daemon import daemon, is_gone, linux
 
 Json = dict[str, JsonValue]

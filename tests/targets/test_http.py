@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion, ToolCall
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.targets.exchange import MOST_BYTES
+from minions_evals_mcp.models.reply_limits import MOST_BYTES
 from minions_evals_mcp.targets.http import HttpSettings, HttpTarget, Web, http_settings
 from tests.targets.application import Answering, Asked, application, reply
 
@@ -240,7 +240,7 @@ async def test_beyond_the_cases_limit_the_application_has_timed_out_beyond_ours_
 
 async def test_an_answer_that_never_ends_is_given_up_at_the_size_limit(web: Web) -> None:
     async with application(saying(reply(b"x" * (MOST_BYTES + 1)))) as app:
-        assert "longer than 10 MB" in (await errored(web, HttpSettings(url=app.url))).reason
+        assert "longer than 16 MB" in (await errored(web, HttpSettings(url=app.url))).reason
 
 
 async def test_redirects_are_followed_on_the_same_host_with_method_and_body(web: Web) -> None:

@@ -27,6 +27,7 @@ from minions_evals_mcp.engine.conclude.setup import (
     setup_of,
     setup_with,
 )
+from minions_evals_mcp.engine.conclude.strange_outputs import strange_outputs
 from minions_evals_mcp.engine.judge.compose import RULES
 from minions_evals_mcp.engine.outbox import message, queue, task
 from minions_evals_mcp.engine.request import RunRequest
@@ -38,6 +39,7 @@ from minions_evals_mcp.stats.regression import pass_rate_dropped
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.queries import outputs
 from minions_evals_mcp.store.rows import insert
 
 NAMED_SKIPPED = 20
@@ -215,7 +217,7 @@ def _benchmark_run(
 
 def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing) -> str:
     """What a reader must know: cases that were not run, and why this run stands alone."""
-    notes: list[str] = []
+    notes: list[str] = [*strange_outputs(outputs.outputs_of_run(db, about.run_id))]
     if about.request.selection is not None:
         notes.append(f"not the whole benchmark: {about.request.selection}")
     if about.request.cache:

@@ -1,0 +1,65 @@
+"""What of a provider's reply is read at all: no more than so many bytes, unpacked, and nothing from another host."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin, urlsplit
+
+if TYPE_CHECKING:
+    import httpx2
+
+MOST_BYTES = 16_000_000
+"""A reply is no longer than this, unpacked."""
+PORTS = {"http": 80, "https": 443}
+
+
+class UnacceptableReplyError(Exception):
+    """A reply that is not read to its end, or not followed; asking again would bring the same."""
+
+
+def reply_hooks(most: int) -> dict[str, list[Callable[..., Any]]]:
+    """The `event_hooks` of a client whose replies are held to it."""
+    hook: Callable[[httpx2.Response], Awaitable[None]] = partial(_vet, most=most)
+    return {"response": [hook]}
+
+
+async def _vet(response: httpx2.Response, *, most: int) -> None:
+    location = response.headers.get("location", "")
+    to = urljoin(str(response.url), location)
+    if response.has_redirect_location and not same_host(str(response.url), to):
+        raise UnacceptableReplyError(f"it redirects to another place, {origin(to)}, which is not followed")
+    cap(response, most)
+
+
+def cap(response: httpx2.Response, most: int) -> None:
+    """Has the reply raise `UnacceptableReplyError` once more than that was read of it, however it was packed."""
+    unpacked = response.aiter_bytes
+
+    async def counted(chunk_size: int | None = None) -> AsyncGenerator[bytes]:
+        size = 0
+        async for part in unpacked(chunk_size):
+            size += len(part)
+            if size > most:
+                raise UnacceptableReplyError(f"the reply is longer than {most // 1_000_000} MB")
+            yield part
+
+    response.aiter_bytes = counted  # the one place that all other ways of reading it go through
+
+
+def same_host(before: str, after: str) -> bool:
+    """Whether that is the same host and port; from http to https on their usual ports counts as the same."""
+    old, new = urlsplit(before), urlsplit(after)
+    if new.scheme not in PORTS or old.hostname != new.hostname:
+        return False
+    ports = [parts.port or PORTS[parts.scheme] for parts in (old, new)]
+    if old.scheme == new.scheme:
+        return ports[0] == ports[1]
+    return new.scheme == "https" and ports == [PORTS["http"], PORTS["https"]]
+
+
+def origin(url: str) -> str:
+    """Scheme, host and port of an address."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"

@@ -1,0 +1,32 @@
+"""The outputs of one benchmark-run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.store.connection import Db
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutput:
+    """An output that was judged, of which case, and how."""
+
+    test_case_id: str
+    output: Json
+    passed: bool
+    timed_out: bool
+
+
+def outputs_of_run(db: Db, run_id: str) -> list[RunOutput]:
+    """The judged outputs of the run, in the order in which they were kept."""
+    rows = db.execute(
+        "SELECT test_case_id, json_extract(rest, '$.actualOutput'), passed, outcome FROM test_run WHERE benchmark_run_id = ?"
+        " ORDER BY seq",
+        (run_id,),
+    )
+    return [
+        RunOutput(case_id, json.loads(output), bool(passed), outcome == "timed-out")
+        for case_id, output, passed, outcome in rows
+    ]
