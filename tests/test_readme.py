@@ -138,6 +138,10 @@ def test_the_readmes_recipe_for_ci_is_the_one_that_is_tried_here() -> None:
     assert shown == blocks("sh", PAGES["ci"])[0]
 
 
+def test_the_documentations_first_page_leads_to_every_other() -> None:
+    assert [name for name in PAGES if name != "index" and f"({name}.md)" not in PAGES["index"]] == []
+
+
 def test_every_link_between_the_documents_leads_somewhere() -> None:
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text("utf-8"))
