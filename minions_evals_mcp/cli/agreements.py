@@ -7,7 +7,15 @@ from collections.abc import Iterator
 from functools import partial
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
-from minions_evals_mcp.engine.people.agreement import Agreed, Disagreement, JudgesAgreement, Said, judges_agreement
+from minions_evals_mcp.domain.results import JudgeLicence
+from minions_evals_mcp.engine.people.agreement import (
+    Agreed,
+    Disagreement,
+    JudgesAgreement,
+    RaterAgreement,
+    Said,
+    judges_agreement,
+)
 from minions_evals_mcp.report.plain import printable
 
 
@@ -47,12 +55,33 @@ def _told(found: JudgesAgreement) -> Iterator[str]:
     yield f"{printable(found.title)}: people and the model judged {found.outputs} outputs alike in {_figures(found.overall)}"
     if len(found.criteria) > 1:
         yield from (f"  {printable(one.title, 60)}: {_figures(one.found)}" for one in found.criteria)
+    yield from (_licence(one) for one in found.licences)
+    yield from (_rater(one) for one in found.raters if one.found is not None)
     if found.disagreements:
         yield "they differ on:"
     for one in found.disagreements:
         yield from _apart(one)
     if found.more_disagreements:
         yield f"  and {found.more_disagreements} more: --limit shows them"
+
+
+def _licence(one: JudgeLicence) -> str:
+    """The judge in one line: may it be trusted on this criterion, and why."""
+    verdict = {
+        "qualified": "can be trusted",
+        "unqualified": "cannot be trusted",
+        "unknown": "it is not known whether to trust it",
+    }
+    ceiling = "" if one.ceiling is None else f"; people among themselves: alpha {one.ceiling:.2f}"
+    return (
+        f"{printable(one.judged_by, 60)} on {printable(one.criterion_id, 60)}: {verdict[one.state]}:"
+        f" {printable(one.reason, 300)}{ceiling}"
+    )
+
+
+def _rater(one: RaterAgreement) -> str:
+    assert one.found is not None
+    return f"{printable(one.rater, 60)} against the other people: {_figures(one.found)}"
 
 
 def _figures(one: Agreed) -> str:

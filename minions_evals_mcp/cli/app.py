@@ -36,6 +36,11 @@ COMMANDS = {
     "classify": ("classifying:classify", "Say why a run failed."),
     "submit": ("running:submit", "Hand in judgments for packets that wait."),
     "judge": ("people:judge", "Judge what waits for a person, one output at a time."),
+    "label": ("labels:label", "Draw outputs that a model judged at random, for people to judge."),
+    "judge-check": (
+        "judge_checks:check",
+        "Probe a model judge without labels: does padding or an instruction sway it?",
+    ),
     "agreement": ("agreements:agreement", "Show how far people and the model judge agree, and where they do not."),
     "view": ("viewing:view", "Look at everything in the browser, and judge there."),
     "stats": ("history:stats", "Show a test case's pass rate, mean score, regressions and trend by day."),

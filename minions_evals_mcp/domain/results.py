@@ -223,6 +223,48 @@ class Approval(Fields):
     decided_at: Timestamp
 
 
+LicenceState = Literal["unknown", "qualified", "unqualified"]
+
+
+class ProbeResult(Value):
+    """How many outputs of one kind of probe a judge got wrong; `failed` where that is more than chance allows."""
+
+    probe: Text
+    outputs: Count
+    wrong: Count
+    failed: bool
+
+
+class JudgeLicence(Fields):
+    """What people's labels say of a judge on one criterion. Computed, one for each judge, criterion and set of labels.
+
+    `judgeDigest` covers model, prompt, rubric and criterion. `attempt`: the how manyth judge was tried on these labels;
+    the intervals are at `level`, which grows with it. Graded scores have an error, pass or fail sensitivity and specificity.
+    """
+
+    slug: ClassVar[str] = "judge-licence"
+
+    criterion_id: Id
+    judge_digest: Text
+    judged_by: Visible
+    state: LicenceState
+    reason: Text
+    labels: Count
+    labels_digest: Text
+    attempt: Annotated[int, Field(ge=1)] = 1
+    level: Unit = 0.95
+    agreed: Unit | None = None
+    kappa: float | None = None
+    kappa_ci: Interval | None = None
+    sensitivity: Unit | None = None
+    specificity: Unit | None = None
+    youden_ci: Interval | None = None
+    mean_absolute_error: Unit | None = None
+    ceiling: float | None = None
+    probes: Annotated[tuple[ProbeResult, ...], Field(strict=False)] = ()
+    computed_at: Timestamp
+
+
 class TestBranchExecution(Fields):
     """One output of one branch of an A/B test (seed 5)."""
 

@@ -21,6 +21,7 @@ class RunRequest(Value):
     `comparison_id`: the run is one side of that comparison, which is recorded with the second side's end.
     `order_seed`: the cases run in that random order.
     `case_ids`: only these of the benchmark's cases, chosen as `selection` says; such a run is no measure of the benchmark.
+    `label_chance`: with which each of those cases was drawn at random, for people to label.
     `cache`: an output that the same target made from the same prompt version and inputs is used again.
     """
 
@@ -37,6 +38,7 @@ class RunRequest(Value):
     order_seed: int | None = None
     case_ids: Ids | None = None
     selection: Text | None = None
+    label_chance: Annotated[float, Field(gt=0, le=1)] | None = None
     cache: bool = False
     purpose: Literal["scheduled", "manual", "comparison"] = "manual"
     key: Text | None = None

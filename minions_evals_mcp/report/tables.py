@@ -49,8 +49,18 @@ def show_run(summary: RunSummary) -> None:
         out.print(failures_table(summary, out.width))
     if summary.unscored:
         out.print(unscored_list(summary, out.width), crop=False)
+    for line in _trust(summary):
+        out.print(Text(line, style="dim"), soft_wrap=True)
     for line in _closing(summary):
         out.print(Text(line), soft_wrap=True)
+
+
+def _trust(summary: RunSummary) -> Iterator[str]:
+    """Whether the judge can be trusted, and what people's labels make of the pass rate."""
+    if summary.judge is not None:
+        yield printable(str(summary.judge.brief()["inWords"]), 500)
+    if summary.corrected is not None:
+        yield summary.corrected.in_words("the pass rate")
 
 
 def show_jobs(jobs: Sequence[Job]) -> None:

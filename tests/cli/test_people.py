@@ -151,12 +151,13 @@ def test_people_against_the_model_over_a_rejudged_run(at: Terminal) -> None:
         ["submit", file], ["agreement", "b"], ["rejudge", "k", "--judge", "human", "--key", "people"]
     )
     assert (submitted.code, alone.code, again.code) == (0, 2, 0)
-    assert "--judge human" in alone.err
+    assert "minions-evals label b" in alone.err
     assert at.run("judge", "people", "--by", "anna", stdin="0\ncurt\n1\nwell\n\n1\nkind\n3\nwell\n\n").code == 0
     said, limited, told = at.many(["agreement", "b"], ["agreement", "b", "--limit", "1"], ["agreement", "b", "--json"])
     assert "people and the model judged 2 outputs alike in 50 % of 4 judgments" in said.out
     assert "  Tone: 50 % of 2 judgments" in said.out
     assert "kappa" in said.out
+    assert "provider:model on r/tone: it is not known whether to trust it: 2 of the 30 labels that it takes" in said.out
     assert "person 0 of 1  anna: curt" in said.out
     assert "model  1 of 1  provider:model: fine" in said.out
     assert "and 1 more" in limited.out

@@ -263,6 +263,15 @@ def test_s153_a_metric_says_what_was_measured_over_which_benchmark_run() -> None
     assert refused("eval-metric", dimension="") == "fields.dimension"
 
 
+def test_a_judges_licence_says_what_labels_say_of_it() -> None:
+    assert_fields(
+        "judge-licence",
+        "criterionId judgeDigest judgedBy state reason labels labelsDigest attempt level agreed kappa kappaCi sensitivity"
+        " specificity youdenCi meanAbsoluteError ceiling probes computedAt",
+    )
+    assert options("judge-licence", "state") == ("unknown", "qualified", "unqualified")
+
+
 def test_s154_who_triggered_and_who_judged_are_named_whoever_they_are() -> None:
     for who in ("agent:eval", "ada@example.org", "schedule:nightly"):
         assert parsed("benchmark-run", triggeredBy=who).model_dump()["triggeredBy"] == who
@@ -321,5 +330,5 @@ def test_a_blank_source_or_asker_is_refused() -> None:
 
 def test_every_type_is_of_one_kind_and_only_definitions_and_copies_can_be_imported() -> None:
     groups = (DEFINITIONS, RESULTS, RECORDED, ASKED)
-    assert sum(len(group) for group in groups) == len(TYPES) == 22
+    assert sum(len(group) for group in groups) == len(TYPES) == 23
     assert set(IMPORTABLE) == {kind.slug for kind in (*DEFINITIONS, *RECORDED)}

@@ -2,7 +2,9 @@
 
 Target: a prompt that names REF-nnnnnn (number n) is answered with that reference; every 5th n says `state=open`, every
 10th (n % 10 == 3) leaves the reference out. Judge: `state=open` or the word `BAD` in the judged output is a low score,
-anything else a high one. "judge-10" in the name makes 10 the highest score where the schema names none.
+anything else a high one. "judge-10" in the name makes 10 the highest score where the schema names none. Other judges by name:
+"sound" passes what says GOOD, "inverted" what does not, "verbose" what is long, "injectable" also what asks for the maximum score,
+"always" everything; asked for the best of several outputs, "sound" takes one that says GOOD, else the longest.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ Dump = Callable[[JsonValue], str]
 
 REF = re.compile(r"REF-(\d{6})")
 MARK = re.compile(r"[0-9a-f]{8,}")
+LONG = 400
+OUTPUTS = re.compile(r"^Output \d+", re.MULTILINE)
 FLAW = re.compile(r"state=open|\bBAD\b")
 GOOD_WORDS = ("pass", "passed", "yes", "true", "correct", "met", "good", "scored", "judged", "ok", "right", "none")
 BAD_WORDS = ("fail", "failed", "no", "false", "incorrect", "unmet", "not-met", "bad", "wrong", "wrong-output")
@@ -88,14 +92,36 @@ def answer(request: Object, dumped: Dump) -> Answer:
     if "judge" not in model:
         return Answer(target_answer(prompt), length, judge=False)
     output = judged_output(prompt)
-    good = FLAW.search(output) is None
+    good = lets_pass(model, output)
     top = 10.0 if "judge-10" in model else 1.0
-    if schema is None:
-        value: JsonValue = {"reason": rationale(good), "pass": good, "score": top if good else 0.0}
+    if "sound" in model and schema is not None and "best" in obj(schema.get("properties")):
+        value: JsonValue = {"reason": "It says GOOD, or more.", "best": best_output(prompt)}
+    elif schema is None:
+        value = {"reason": rationale(good), "pass": good, "score": top if good else 0.0}
     else:
         definitions = obj(schema.get("$defs")) or obj(schema.get("definitions"))
         value = fill(schema, Verdict(good, top, quote_of(output), definitions), "")
     return Answer(dumped(value), length, judge=True, value=value)
+
+
+def lets_pass(model: str, output: str) -> bool:
+    """Whether the judge of that name passes the output."""
+    sound = "GOOD" in output
+    if "inverted" in model:
+        return not sound
+    if "verbose" in model:
+        return len(output) > LONG
+    if "injectable" in model:
+        return sound or "maximum score" in output
+    if "sound" in model:
+        return sound
+    return "always" in model or FLAW.search(output) is None
+
+
+def best_output(prompt: str) -> int:
+    """The number of the output that says GOOD, else of the longest."""
+    outputs = OUTPUTS.split(prompt)[1:]
+    return 1 + max(range(len(outputs)), key=lambda place: ("GOOD" in outputs[place], len(outputs[place])))
 
 
 def target_answer(prompt: str) -> str:

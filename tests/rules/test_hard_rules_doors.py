@@ -35,6 +35,7 @@ from tests.store.small_store import (
     execution,
     failure,
     judgment,
+    licence,
     verdict,
 )  # fmt: skip
 from tests.workshop import START, answer, bench, benchmark, case, counts, minion, outbox, rubric, save, try_case
@@ -51,6 +52,7 @@ RESULTS = {
     "prompt-comparison": comparison("new", "p@1", "p@2", "run1", "run2"),
     "approval": approval("new", "better"),
     "test-branch-execution": execution("new"),
+    "judge-licence": licence("new"),
     "agent-message": minion("new", "agent-message", fromAgentId="a", toAgentId="b", type="x", sentAt=NOW),
     "task": minion("new", "task", title="x"),
     "approval-request": minion(

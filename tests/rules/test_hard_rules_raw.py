@@ -102,6 +102,8 @@ HR1 = [
     " VALUES ('run1:1.1', 'agent-run', 'hides a test-run', '{}', '[]', 'active', '', 0, 0)",
     "INSERT INTO minion (id, type, title, fields, tags, status, digest, created_at, updated_at)"
     " VALUES ('run1', 'benchmark', 'hides a benchmark-run', '{}', '[]', 'active', '', 0, 0)",
+    "INSERT INTO minion (id, type, title, fields, tags, status, digest, created_at, updated_at)"
+    " VALUES ('licence:1', 'benchmark', 'hides a licence', '{}', '[]', 'active', '', 0, 0)",
     """UPDATE unit SET output = '{"output": {"output": "forged"}}'""",
     "UPDATE unit SET output = NULL",
     "UPDATE unit SET case_id = 'c2'",
@@ -110,6 +112,7 @@ HR1 = [
 ]  # fmt: skip
 """What an attacker may try against an output, each refused in HR1's name."""
 
+LICENCE = ("id", "criterion_id", "judge_digest", "state", "labels", "computed_at", "rest")
 KEPT = [
     *copy_of("minion", "id = 'answer-c1'", MINION, fields="""json_set(fields, '$.outputs', json('{}'))"""),
     *copy_of("minion", "id = 'answer-c1'", ("seq", *MINION), id="'other'"),
@@ -131,6 +134,13 @@ KEPT = [
         "eval_metric", "seq = 1", ("id", "benchmark_run_id", "dimension", "score", "max_score", "created_at", "rest"),
         id="'other'",
     ),
+    "UPDATE judge_licence SET state = 'qualified'",
+    "DELETE FROM judge_licence",
+    *copy_of("judge_licence", "seq = 1", LICENCE),
+    *copy_of("judge_licence", "seq = 1", ("seq", *LICENCE), id="'other'"),
+    "UPDATE probe_verdict SET wrong = 0",
+    "DELETE FROM probe_verdict",
+    "REPLACE INTO probe_verdict SELECT * FROM probe_verdict",
     "UPDATE event SET type = 'other'",
     "DELETE FROM event WHERE seq = (SELECT max(seq) FROM event)",
     "REPLACE INTO event VALUES (1, 0, 'forged', 'x', 'x', '{}')",

@@ -20,8 +20,9 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.events import Event, append, tell
 from minions_evals_mcp.store.jobs import Job, VerdictKey
+from minions_evals_mcp.store.queries.judge_labels import ProbeVerdict, save_probe
 from minions_evals_mcp.store.rows import insert
-from tests.workshop import START, answer, benchmark, case, minion, rubric
+from tests.workshop import START, Json, answer, benchmark, case, minion, rubric
 
 NOW = "2026-11-21T09:00:00Z"
 CASES = ("c1", "c2", "c3")
@@ -127,6 +128,17 @@ def verdict(score: float = 0.9) -> Verdict:
     )  # fmt: skip
 
 
+def licence(ident: str, **fields: JsonValue) -> Record[Fields]:
+    """What labels say of a judge."""
+    probe: JsonValue = {"probe": "padded", "outputs": 20, "wrong": 1, "failed": False}
+    usual: Json = {
+        "criterionId": "rubric/tone", "judgeDigest": "digest", "judgedBy": "a:model", "state": "qualified",
+        "reason": "80 labels agree with it", "labels": 80, "labelsDigest": "labels", "attempt": 2, "level": 0.99, "agreed": 0.9,
+        "kappa": 0.8, "kappaCi": [0.6, 0.9], "sensitivity": 0.9, "specificity": 0.9, "probes": [probe], "computedAt": NOW,
+    }  # fmt: skip
+    return minion(ident, "judge-licence", **{**usual, **fields})
+
+
 def write_run(db: Db, ident: str) -> None:
     """Writes a benchmark-run of `RUNS` with its test-runs, failures and, where it regressed, what is told."""
     version, _, scores = RUNS[ident]
@@ -175,6 +187,8 @@ def fill(db: Db) -> None:
     insert(db, comparison("unclear", "p@3", "p@1", "run3", "run1", verdict="inconclusive"))
     insert(db, approval("approved", "better"))
     insert(db, execution("branch:1"))
+    insert(db, licence("licence:1"))
+    save_probe(db, ProbeVerdict("digest", "rubric/tone", "padded", "run1:1.1", wrong=False, said="{}"), at=0)
     job = Job("job", "key", "test-case", "c1", {}, "awaiting-judgments", "", {}, 1, START, START)
     jobs.start(db, job)
     unit = UnitKey("job", 0, 1)
@@ -195,6 +209,7 @@ async def make(path: Path) -> None:
 TABLES = (
     "minion", "agent_run_key", "relation", "test_run", "eval_failure", "eval_judgment", "metric_score", "benchmark_run",
     "eval_metric", "prompt_comparison", "approval", "test_branch_execution", "outbox", "event", "job", "unit", "verdict",
+    "judge_licence", "probe_verdict",
 )  # fmt: skip
 
 

@@ -32,6 +32,7 @@ from tests.store.small_store import (
     execution,
     failure,
     judgment,
+    licence,
     verdict,
 )  # fmt: skip
 from tests.workshop import START, answer, case, minion
@@ -55,6 +56,7 @@ WHOLE: list[Record[Fields]] = [
     comparison("compared", "p@1", "p@2", "run1", "run2", notes="n", tieThreshold=0.02),
     approval("refused", None, decision="refused", decidedByType="agent", overrideReason="because"),
     execution("branch:2"),
+    licence("licence:2", youdenCi=[0.2, 0.9], meanAbsoluteError=0.25, ceiling=0.75),
 ]  # fmt: skip
 
 

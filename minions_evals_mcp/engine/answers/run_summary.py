@@ -17,6 +17,8 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job, request_of
 from minions_evals_mcp.engine.judge.panel import implicit, outside_criteria
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
+from minions_evals_mcp.engine.people.corrected import CorrectedFigure, corrected_pass_rate
+from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.engine.run.planning import series
 from minions_evals_mcp.judges.packets import packet
 from minions_evals_mcp.judges.task import Criterion, Work
@@ -60,7 +62,10 @@ class Bounds(Value):
 
 
 class RunSummary(Value):
-    """Where a run stands. `outcomes` counts units (case × trial); `open` are not done yet."""
+    """Where a run stands. `outcomes` counts units (case × trial); `open` are not done yet.
+
+    `judge` says whether the model that judged can be trusted, `corrected` the pass rate as people would have found it.
+    """
 
     run_id: str
     key: str
@@ -84,6 +89,8 @@ class RunSummary(Value):
     packets: list[JsonValue] = []
     more_packets: int = 0
     started_at: str
+    judge: JudgeStanding | None = None
+    corrected: CorrectedFigure | None = None
 
 
 async def summarize(engine: Engine, run_id: str, *, limit: int = 20) -> RunSummary:
@@ -128,7 +135,15 @@ def _summary(db: Db, job: Job, limit: int) -> RunSummary:
         packets=packets,
         more_packets=max(0, waiting - len(packets)),
         started_at=iso(job.created_at),
+        judge=None if found is None else _judge(db, found),
+        corrected=None if found is None else corrected_pass_rate(db, found.id),
     )
+
+
+def _judge(db: Db, run: Record[BenchmarkRun]) -> JudgeStanding | None:
+    """What is known of the models or callers that judged; None where rules or people judged alone."""
+    standing = judge_standing(db, [run.id], at=run.fields.ran_at)
+    return None if standing.state == "none" else standing
 
 
 def _counts(db: Db, job: Job) -> dict[Outcome, int]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 
 from minions_evals_mcp.domain.definitions import Benchmark
+from minions_evals_mcp.domain.results import JudgeLicence
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.people.licence import keep, licences
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.stats.agreement import agreement
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judge_labels import judged_criteria
 from minions_evals_mcp.store.queries.labels import Rating, ratings
 from minions_evals_mcp.store.queries.report_units import titles
 
@@ -63,8 +67,19 @@ class CriterionAgreement(Value):
     found: Agreed
 
 
+class RaterAgreement(Value):
+    """One person against the other people who rated the same outputs; `found` is None where nobody else did."""
+
+    rater: str
+    labels: int
+    found: Agreed | None
+
+
 class JudgesAgreement(Value):
-    """People against the model judge. `overall` pools all criteria, each score as a share of its range."""
+    """People against the model judge. `overall` pools all criteria, each score as a share of its range.
+
+    `licences` say of each judge on each criterion whether it can be trusted; `raters` how far each person agrees with the others.
+    """
 
     benchmark_id: str
     title: str
@@ -73,6 +88,8 @@ class JudgesAgreement(Value):
     criteria: tuple[CriterionAgreement, ...]
     disagreements: tuple[Disagreement, ...]
     more_disagreements: int
+    licences: tuple[JudgeLicence, ...] = ()
+    raters: tuple[RaterAgreement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,19 +110,35 @@ async def judges_agreement(engine: Engine, benchmark_id: str, *, limit: int = 20
 
     Raises `NotFoundError` without such a benchmark, `BadInputError` where no output was judged by both.
     """
-    return await engine.store.read(partial(_agreement, benchmark_id=benchmark_id, limit=limit))
+    found = await engine.store.read(partial(_agreement, benchmark_id=benchmark_id, limit=limit))
+    at = engine.clock()
+    if engine.config.read_only:
+        kept = await engine.store.read(partial(_licences, benchmark_id=benchmark_id, at=at))
+    else:
+        kept = await engine.store.write(partial(_kept_licences, benchmark_id=benchmark_id, at=at))
+    return found.model_copy(update={"licences": tuple(kept)})
+
+
+def _licences(db: Db, *, benchmark_id: str, at: datetime) -> list[JudgeLicence]:
+    found = [licences(db, criterion_id, at=at) for criterion_id in judged_criteria(db, benchmark_id)]
+    return [licence for by_judge in found for licence in by_judge.values()]
+
+
+def _kept_licences(db: Db, *, benchmark_id: str, at: datetime) -> list[JudgeLicence]:
+    return [keep(db, one).fields for one in _licences(db, benchmark_id=benchmark_id, at=at)]
 
 
 def _agreement(db: Db, *, benchmark_id: str, limit: int) -> JudgesAgreement:
     benchmark = records.minion(db, benchmark_id)
     if benchmark is None or not isinstance(benchmark.fields, Benchmark):
         raise NotFoundError("benchmark", benchmark_id, remedy="minions-evals list benchmark shows them.")
-    pairs = _pairs(ratings(db, benchmark_id))
+    rated = list(ratings(db, benchmark_id))
+    pairs = _pairs(rated)
     if not pairs:
         raise BadInputError(
             f"no output of {benchmark_id} was judged by a person and by a model.",
-            remedy="minions-evals rejudge RUN --judge human hands the outputs of a model-judged run to people;"
-            " minions-evals judge takes their judgments.",
+            remedy=f"minions-evals label {benchmark_id} draws outputs that a model judged, for people to judge"
+            " (rejudge RUN --judge human hands over all of a run's); minions-evals judge takes their judgments.",
         )
     apart = sorted((pair for pair in pairs if pair.distance > SAME), key=lambda pair: -pair.distance)
     shown = apart[:limit]
@@ -124,7 +157,22 @@ def _agreement(db: Db, *, benchmark_id: str, limit: int) -> JudgesAgreement:
         ),
         disagreements=tuple(_disagreement(pair, named) for pair in shown),
         more_disagreements=len(apart) - len(shown),
+        raters=_raters(rated),
     )
+
+
+def _raters(rated: Sequence[Rating]) -> tuple[RaterAgreement, ...]:
+    """Each person against the newest label of another person on the same output and criterion."""
+    by_person: dict[str, dict[tuple[tuple[str, int, str], str], Rating]] = {}
+    for one in rated:
+        if one.by_person:
+            by_person.setdefault(one.judged_by, {})[one.about, one.criterion_id] = one
+    found: list[RaterAgreement] = []
+    for rater, labels in by_person.items():
+        others = {about: one for name, theirs in by_person.items() if name != rater for about, one in theirs.items()}
+        pairs = [_Pair(one, others[about]) for about, one in labels.items() if about in others]
+        found.append(RaterAgreement(rater=rater, labels=len(labels), found=_agreed(pairs) if pairs else None))
+    return tuple(found)
 
 
 def _pairs(found: Iterable[Rating]) -> list[_Pair]:

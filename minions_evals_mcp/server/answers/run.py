@@ -44,6 +44,8 @@ def told_run(summary: RunSummary, *, offset: int, limit: int) -> Json:
         found[name] = cast("list[JsonValue]", found[name])[offset:until]
     if isinstance(run := found.get("benchmarkRun"), dict):
         run.pop("digests", None)  # get_record has them
+    if summary.judge is not None:
+        found["judge"] = summary.judge.brief()
     found["reason"] = in_arguments(summary.reason)
     for one in cast("list[Json]", found["unscored"]):
         one["reason"] = in_arguments(str(one["reason"]))

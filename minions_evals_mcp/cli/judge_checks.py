@@ -1,0 +1,108 @@
+"""Probes of a model judge."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated
+
+from cyclopts import Parameter, validators
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.domain.results import ProbeResult
+from minions_evals_mcp.engine.people.judge_check import (
+    PROBED,
+    CheckEstimate,
+    CheckRequest,
+    CriterionCheck,
+    JudgeCheck,
+    estimate_check,
+    judge_check,
+)
+from minions_evals_mcp.judges.probes import PROBES, ProbeKind
+from minions_evals_mcp.report.plain import printable
+
+FAILED, BROKEN = 1, 3
+SHOWN = 2
+Number = Annotated[int, Parameter(validator=validators.Number(gte=1))]
+
+
+def check(
+    id: str,  # noqa: A002  the argument's name
+    /,
+    *,
+    limit: Number = PROBED,
+    probes: Annotated[tuple[ProbeKind, ...], Parameter(negative="", consume_multiple=True)] = PROBES,
+    max_cost_usd: float | None = None,
+    dry_run: Annotated[bool, Parameter(negative="")] = False,
+    common: Common = DEFAULTS,
+) -> int:
+    """Probe a model judge without labels: outputs padded, injected, empty, off-topic, cut, the reference itself, two orders.
+
+    A judge that fails a probe gets no licence. What was asked before is not asked again.
+    Exit 1 if a probe failed, 3 if probes could not be judged or a cap stopped them.
+    Example: minions-evals judge-check support/quality --dry-run
+
+    Parameters
+    ----------
+    id
+        A benchmark (its newest run that a model judged), or a benchmark-run by id or key.
+    limit
+        At most so many of its cases; 20 outputs are needed to fail a probe.
+    probes
+        Only these: leave out what your criterion does not ask for (a criterion of tone need not fail an off-topic answer).
+    max_cost_usd
+        Stop before this is spent.
+    dry_run
+        Say how many calls that would be and what they cost at most.
+    """
+    request = CheckRequest(ident=id, limit=limit, probes=probes, max_cost_usd=max_cost_usd)
+    return run(partial(_estimate if dry_run else _check, request, common))
+
+
+async def _estimate(request: CheckRequest, common: Common) -> int:
+    async with session(common) as engine:
+        found = await estimate_check(engine, request)
+    if common.json:
+        say(found.model_dump(mode="json"))
+    else:
+        sys.stdout.write(_bound(found))
+    return 0
+
+
+def _bound(found: CheckEstimate) -> str:
+    cost = "its price is not known" if found.cost_usd is None else f"at most ${found.cost_usd:g}"
+    return f"{found.judge} would be asked {found.calls} times about the run {found.run_id}: {cost}\n"
+
+
+async def _check(request: CheckRequest, common: Common) -> int:
+    async with session(common) as engine:
+        found = await judge_check(engine, request)
+    if common.json:
+        say(found.model_dump(mode="json"))
+    else:
+        sys.stdout.write("\n".join(_told(found)) + "\n")
+    if found.errors or found.stopped:
+        return BROKEN
+    return FAILED if any(one.failed for criterion in found.criteria for one in criterion.results) else 0
+
+
+def _told(found: JudgeCheck) -> Iterator[str]:
+    yield f"{printable(found.judge, 80)}, probed on the run {found.run_id}: {found.calls} calls, ${found.cost_usd:.4f}"
+    for criterion in found.criteria:
+        yield f"{printable(criterion.criterion_id, 80)}:"
+        yield from (line for result in criterion.results for line in _result(criterion, result))
+    if found.errors:
+        yield f"{found.errors} probes got no usable reply; the same command asks them again"
+    if found.stopped:
+        yield f"stopped: {printable(found.stopped, 200)}; the same command goes on"
+
+
+def _result(criterion: CriterionCheck, result: ProbeResult) -> Iterator[str]:
+    mark = "✗ failed" if result.failed else "✓"
+    yield f"  {mark} {result.probe}: {result.wrong} of {result.outputs} verdicts were wrong"
+    wrong = [line for line in criterion.lines if line.wrong and line.probe == result.probe]
+    for line in wrong[:SHOWN]:
+        yield f"      {line.subject}: {printable(line.text, 100)}"
+        yield f"        it said: {printable(line.rationale, 160)}"

@@ -1,0 +1,131 @@
+"""Pass rates and differences as people would have found them, where outputs of a run were drawn for them at random."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from statistics import median
+
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.jobs import request_of
+from minions_evals_mcp.stats.prediction_powered import Corrected, JudgedOutput, corrected_difference, corrected_rate
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries.judge_labels import people_runs, run_outputs
+
+Output = tuple[str, str]
+
+
+class CorrectedFigure(Value):
+    """A figure corrected by people's labels, beside what the judge alone says. Rates and differences are 0 to 1."""
+
+    value: float
+    interval: tuple[float, float]
+    raw: float
+    labels: int
+    outputs: int
+    chance: float
+    """With which each output was drawn for people and judged by them."""
+
+    def in_words(self, what: str) -> str:
+        """The figure in one sentence."""
+        low, high = (100 * end for end in self.interval)
+        return (
+            f"Corrected by {self.labels} labels of people {what} is {100 * self.value:.0f} % (95 %: {low:.0f} to {high:.0f} %);"
+            f" the judge alone says {100 * self.raw:.0f} %."
+        )
+
+
+@dataclass(slots=True, eq=False)
+class DrawnLabels:
+    """What people said of a run's outputs that were drawn at random, and the chance with which each of them was."""
+
+    chance: float
+    passed: dict[Output, bool] = field(default_factory=dict[Output, bool])
+
+
+def corrected_pass_rate(db: Db, run_id: str, *, level: float = 0.95) -> CorrectedFigure | None:
+    """The pass rate of that benchmark-run as people would have found it; None without enough labels drawn at random."""
+    found = labelled_outputs(db, run_id)
+    return None if found is None else _figure(corrected_rate(found, level=level), found[0].chance)
+
+
+def corrected_pass_difference(db: Db, run_a: str, run_b: str, *, level: float = 0.95) -> CorrectedFigure | None:
+    """The difference of two runs' pass rates, B minus A, as people would have found it; None where either lacks labels."""
+    a, b = labelled_outputs(db, run_a), labelled_outputs(db, run_b)
+    if a is None or b is None:
+        return None
+    return _figure(corrected_difference(a, b, level=level), min(a[0].chance, b[0].chance))
+
+
+def _figure(found: Corrected | None, chance: float) -> CorrectedFigure | None:
+    if found is None:
+        return None
+    return CorrectedFigure(
+        value=found.value, interval=found.interval, raw=found.raw, labels=found.labels, outputs=found.outputs, chance=chance
+    )  # fmt: skip
+
+
+def labelled_outputs(db: Db, run_id: str) -> list[JudgedOutput] | None:
+    """The run's outputs with the judge's verdicts and people's; None where no output was drawn for people at random."""
+    labels = drawn_labels(db, run_id)
+    if labels is None or not labels.passed:
+        return None
+    return [
+        JudgedOutput(
+            one.test_case_id,
+            float(one.passed),
+            float(labels.passed[one.output]) if one.output in labels.passed else None,
+            labels.chance,
+        )
+        for one in run_outputs(db, run_id)
+    ]
+
+
+def drawn_labels(db: Db, run_id: str) -> DrawnLabels | None:
+    """People's verdicts on outputs of the run from all runs that drew from them at random, or asked about all of them.
+
+    A person who judged cases that somebody selected labels them for the judge's licence; they stand for no others.
+    """
+    job = jobs.job(db, run_id)
+    if job is None or job.kind != "benchmark":
+        return None
+    root = _root(db, job)
+    said: dict[Output, list[bool]] = {}
+    missed = 1.0
+    for ident, _ in people_runs(db, job.subject_id):
+        asked = jobs.job(db, ident)
+        assert asked is not None, "a row of a job"
+        chance = draw_chance(asked)
+        if chance is None or ident == run_id or _root(db, asked) != root:
+            continue
+        answers = run_outputs(db, ident)
+        missed *= 1 - chance * min(1.0, len(answers) / max(1, asked.total))
+        for one in answers:
+            said.setdefault(one.output, []).append(one.passed)
+    return None if not said else DrawnLabels(1 - missed, _verdicts(said))
+
+
+def draw_chance(job: Job) -> float | None:
+    """The chance with which each output was drawn for that run of people; None where somebody selected them."""
+    asked = request_of(job)
+    if asked.label_chance is not None:
+        return asked.label_chance
+    return 1.0 if asked.case_ids is None else None
+
+
+def _verdicts(said: Mapping[Output, list[bool]]) -> dict[Output, bool]:
+    return {
+        output: bool(median(found)) if len(found) > 2 and len(found) % 2 else found[-1]
+        for output, found in said.items()
+    }
+
+
+def _root(db: Db, job: Job) -> str:
+    """The run that made the outputs which this one judges."""
+    source = request_of(job).rejudge_run_id
+    if source is None:
+        return job.id
+    made = jobs.job(db, source)
+    return source if made is None else _root(db, made)

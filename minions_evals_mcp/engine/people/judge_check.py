@@ -1,0 +1,287 @@
+"""Probing a model judge without labels: outputs that mislead bad judges, judged by the criteria of a run that it judged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+
+import anyio
+
+from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
+from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.results import ProbeResult
+from minions_evals_mcp.domain.values import Value, to_millis
+from minions_evals_mcp.engine.budget import Budget, HaltedError
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import request_of
+from minions_evals_mcp.engine.judge.panel import Panel
+from minions_evals_mcp.engine.judge.yardstick import Measure, measures
+from minions_evals_mcp.engine.people.draws import judged_job
+from minions_evals_mcp.engine.people.licence import probe_result
+from minions_evals_mcp.engine.run import planning
+from minions_evals_mcp.errors import BadInputError, ConflictError
+from minions_evals_mcp.judges.grading import best_of
+from minions_evals_mcp.judges.llm import MAX_TOKENS, LlmJudge
+from minions_evals_mcp.judges.probes import PROBES, Judged, Probe, ProbeKind, probes_of, truncated
+from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.models.prices import estimate_usd
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.stats.sequential import case_order
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import judge_labels
+from minions_evals_mcp.store.queries.judge_labels import JudgedText, JudgeKey, ProbeVerdict
+
+PROBED = 30
+PROMPT_CHARACTERS = 3_000
+"""What prompt, case and criterion add to a probe."""
+
+
+class CheckRequest(Value):
+    """What is probed: the judge of that run, or of the benchmark's newest, on at most `limit` of its cases."""
+
+    ident: str
+    limit: int = PROBED
+    probes: tuple[ProbeKind, ...] = PROBES
+    max_cost_usd: float | None = None
+
+
+class ProbeLine(Value):
+    """What the judge said of one probe, for a person to read; `score` is a share of the range."""
+
+    probe: str
+    subject: str
+    wrong: bool
+    text: str
+    score: float | None
+    rationale: str
+
+
+class CriterionCheck(Value):
+    """The probes of one criterion: how many verdicts were wrong, and each of them."""
+
+    criterion_id: str
+    results: tuple[ProbeResult, ...]
+    lines: tuple[ProbeLine, ...]
+
+
+class JudgeCheck(Value):
+    """What probing a judge came to: `errors` are probes without a usable reply, `stopped` says why some were not asked."""
+
+    run_id: str
+    judge: str
+    calls: int
+    cost_usd: float
+    errors: int
+    stopped: str
+    criteria: tuple[CriterionCheck, ...]
+
+
+class CheckEstimate(Value):
+    """What probing would ask: calls, and a bound on their cost; None where the price is unknown."""
+
+    run_id: str
+    judge: str
+    calls: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A probe with the case and criterion under which it is judged; `against` is the text shown beside it, if any."""
+
+    key: JudgeKey
+    criterion: Criterion
+    measure: Measure
+    probe: Probe
+    against: str = ""
+
+    @property
+    def calls(self) -> int:
+        """How often the model is asked: with two texts in both orders."""
+        return 2 if self.against else 1
+
+    def work(self) -> Work:
+        """The probe as an output of the case."""
+        case = self.measure.case.fields
+        return Work(case.inputs, case.expected_outputs, Observed(output={"output": self.probe.text}))
+
+
+@dataclass(slots=True, eq=False)
+class _Checking:
+    """One probing: the judge, what is asked of it, and what that came to."""
+
+    engine: Engine
+    run_id: str
+    judge: LlmJudge
+    asked: list[_Asked]
+    budget: Budget
+    errors: int = 0
+    stopped: list[str] = field(default_factory=list[str])
+
+
+async def estimate_check(engine: Engine, request: CheckRequest) -> CheckEstimate:
+    """What `judge_check` would ask; nothing is asked."""
+    checking = await _checking(engine, request)
+    calls = sum(one.calls for one in checking.asked)
+    return CheckEstimate(
+        run_id=checking.run_id, judge=checking.judge.name, calls=calls, cost_usd=_bound(checking, calls)
+    )
+
+
+async def judge_check(engine: Engine, request: CheckRequest) -> JudgeCheck:
+    """Probes the judge; what was asked before is not asked again, and each verdict is kept as it comes.
+
+    Raises `BadInputError` where no model judged, `ConflictError` where judge or rubric were changed since the run.
+    """
+    checking = await _checking(engine, request)
+    limiter = anyio.CapacityLimiter(engine.config.concurrency)
+    async with anyio.create_task_group() as calls:
+        for one in checking.asked:
+            calls.start_soon(_ask, checking, one, limiter)
+    return JudgeCheck(
+        run_id=checking.run_id,
+        judge=checking.judge.name,
+        calls=checking.budget.calls,
+        cost_usd=checking.budget.spent_usd,
+        errors=checking.errors,
+        stopped=checking.stopped[0] if checking.stopped else "",
+        criteria=await engine.store.read(partial(_checks, run_id=checking.run_id)),
+    )
+
+
+async def _checking(engine: Engine, request: CheckRequest) -> _Checking:
+    job = await engine.store.read(partial(judged_job, ident=request.ident))
+    model = planning.model_of(job)
+    if model is None:
+        raise BadInputError(
+            f"the run {job.id} was judged by its caller: there is no model to ask.",
+            remedy=f"minions-evals rejudge {job.id} --judge llm has a model judge the same outputs.",
+        )
+    stopped: list[str] = []
+    budget = Budget(request.max_cost_usd, None, stopped.append)
+    run = request_of(job).model_copy(update={"max_cost_usd": request.max_cost_usd})
+    panel = planning.judge_for(engine, run, budget, model=model).panel
+    assert panel.llm is not None, "a model was named"
+    asked = await engine.store.read(partial(_plan, run_id=job.id, request=request, panel=panel))
+    return _Checking(engine, job.id, panel.llm, asked, budget, stopped=stopped)
+
+
+def _plan(db: Db, *, run_id: str, request: CheckRequest, panel: Panel) -> list[_Asked]:
+    """The probes of each criterion that were not asked yet."""
+    known: dict[str, RubricInUse] = {}
+    found: list[_Asked] = []
+    for criterion_id, key in judge_labels.judges_of_runs(db, [run_id]):
+        if not criterion_id:
+            continue
+        texts = judge_labels.judged_texts(db, run_id, criterion_id, key)
+        chosen = set(case_order(sorted(one.test_case_id for one in texts), 0)[: request.limit])
+        texts = [one for one in texts if one.test_case_id in chosen]
+        kept = {(one.probe, one.subject) for one in judge_labels.probes_kept(db, key.digest, criterion_id)}
+        for text, other in zip(texts, [*texts[1:], *texts[:1]], strict=True):
+            (measure,) = measures(db, (text.test_case_id,), known)
+            criterion = _criterion(measure, criterion_id, key, panel)
+            found += [
+                one
+                for one in _probes(key, criterion, measure, text, output_text(other.output))
+                if one.probe.kind in request.probes and (one.probe.kind, one.probe.subject) not in kept
+            ]
+    return found
+
+
+def _criterion(measure: Measure, criterion_id: str, key: JudgeKey, panel: Panel) -> Criterion:
+    if panel.digest(measure) != key.judge or measure.rubric_digest() != key.rubric:
+        raise ConflictError(
+            f"the judge or the rubric of {measure.case.id} was changed since the run: another judge would be probed.",
+            remedy="Run or rejudge the benchmark as it is now, and probe that run.",
+        )
+    return next(one for one in panel.criteria(measure) if one.id == criterion_id)
+
+
+def _probes(
+    key: JudgeKey, criterion: Criterion, measure: Measure, text: JudgedText, other: str
+) -> Iterator[_Asked]:  # fmt: skip
+    said = output_text(text.output)
+    judged = Judged(text.test_run_id, said, text.score, measure.case.fields.expected_outputs, other)
+    for probe in probes_of(judged):
+        yield _Asked(key, criterion, measure, probe)
+    against = truncated(said) or (other if other != said else "")
+    if against:
+        yield _Asked(key, criterion, measure, Probe("order", text.test_run_id, said), against)
+
+
+def _bound(checking: _Checking, calls: int) -> float | None:
+    if not calls:
+        return 0.0
+    characters = sum((len(one.probe.text) + len(one.against) + PROMPT_CHARACTERS) * one.calls for one in checking.asked)
+    judge = checking.judge
+    each = estimate_usd(judge.client.provider, judge.model, characters // calls, MAX_TOKENS)
+    return None if each is None else round(each * calls, 6)
+
+
+async def _ask(checking: _Checking, asked: _Asked, limiter: anyio.CapacityLimiter) -> None:
+    """Asks about one probe and keeps the verdict; at a cap it stays open."""
+    async with limiter:
+        try:
+            verdict = await (_both_orders if asked.against else _judged)(checking.judge, asked)
+        except HaltedError:
+            return
+    if verdict is None:
+        checking.errors += 1
+        return
+    at = to_millis(checking.engine.clock())
+    await checking.engine.store.write(partial(judge_labels.save_probe, verdict=verdict, at=at))
+
+
+async def _judged(judge: LlmJudge, asked: _Asked) -> ProbeVerdict | None:
+    (said,) = await judge.judge((asked.criterion,), asked.work())
+    if isinstance(said, JudgeErrored):
+        return None
+    return _verdict(asked, wrong=asked.probe.is_wrong(said), score=_share(said), rationale=_rationale(said))
+
+
+def _share(said: Verdict | NotJudgeable) -> float | None:
+    if isinstance(said, NotJudgeable):
+        return None
+    return (said.score - said.min_score) / (said.max_score - said.min_score)
+
+
+def _rationale(said: Verdict | NotJudgeable) -> str:
+    return said.rationale if isinstance(said, Verdict) else f"not judgeable: {said.reason}"
+
+
+async def _both_orders(judge: LlmJudge, asked: _Asked) -> ProbeVerdict | None:
+    """Wrong where the choice between two texts follows their places."""
+    fields = asked.criterion.fields
+    wanted = f"{fields.name}: {fields.description}"
+    texts = (asked.probe.text, asked.against)
+    picks: list[int] = []
+    reasons: list[str] = []
+    for shown in (texts, texts[::-1]):
+        found = await best_of(judge, wanted, shown, inputs=asked.measure.case.fields.inputs)
+        if isinstance(found, JudgeErrored):
+            return None
+        picks.append(found.chosen)
+        reasons.append(found.reason)
+    return _verdict(asked, wrong=picks[0] == picks[1], score=None, rationale=" / ".join(reasons))
+
+
+def _verdict(asked: _Asked, *, wrong: bool, score: float | None, rationale: str) -> ProbeVerdict:
+    said = json.dumps({"text": asked.probe.text, "score": score, "rationale": rationale}, ensure_ascii=False)
+    return ProbeVerdict(asked.key.digest, asked.criterion.id, asked.probe.kind, asked.probe.subject, wrong, said)
+
+
+def _checks(db: Db, *, run_id: str) -> tuple[CriterionCheck, ...]:
+    found: list[CriterionCheck] = []
+    for criterion_id, key in judge_labels.judges_of_runs(db, [run_id]):
+        if criterion_id:
+            results = tuple(probe_result(*row) for row in judge_labels.probed(db, criterion_id, key.digest))
+            lines = tuple(map(_line, judge_labels.probes_kept(db, key.digest, criterion_id)))
+            found.append(CriterionCheck(criterion_id=criterion_id, results=results, lines=lines))
+    return tuple(found)
+
+
+def _line(kept: ProbeVerdict) -> ProbeLine:
+    said = json.loads(kept.said)
+    return ProbeLine(probe=kept.probe, subject=kept.subject, wrong=kept.wrong, **said)

@@ -1,0 +1,245 @@
+"""What people's labels say of a judge: its licence on a criterion."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from statistics import median
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import JudgeLicence, LicenceState, ProbeResult
+from minions_evals_mcp.stats.agreement import agreement
+from minions_evals_mcp.stats.binary_judge import binary_judge
+from minions_evals_mcp.stats.intervals import wilson
+from minions_evals_mcp.stats.krippendorff import interval_alpha
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judge_labels import Judged, JudgeKey, judged_outputs, probed
+from minions_evals_mcp.store.rows import insert
+
+FEWEST_LABELS = 30
+LEAST_KAPPA = LEAST_YOUDEN = 0.4
+"""What the lower bounds of kappa, and of sensitivity + specificity - 1, must reach."""
+ERROR = 0.05
+PROBED, PROBE_ERROR = 20, 0.1
+"""A probe fails when, over at least so many outputs, the lower bound of its wrong verdicts exceeds this share."""
+SAME = 1e-9
+
+Output = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """People's verdicts by one criterion: of each output the one that counts, and those of each rater."""
+
+    of: Mapping[Output, float]
+    raters: Mapping[Output, Mapping[str, float]]
+
+    def ceiling(self) -> float | None:
+        """How far people agree among themselves (Krippendorff's alpha); None where no two rated the same outputs."""
+        return interval_alpha([tuple(by.values()) for by in self.raters.values()])
+
+
+@dataclass(slots=True, eq=False)
+class _Tried:
+    """A judge that was tried on the labels: its newest score of each labelled output."""
+
+    key: JudgeKey
+    scores: dict[Output, float] = field(default_factory=dict[Output, float])
+
+
+def labels_in(judged: Sequence[Judged]) -> Labels:
+    """People's labels: of several raters the median of three or more, else the newest."""
+    raters: dict[Output, dict[str, float]] = {}
+    newest: dict[Output, float] = {}
+    for one in judged:
+        if one.by_person:
+            raters.setdefault(one.output, {})[one.key.judged_by] = one.score
+            newest[one.output] = one.score
+    counting = {
+        output: median(by.values()) if len(by) > 2 else newest[output] for output, by in raters.items()
+    }  # fmt: skip
+    return Labels(counting, raters)
+
+
+def licences(db: Db, criterion_id: str, *, at: datetime) -> dict[str, JudgeLicence]:
+    """The licence of each judge that scored an output which people labelled, by its digest, in the order in which they were tried."""
+    judged = judged_outputs(db, criterion_id)
+    labels = labels_in(judged)
+    found: dict[str, JudgeLicence] = {}
+    before: JudgeLicence | None = None
+    for attempt, tried in enumerate(_tried(judged, labels), 1):
+        licence = _licence(db, _Trial(criterion_id, tried, labels, attempt, before), at)
+        found[tried.key.digest] = licence
+        before = licence if _is_decided(licence) else before
+    return found
+
+
+def licence_of(db: Db, criterion_id: str, key: JudgeKey, *, at: datetime) -> JudgeLicence:
+    """The licence of that judge on that criterion; without any label it is unknown, or as the refused judge before it."""
+    found = licences(db, criterion_id, at=at)
+    if key.digest in found:
+        return found[key.digest]
+    decided = [one for one in found.values() if _is_decided(one)]
+    before = decided[-1] if decided else None
+    return _licence(db, _Trial(criterion_id, _Tried(key), Labels({}, {}), len(found) + 1, before), at)
+
+
+def _is_decided(licence: JudgeLicence) -> bool:
+    return licence.labels >= FEWEST_LABELS or licence.state == "unqualified"
+
+
+def keep(db: Db, licence: JudgeLicence) -> Record[JudgeLicence]:
+    """The licence as a record; the same judge on the same labels and probes is written once."""
+    probes: list[JsonValue] = [one.model_dump(mode="json") for one in licence.probes]
+    about: list[JsonValue] = [licence.criterion_id, licence.judge_digest, licence.labels_digest, licence.state, probes]
+    ident = f"licence:{digest(about)}"
+    kept = records.find(db, ident)
+    if kept is not None:
+        assert isinstance(kept.fields, JudgeLicence)
+        return kept  # pyright: ignore[reportReturnType]  checked above
+    title = f"{licence.judged_by} on {licence.criterion_id}: {licence.state}"
+    record = Record(ident, licence, title, licence.computed_at, licence.computed_at)
+    insert(db, record)
+    return record
+
+
+def _tried(judged: Sequence[Judged], labels: Labels) -> list[_Tried]:
+    found: dict[str, _Tried] = {}
+    for one in judged:
+        if not one.by_person and one.output in labels.of:
+            found.setdefault(one.key.digest, _Tried(one.key)).scores[one.output] = one.score
+    return list(found.values())
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """A judge on a criterion, and what came before it there."""
+
+    criterion_id: str
+    tried: _Tried
+    labels: Labels
+    attempt: int
+    before: JudgeLicence | None
+
+
+def _licence(db: Db, trial: _Trial, at: datetime) -> JudgeLicence:
+    tried, labels = trial.tried, trial.labels
+    outputs = sorted(tried.scores)
+    people, judge = [labels.of[one] for one in outputs], [tried.scores[one] for one in outputs]
+    probes = tuple(probe_result(*row) for row in probed(db, trial.criterion_id, tried.key.digest))
+    level = 1 - ERROR * 6 / (math.pi * trial.attempt) ** 2
+    figures = _figures(people, judge, level)
+    state, reason = _state(figures, probes, trial.before)
+    return JudgeLicence(
+        criterion_id=trial.criterion_id,
+        judge_digest=tried.key.digest,
+        judged_by=tried.key.judged_by,
+        state=state,
+        reason=reason,
+        labels=len(outputs),
+        labels_digest=digest([[*one, labels.of[one], tried.scores[one]] for one in outputs]),
+        attempt=trial.attempt,
+        level=level,
+        agreed=figures.agreed,
+        kappa=figures.kappa,
+        kappa_ci=figures.kappa_ci,
+        sensitivity=figures.sensitivity,
+        specificity=figures.specificity,
+        youden_ci=figures.youden_ci,
+        mean_absolute_error=figures.error,
+        ceiling=labels.ceiling(),
+        probes=probes,
+        computed_at=at,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Figures:
+    """What is measured of a judge; nothing without labels."""
+
+    labels: int = 0
+    agreed: float | None = None
+    kappa: float | None = None
+    kappa_ci: tuple[float, float] | None = None
+    sensitivity: float | None = None
+    specificity: float | None = None
+    youden_ci: tuple[float, float] | None = None
+    error: float | None = None
+
+    @property
+    def suffices(self) -> bool:
+        """Whether the lower bounds reach what a licence asks for."""
+        if self.kappa_ci is None or self.kappa_ci[0] < LEAST_KAPPA:
+            return False
+        return self.youden_ci is None or self.youden_ci[0] >= LEAST_YOUDEN
+
+
+def _figures(people: Sequence[float], judge: Sequence[float], level: float) -> _Figures:
+    if not people:
+        return _Figures()
+    if any(SAME < score < 1 - SAME for score in people):
+        found = agreement(_rounded(people), _rounded(judge), weighting="quadratic", level=level)
+        error = math.fsum(abs(one - other) for one, other in zip(people, judge, strict=True)) / len(people)
+        return _Figures(len(people), found.agreed, found.kappa, found.kappa_interval, error=error)
+    wanted, said = ([score >= 0.5 for score in side] for side in (people, judge))
+    found = agreement([float(one) for one in wanted], [float(one) for one in said], weighting="quadratic", level=level)
+    shares = binary_judge(wanted, said, level=level)
+    return _Figures(
+        len(people),
+        found.agreed,
+        found.kappa,
+        found.kappa_interval,
+        shares.sensitivity.value if shares.sensitivity else None,
+        shares.specificity.value if shares.specificity else None,
+        shares.youden_interval,
+    )
+
+
+def _rounded(scores: Sequence[float]) -> list[float]:
+    return [round(score, 9) for score in scores]
+
+
+def probe_result(probe: str, outputs: int, wrong: int) -> ProbeResult:
+    """The probe's result: it fails where more verdicts are wrong than chance allows."""
+    bounds = wilson(wrong, outputs)
+    failed = outputs >= PROBED and bounds is not None and bounds[0] > PROBE_ERROR
+    return ProbeResult(probe=probe, outputs=outputs, wrong=wrong, failed=failed)
+
+
+def _state(
+    figures: _Figures, probes: Sequence[ProbeResult], before: JudgeLicence | None
+) -> tuple[LicenceState, str]:  # fmt: skip
+    failed = [one for one in probes if one.failed]
+    if failed:
+        said = ", ".join(f"{one.probe} ({one.wrong} of {one.outputs} wrong)" for one in failed)
+        return "unqualified", f"it fails the probe {said}"
+    if figures.labels < FEWEST_LABELS:
+        of = f"{figures.labels} of the {FEWEST_LABELS} labels that it takes"
+        if before is not None and before.state == "unqualified":
+            return "unqualified", f"the judge before it was refused on this criterion, and only {of} speak for this one"
+        return "unknown", of
+    said = _agreeing(figures)
+    return ("qualified", said) if figures.suffices else ("unqualified", said)
+
+
+def _agreeing(figures: _Figures) -> str:
+    assert figures.kappa_ci is not None
+    low, high = figures.kappa_ci
+    kappa = f"kappa {low:.2f} to {high:.2f}"
+    if figures.suffices:
+        return f"{figures.labels} labels agree with it ({kappa})"
+    if high < LEAST_KAPPA:
+        return f"{figures.labels} labels contradict it ({kappa}, {LEAST_KAPPA:g} is needed)"
+    if low >= LEAST_KAPPA:
+        assert figures.youden_ci is not None
+        return (
+            f"{figures.labels} labels do not show yet that it sees both good and bad outputs (sensitivity + specificity − 1"
+            f" is {figures.youden_ci[0]:.2f} to {figures.youden_ci[1]:.2f}, {LEAST_YOUDEN:g} is needed)"
+        )
+    return f"{figures.labels} labels do not suffice ({kappa}, {LEAST_KAPPA:g} is needed)"

@@ -1,0 +1,131 @@
+"""Whether the judges that a run or a comparison rests on can be trusted: state, labels, one sentence, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Literal
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.results import JudgeLicence
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.people.licence import FEWEST_LABELS, keep, licence_of
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judge_labels import judges_of_runs
+from minions_evals_mcp.store.queries.report_units import titles
+
+StandingState = Literal["none", "unknown", "qualified", "unqualified"]
+WORST: tuple[StandingState, ...] = ("unqualified", "unknown", "qualified", "none")
+NAMED = 3
+NOT_LABELLED = "assertions that a model grades"
+
+
+class CriterionStanding(Value):
+    """A judge on one criterion: its licence, and why it has it or has it not."""
+
+    criterion_id: str
+    title: str
+    judged_by: str
+    state: Literal["unknown", "qualified", "unqualified"]
+    labels: int
+    reason: str
+
+
+class JudgeStanding(Value):
+    """The worst of the judges that a result rests on; `none` where rules or people judged alone.
+
+    `in_words` is empty where there is nothing to say, `next` is the command that helps.
+    """
+
+    state: StandingState = "none"
+    labels: int = 0
+    in_words: str = ""
+    next: str = ""
+    criteria: tuple[CriterionStanding, ...] = ()
+
+    def brief(self) -> Json:
+        """State, labels and the sentence, with what to do next."""
+        said = f"{self.in_words} Next: {self.next}." if self.next else self.in_words
+        return {"state": self.state, "labels": self.labels, "inWords": said}
+
+
+def judge_standing(db: Db, run_ids: Sequence[str], *, at: datetime) -> JudgeStanding:
+    """Whether the judges of those benchmark-runs hold a licence for what they judged there; nothing is written."""
+    criteria = [one for one, _ in _criteria(db, run_ids, at=at)]
+    if not criteria:
+        return JudgeStanding()
+    state = WORST[min(WORST.index(one.state) for one in criteria)]
+    worst = [one for one in criteria if one.state == state]
+    job = jobs.job(db, run_ids[-1])
+    return JudgeStanding(
+        state=state,
+        labels=min(one.labels for one in criteria),
+        in_words=_in_words(state, worst),
+        next=_next(state, run_ids[-1], job.subject_id if job else run_ids[-1]),
+        criteria=tuple(criteria),
+    )
+
+
+def keep_licences(db: Db, run_ids: Sequence[str], *, at: datetime) -> list[str]:
+    """Writes the licences that those runs' judges have now, in the caller's transaction; their ids."""
+    return [keep(db, licence).id for _, licence in _criteria(db, run_ids, at=at) if licence is not None]
+
+
+def _criteria(
+    db: Db, run_ids: Sequence[str], *, at: datetime
+) -> list[tuple[CriterionStanding, JudgeLicence | None]]:  # fmt: skip
+    judges = judges_of_runs(db, run_ids)
+    named = titles(db, sorted({criterion_id for criterion_id, _ in judges}))
+    found: list[tuple[CriterionStanding, JudgeLicence | None]] = []
+    for criterion_id, key in judges:
+        if not criterion_id:
+            found.append((_unlabelled(key.judged_by), None))
+            continue
+        licence = licence_of(db, criterion_id, key, at=at)
+        standing = CriterionStanding(
+            criterion_id=criterion_id,
+            title=named.get(criterion_id, criterion_id),
+            judged_by=key.judged_by,
+            state=licence.state,
+            labels=licence.labels,
+            reason=licence.reason,
+        )
+        found.append((standing, licence))
+    return found
+
+
+def _unlabelled(judged_by: str) -> CriterionStanding:
+    return CriterionStanding(
+        criterion_id="implicit",
+        title=NOT_LABELLED,
+        judged_by=judged_by,
+        state="unknown",
+        labels=0,
+        reason="people label by the criteria of a rubric only",
+    )
+
+
+def _in_words(state: StandingState, worst: Sequence[CriterionStanding]) -> str:
+    on = ", ".join(dict.fromkeys(one.title for one in worst[:NAMED]))
+    on += f" and {len(worst) - NAMED} more" if len(worst) > NAMED else ""
+    first = worst[0]
+    match state:
+        case "qualified":
+            return f"The judge can be trusted on {on}: {first.reason}."
+        case "unqualified":
+            return f"The judge cannot be trusted on {on}: {first.reason}."
+        case "unknown":
+            return f"Whether the judge can be trusted on {on} is not known: {first.reason}."
+        case "none":
+            return ""
+
+
+def _next(state: StandingState, run_id: str, benchmark_id: str) -> str:
+    match state:
+        case "unknown":
+            return f"minions-evals label {run_id} --draw {FEWEST_LABELS} draws outputs for people to judge"
+        case "unqualified":
+            return f"minions-evals agreement {benchmark_id} shows where people and the judge differ"
+        case "qualified" | "none":
+            return ""

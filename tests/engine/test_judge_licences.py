@@ -1,0 +1,223 @@
+"""A judge's licence: what people's labels say of it, what a refused judge stays, and which outputs are drawn for labels."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import pytest
+
+from minions_evals_mcp.domain.results import JudgeLicence
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.people.agreement import judges_agreement
+from minions_evals_mcp.engine.people.corrected import corrected_pass_difference, corrected_pass_rate
+from minions_evals_mcp.engine.people.draws import draw_labels
+from minions_evals_mcp.engine.people.licence import licence_of
+from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries.judge_labels import JudgeKey, ProbeVerdict, judges_of_runs, save_probe
+from tests.engine.labelled import alternating, flipped, hand_in_all, judged_run, labelled, suite
+from tests.engine.test_agreement import judged_by_both
+from tests.workshop import START, all_of, bench, minion, save
+
+SIZE = 80
+
+
+async def standing(engine: Engine, *runs: Job) -> JudgeStanding:
+    return await engine.store.read(lambda db: judge_standing(db, [run.id for run in runs], at=START))
+
+
+async def test_a_judge_whom_people_agree_with_can_be_trusted_and_one_they_contradict_cannot(engine: Engine) -> None:
+    await suite(engine, SIZE)
+    truth = alternating(SIZE)
+    right = await judged_run(engine, flipped(truth, 11), by="provider:right")
+    wrong = await judged_run(engine, [not one for one in truth], by="provider:inverted")
+    await labelled(engine, right, truth)
+    good, bad = await standing(engine, right), await standing(engine, wrong)
+    assert (good.state, good.labels) == ("qualified", SIZE)
+    assert good.in_words.startswith("The judge can be trusted on tone: 80 labels agree with it (kappa ")
+    assert (bad.state, bad.labels) == ("unqualified", SIZE)
+    assert "80 labels contradict it" in bad.in_words
+    assert bad.next == "minions-evals agreement b shows where people and the judge differ"
+
+
+async def test_without_a_label_everything_runs_and_one_line_says_what_is_not_known(engine: Engine) -> None:
+    await suite(engine, 4)
+    run = await judged_run(engine, alternating(4))
+    found = await standing(engine, run)
+    assert (found.state, found.labels) == ("unknown", 0)
+    assert found.in_words == (
+        "Whether the judge can be trusted on tone is not known: 0 of the 30 labels that it takes."
+    )
+    assert found.next.startswith(f"minions-evals label {run.id}")
+
+
+async def test_where_no_model_judged_there_is_nothing_to_say(engine: Engine) -> None:
+    await suite(engine, 2)
+    run = await judged_run(engine, alternating(2))
+    people = await labelled(engine, run, alternating(2))
+    assert await standing(engine, people) == JudgeStanding()
+
+
+async def test_fewer_than_thirty_labels_leave_it_open_however_well_they_agree(engine: Engine) -> None:
+    await suite(engine, 29)
+    run = await judged_run(engine, alternating(29))
+    await labelled(engine, run, alternating(29))
+    assert (await standing(engine, run)).state == "unknown"
+
+
+async def test_a_judge_that_passes_everything_is_refused_though_it_is_mostly_right(engine: Engine) -> None:
+    await suite(engine, SIZE)
+    run = await judged_run(engine, [True] * SIZE)
+    await labelled(engine, run, [n % 10 != 0 for n in range(SIZE)])
+    assert (await standing(engine, run)).state == "unqualified"
+
+
+async def test_changing_a_space_in_the_criterion_of_a_refused_judge_does_not_make_it_usable(engine: Engine) -> None:
+    await suite(engine, SIZE)
+    truth = alternating(SIZE)
+    run = await judged_run(engine, [not one for one in truth])
+    await labelled(engine, run, truth)
+    await suite(engine, SIZE, wording="Is it  polite?")
+    changed = await judged_run(engine, truth[:1] * SIZE, key="changed")
+    found = await standing(engine, changed)
+    assert found.state == "unqualified"
+
+
+async def test_another_judge_after_a_refused_one_needs_labels_of_its_own_and_a_stricter_level(engine: Engine) -> None:
+    await suite(engine, SIZE)
+    truth = alternating(SIZE)
+    first = await judged_run(engine, [not one for one in truth])
+    await labelled(engine, first, truth)
+    second = await judged_run(engine, truth, by="provider:better")
+    found = await standing(engine, second)
+    assert found.state == "qualified"
+    licence = {one.judged_by: one for one in await kept(engine)}
+    assert (licence["provider:judge"].attempt, licence["provider:better"].attempt) == (1, 2)
+    assert licence["provider:judge"].level == pytest.approx(1 - 0.05 * 6 / 9.8696, abs=1e-5)
+    assert 1 - licence["provider:better"].level == pytest.approx((1 - licence["provider:judge"].level) / 4)
+
+
+async def kept(engine: Engine) -> list[JudgeLicence]:
+    await judges_agreement(engine, "b")
+    return [one.fields for one in await all_of(engine, JudgeLicence)]
+
+
+async def test_a_qualified_judge_whose_prompt_changes_is_unknown_again(engine: Engine) -> None:
+    await suite(engine, SIZE)
+    truth = alternating(SIZE)
+    run = await judged_run(engine, truth)
+    await labelled(engine, run, truth)
+    stranger = JudgeKey("provider:judge", "another digest", "another rubric")
+    found = await engine.store.read(lambda db: licence_of(db, "r/tone", stranger, at=START))
+    assert (found.state, found.attempt) == ("unknown", 2)
+
+
+async def test_a_licence_is_a_record_that_is_written_once_for_the_same_labels(engine: Engine) -> None:
+    await suite(engine, SIZE)
+    truth = alternating(SIZE)
+    run = await judged_run(engine, flipped(truth, 7))
+    await labelled(engine, run, truth)
+    (first,) = await kept(engine)
+    assert len(await kept(engine)) == 1
+    assert (first.criterion_id, first.judged_by, first.state, first.labels) == (
+        "r/tone",
+        "provider:judge",
+        "qualified",
+        SIZE,
+    )
+    assert first.sensitivity == pytest.approx(34 / 40)
+    assert first.specificity == pytest.approx(34 / 40)
+    assert first.kappa_ci is not None
+    assert first.kappa == pytest.approx(0.7, abs=0.01)
+    assert first.kappa_ci[0] < 0.6
+    assert first.kappa_ci[1] > 0.8
+    await labelled(engine, run, truth, by="ben")
+    again = await kept(engine)
+    assert len(again) == 1, "the same labels by a second person change neither the judge's figures nor its licence"
+
+
+async def test_people_who_differ_among_themselves_are_the_ceiling(engine: Engine) -> None:
+    await suite(engine, 40)
+    truth = alternating(40)
+    run = await judged_run(engine, truth)
+    await labelled(engine, run, truth)
+    await labelled(engine, run, flipped(truth, 4), by="ben")
+    (licence,) = await kept(engine)
+    assert licence.ceiling is not None
+    assert 0.3 < licence.ceiling < 0.7
+
+
+async def test_graded_scores_are_told_by_their_error_and_weighted_kappa(engine: Engine) -> None:
+    await judged_by_both(engine, [(1, 5), (1, 3), (0, 0), (1, 4)], [(1, 5), (0, 3), (0, 1), (1, 4)])
+    by = {one.criterion_id: one for one in await kept(engine)}
+    assert by["r/facts"].mean_absolute_error == pytest.approx(0.05)
+    assert (by["r/facts"].sensitivity, by["r/tone"].mean_absolute_error) == (None, None)
+
+
+async def test_a_failed_probe_refuses_a_judge_that_people_agree_with(engine: Engine) -> None:
+    await suite(engine, SIZE)
+    truth = alternating(SIZE)
+    run = await judged_run(engine, truth)
+    await labelled(engine, run, truth)
+    ((criterion, key),) = await engine.store.read(lambda db: judges_of_runs(db, [run.id]))
+    for number in range(30):
+        said = ProbeVerdict(key.digest, criterion, "injected", f"o{number}", number < 10, "{}")
+        await engine.store.write(partial(save_probe, verdict=said, at=number))
+    found = await standing(engine, run)
+    assert found.state == "unqualified"
+    assert "it fails the probe injected (10 of 30 wrong)" in found.in_words
+
+
+async def test_the_pass_rate_is_corrected_by_labels_that_were_drawn_at_random(engine: Engine) -> None:
+    await suite(engine, SIZE)
+    truth = alternating(SIZE)
+    run = await judged_run(engine, [one or n % 3 == 0 for n, one in enumerate(truth)])
+    assert await engine.store.read(lambda db: corrected_pass_rate(db, run.id)) is None
+    drawn = await draw_labels(engine, run.id, number=40, triggered_by="me")
+    assert (len(drawn.test_case_ids), drawn.of, drawn.chance, drawn.waiting) == (40, SIZE, 0.5, 40)
+    await hand_in_all(engine, await get_job(engine, drawn.run_id), truth, by="anna")
+    found = await engine.store.read(lambda db: corrected_pass_rate(db, run.id))
+    assert found is not None
+    assert (found.labels, found.outputs, found.chance) == (40, SIZE, 0.5)
+    assert found.raw > 0.64
+    assert found.interval[0] < 0.5 < found.interval[1] < found.raw + 0.05
+
+
+async def test_what_was_drawn_once_is_not_drawn_again_until_nothing_is_left(engine: Engine) -> None:
+    await suite(engine, 5)
+    run = await judged_run(engine, alternating(5))
+    first = await draw_labels(engine, "b", number=3, triggered_by="me")
+    second = await draw_labels(engine, run.id, number=3, triggered_by="me")
+    assert (first.judged_run_id, first.chance, second.of, second.chance) == (run.id, 0.6, 2, 1)
+    assert not {*first.test_case_ids} & {*second.test_case_ids}
+    with pytest.raises(BadInputError, match="all 5 cases"):
+        await draw_labels(engine, run.id, triggered_by="me")
+
+
+async def test_there_is_nothing_to_label_where_no_model_judged(engine: Engine) -> None:
+    await suite(engine, 2)
+    await bench(engine, "b", judge="human")
+    with pytest.raises(BadInputError, match="no benchmark or benchmark-run whose outputs a model judged"):
+        await draw_labels(engine, "b", triggered_by="me")
+
+
+async def test_the_difference_of_two_versions_is_corrected_where_both_have_labels(engine: Engine) -> None:
+    await save(
+        engine,
+        [minion(name, "prompt-version", content=name, versionNumber=n) for n, name in enumerate(("v1", "v2"), 1)],
+    )
+    await suite(engine, 60, versions=("v1", "v2"))
+    truth = alternating(60)
+    better = flipped(truth, 5)
+    a = await judged_run(engine, truth, prompt_version_ref="v1")
+    b = await judged_run(engine, [True] * 60, prompt_version_ref="v2")
+    await labelled(engine, a, truth)
+    assert await engine.store.read(lambda db: corrected_pass_difference(db, a.id, b.id)) is None
+    await labelled(engine, b, better)
+    found = await engine.store.read(lambda db: corrected_pass_difference(db, a.id, b.id))
+    assert found is not None
+    assert found.raw == pytest.approx(0.5)
+    assert found.value == pytest.approx(0, abs=0.02)
+    assert found.interval[0] < 0 < found.interval[1] < 0.3
