@@ -22,6 +22,10 @@ APPLICATION_ID = 0x4D494E45  # "MINE"
 Db = sqlite.Connection
 T = TypeVar("T")
 
+STATEMENTS = 1024
+"""How many prepared statements a connection keeps, more than we have: where there is no room left for two that are new,
+each takes the other's place, and both are prepared anew at every call. Opening a file takes more than the usual 128."""
+
 AT_MOST = "LIMIT ? + 0"
 """How a query that is asked often ends: at a bare `LIMIT ?` SQLite prepares it anew each time, to plan by the value."""
 
@@ -76,8 +80,9 @@ def open_raw(path: Path, *, read_only: bool = False) -> Db:
     with translated(path):
         mode = "ro" if read_only else "rwc"
         db = sqlite.connect(
-            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False
-        )
+            f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, check_same_thread=False,
+            cached_statements=STATEMENTS,
+        )  # fmt: skip
         try:
             _set_pragmas(db, read_only=read_only)
         except BaseException:

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.errors import StoreError, StoreVersionError
+from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.backup import back_up
 from minions_evals_mcp.store.check import check_store
-from minions_evals_mcp.store.connection import APPLICATION_ID, Db, make_durable, open_raw
+from minions_evals_mcp.store.connection import APPLICATION_ID, STATEMENTS, Db, make_durable, open_raw
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.migrate import migrate, migrations, statements
 from tests.store.command_line import told
@@ -215,3 +216,14 @@ async def test_no_file_makes_the_command_line_show_a_traceback(
         assert said.err.startswith("Error: ")
         assert said.err.count("\n") >= 2
     assert "Traceback" not in said.out + said.err
+
+
+def test_a_connection_keeps_more_prepared_statements_than_opening_and_using_the_file_takes(tmp_path: Path) -> None:
+    path = tmp_path / "evals.db"
+    spoken: set[str] = set()
+    with closing(open_raw(path)) as db:
+        db.set_trace_callback(spoken.add)
+        make_durable(db)
+        migrate(db, path)
+        row_digests.keep(db)
+    assert 128 < len(spoken) < STATEMENTS / 2, "two statements that find no room are prepared anew at every call"
