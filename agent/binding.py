@@ -21,6 +21,7 @@ from minions_evals_mcp.scoring.failures import classify
 from minions_evals_mcp.skills import Skills, Step
 from minions_evals_mcp.stats import regression, trend
 from minions_evals_mcp.store import rows, runs
+from minions_evals_mcp.store.queries import trend_points
 
 STEPS: dict[str, dict[str, Callable[..., object]]] = {
     "run-test-case": {
@@ -41,7 +42,7 @@ STEPS: dict[str, dict[str, Callable[..., object]]] = {
         "check-regression": regression.pass_rate_dropped,
     },
     "detect-trend": {
-        "load-trend": runs.series,
+        "load-trend": trend_points.history,
         "append-point": runs.record_benchmark_run,
         "compute-direction": trend.read_series,
         "update-trend": detect_trend.record_trend,

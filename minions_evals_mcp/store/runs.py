@@ -22,7 +22,6 @@ from minions_evals_mcp.domain.outcomes import (
 )
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalJudgment, FailureType, Outcome, TestRun
-from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.events import Event, append, append_all
 from minions_evals_mcp.store.jobs import UnitRow, save_units
@@ -248,26 +247,6 @@ def means(db: Db, run_id: str) -> list[Mean]:
 def kept_means(db: Db, run_id: str) -> dict[str, float]:
     """The eval-metrics of an earlier benchmark-run, by dimension."""
     return dict(db.execute("SELECT dimension, score FROM eval_metric WHERE benchmark_run_id = ?", (run_id,)).fetchall())
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """One benchmark-run in a trend."""
-
-    run_id: str
-    at: datetime
-    score: float
-
-
-def series(db: Db, benchmark_id: str, key: str, *, limit: int = 1000) -> list[Point]:
-    """The runs of one series, oldest first: same benchmark, measured alike, no comparisons."""
-    rows = db.execute(
-        "SELECT id, ran_at, overall_score FROM (SELECT id, ran_at, overall_score, seq FROM benchmark_run"
-        f" WHERE benchmark_id = ? AND series = ? AND {WHOLE} ORDER BY ran_at DESC, seq DESC LIMIT ?)"
-        " ORDER BY ran_at, seq",
-        (benchmark_id, key, limit),
-    )
-    return [Point(ident, from_millis(at), score) for ident, at, score in rows]
 
 
 def last_passing(db: Db, benchmark_id: str, threshold: float) -> str | None:

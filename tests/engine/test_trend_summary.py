@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.engine.answers.trend_summary import TrendSummary, summarize_trend
+from minions_evals_mcp.engine.cases.test_history import test_case_stats as stats_of_case
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError
+from tests.bench.history import built
 from tests.workshop import answer, bench, case, config_in, first, fleet, opened, save
 
 
@@ -76,3 +78,37 @@ async def test_a_benchmark_that_never_ran_is_named(tmp_path: Path) -> None:
         assert refused.value.remedy == "minions-evals run-benchmark b"
         with pytest.raises(NotFoundError, match="no benchmark with the id 'x'"):
             await summarize_trend(engine, "x")
+
+
+async def test_a_level_that_came_and_went_is_two_and_both_stay_when_more_runs_come(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 10)
+        number = 0
+        for level in ([10, 9] * 4, [2, 3] * 4, [9, 10] * 5):
+            for passing in level:
+                await run_of(engine, number, passing)
+                number += 1
+        found = await summarize_trend(engine, "b", limit=100)
+        places = [place for place, point in enumerate(found.points) if point.change_point]
+        assert len(places) == 2
+        assert all(abs(place - began) <= 1 for place, began in zip(places, (8, 16), strict=True))
+        for _ in range(6):
+            await run_of(engine, number, 10 - number % 2)
+            number += 1
+        later = await summarize_trend(engine, "b", limit=100)
+        assert set(found.change_points) <= set(later.change_points)
+
+
+async def test_a_history_that_was_kept_without_readings_is_read_alike(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        kept = await history(engine, 10, 10, 9, 8, 7, 6, 5)
+        await engine.store.write(lambda db: db.execute("DELETE FROM trend_reading"))
+        assert await summarize_trend(engine, "b") == kept
+
+
+async def test_a_long_history_in_a_great_store_is_counted_as_it_is(tmp_path: Path) -> None:
+    await built(tmp_path, 3_000)
+    async with opened(config_in(tmp_path)) as engine:
+        found = await summarize_trend(engine, "b")
+        assert (found.series_length, found.earlier_series, len(found.points)) == (1_001, 0, 20)
+        assert (await stats_of_case(engine, "c1")).total_runs == 5

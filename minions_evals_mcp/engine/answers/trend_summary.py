@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from minions_evals_mcp.domain.definitions import Benchmark
-from minions_evals_mcp.domain.results import Direction
+from minions_evals_mcp.domain.results import Direction, EvalTrend
 from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.engine.conclude.detect_trend import directions_of, trend_id
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.skills import DetectTrendParameters
 from minions_evals_mcp.stats.mann_kendall import slope_interval
-from minions_evals_mcp.stats.trend import consecutive_degrading, read_series
+from minions_evals_mcp.stats.trend import read_trend
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import trend_points
@@ -61,15 +62,14 @@ def _summary(db: Db, benchmark_id: str, rule: DetectTrendParameters, limit: int)
     benchmark = records.minion(db, benchmark_id)
     if benchmark is None or not isinstance(benchmark.fields, Benchmark):
         raise NotFoundError("benchmark", benchmark_id, remedy="`minions-evals list benchmark` shows them.")
-    history = trend_points.history(db, benchmark_id)
-    if not history:
+    shown = trend_points.history(db, benchmark_id, limit=limit + 1)
+    if not shown:
         raise NotFoundError("run of the benchmark", benchmark_id, remedy=f"minions-evals run-benchmark {benchmark_id}")
-    newest = [run for run in history if run.series == history[-1].series]
-    scores = [run.score for run in newest]
-    readings = read_series(scores, window=rule.window, variance=rule.variance)
-    last, window = readings[-1], scores[-rule.window :]
-    directions: list[Direction] = [reading.direction for reading in readings]
-    breaks = _breaks(newest)
+    key = shown[-1].series
+    window = [run.score for run in trend_points.history(db, benchmark_id, series=key, limit=rule.window)]
+    last = read_trend(window, window=rule.window, variance=rule.variance)
+    counted = trend_points.counts(db, benchmark_id, key)
+    kept = records.minion(db, trend_id(benchmark_id))
     return TrendSummary(
         benchmark_id=benchmark_id,
         dimension=benchmark.fields.dimension,
@@ -80,42 +80,33 @@ def _summary(db: Db, benchmark_id: str, rule: DetectTrendParameters, limit: int)
         p_value=last.p_value,
         volatile=last.volatile,
         provisional=last.provisional,
-        consecutive_degrading=consecutive_degrading(directions, window=rule.window),
+        consecutive_degrading=kept.fields.consecutive_degrading if kept and isinstance(kept.fields, EvalTrend) else 0,
         window=rule.window,
-        change_points=breaks,
-        series_length=len(newest),
-        earlier_series=len({run.series for run in history}) - 1,
-        points=_points(history, rule, set(breaks))[-limit:],
+        change_points=trend_points.levels(db, benchmark_id, key),
+        series_length=counted.runs,
+        earlier_series=counted.earlier,
+        points=_points(db, benchmark_id, shown, rule)[-limit:],
     )
 
 
-def _breaks(newest: list[SeriesRun]) -> list[str]:
-    """The runs at which the series moved to another level; sought from 12 points on."""
-    from minions_evals_mcp.stats.change_point import FEWEST_POINTS, change_points  # noqa: PLC0415  numpy: 0.3 s
-
-    if len(newest) < FEWEST_POINTS:
-        return []
-    return [newest[place].run_id for place in change_points([run.score for run in newest])]
-
-
-def _points(history: list[SeriesRun], rule: DetectTrendParameters, breaks: set[str]) -> list[TrendPoint]:
-    """Every run with the reading that it had in its own series."""
-    seen: dict[str, list[float]] = {}
+def _points(db: Db, benchmark_id: str, shown: list[SeriesRun], rule: DetectTrendParameters) -> list[TrendPoint]:
+    """The runs, each with the reading that it had in its own series; where none was kept it is computed."""
+    directions: dict[str, Direction] = {run.run_id: run.direction for run in shown if run.direction is not None}
+    for key in {run.series for run in shown if run.direction is None}:
+        series = trend_points.history(db, benchmark_id, series=key)
+        directions.update(zip((run.run_id for run in series), directions_of(series, rule), strict=True))
     points: list[TrendPoint] = []
     before: str | None = None
-    for run in history:
-        scores = seen.setdefault(run.series, [])
-        scores.append(run.score)
-        (*_, reading) = read_series(scores[-rule.window :], window=rule.window, variance=rule.variance)
+    for run in shown:
         points.append(
             TrendPoint(
                 run_id=run.run_id,
                 at=iso(run.at),
                 score=run.score,
-                direction=reading.direction,
+                direction=directions[run.run_id],
                 is_regression=run.is_regression,
                 new_series=before is not None and before != run.series,
-                change_point=run.run_id in breaks,
+                change_point=run.new_level,
             )
         )
         before = run.series

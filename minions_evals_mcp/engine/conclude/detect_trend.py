@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 
 from minions_evals_mcp.domain.definitions import Benchmark, Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import BenchmarkRun, EvalTrend
+from minions_evals_mcp.domain.results import BenchmarkRun, Direction, EvalTrend
 from minions_evals_mcp.domain.values import MAX_ID, iso
+from minions_evals_mcp.engine.conclude.levels import record_levels
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.skills import DetectTrendParameters
-from minions_evals_mcp.stats.trend import read_series, streak_start
-from minions_evals_mcp.store import records, runs
+from minions_evals_mcp.stats.trend import read_trend, streak_start
+from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.queries import trend_points
+from minions_evals_mcp.store.queries.trend_points import SeriesRun
 
 
 def record_trend(
@@ -22,17 +27,18 @@ def record_trend(
 ) -> None:
     """Writes the trend of the series that the run belongs to; `consecutive` degrading in a row escalate once."""
     at = run.fields.ran_at
-    points = runs.series(db, benchmark.id, series)
-    readings = read_series([point.score for point in points], window=rule.window, variance=rule.variance)
-    last = readings[-1]
-    began = streak_start([reading.direction for reading in readings], window=rule.window)
+    points = trend_points.history(db, benchmark.id, series=series)
+    last = read_trend([point.score for point in points], window=rule.window, variance=rule.variance)
+    trend_points.keep_reading(db, run.id, last.direction)
+    directions = directions_of([*points[:-1], replace(points[-1], direction=last.direction)], rule)
+    began = streak_start(directions, window=rule.window)
     fields = EvalTrend(
         benchmark_id=benchmark.id,
         dimension=benchmark.fields.dimension,
         data_points=json.dumps(
             [
-                {"date": iso(point.at), "score": round(point.score, 6), "direction": reading.direction}
-                for point, reading in zip(points, readings, strict=True)
+                {"date": iso(point.at), "score": round(point.score, 6), "direction": direction}
+                for point, direction in zip(points, directions, strict=True)
             ]
         ),
         direction=last.direction,
@@ -44,6 +50,7 @@ def record_trend(
         volatile=last.volatile,
         provisional=last.provisional,
     )
+    record_levels(db, run, series, points)
     ident = trend_id(benchmark.id)
     kept = records.minion(db, ident)
     title = f"{benchmark.title}: {last.direction}"
@@ -54,13 +61,22 @@ def record_trend(
         _escalate(db, run, fields, points[began])
 
 
+def directions_of(series: Sequence[SeriesRun], rule: DetectTrendParameters) -> list[Direction]:
+    """The reading of each run of a whole series when it was the newest: the kept one, else as it is computed now."""
+    scores = [point.score for point in series]
+    return [
+        point.direction or read_trend(scores[: place + 1], window=rule.window, variance=rule.variance).direction
+        for place, point in enumerate(series)
+    ]
+
+
 def trend_id(benchmark_id: str) -> str:
     """Under which id a benchmark's trend is kept."""
     ident = f"trend:{benchmark_id}"
     return ident if len(ident) <= MAX_ID else f"trend:{text_digest(benchmark_id)}"
 
 
-def _escalate(db: Db, run: Record[BenchmarkRun], trend: EvalTrend, began: runs.Point) -> None:
+def _escalate(db: Db, run: Record[BenchmarkRun], trend: EvalTrend, began: SeriesRun) -> None:
     """Tells the orchestrator, with the whole series; the streak is known by the run at which it began."""
     payload: Json = {
         "benchmarkId": trend.benchmark_id, "dimension": trend.dimension, "direction": trend.direction,

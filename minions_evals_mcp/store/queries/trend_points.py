@@ -5,28 +5,78 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from minions_evals_mcp.domain.values import from_millis
+from minions_evals_mcp.domain.results import Direction
+from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.rows import WHOLE
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesRun:
-    """One benchmark-run; runs of equal `series` were measured alike."""
+    """One benchmark-run; runs of equal `series` were measured alike.
+
+    `direction` is the reading that was kept with it, None where none was; `new_level`: a level was found to begin with it.
+    """
 
     run_id: str
     at: datetime
     score: float
     series: str
     is_regression: bool
+    direction: Direction | None
+    new_level: bool
 
 
-def history(db: Db, benchmark_id: str, *, limit: int = 1000) -> list[SeriesRun]:
+_RUN = (
+    "SELECT b.id, b.ran_at, b.overall_score, b.series, b.is_regression, t.direction, l.run_id IS NOT NULL FROM"
+    " (SELECT id, ran_at, overall_score, series, is_regression, seq FROM benchmark_run"
+    f" WHERE benchmark_id = ?1 AND (?2 IS NULL OR series = ?2) AND {WHOLE} ORDER BY ran_at DESC, seq DESC LIMIT ?3) b"
+    " LEFT JOIN trend_reading t ON t.run_id = b.id LEFT JOIN level_start l ON l.run_id = b.id ORDER BY b.ran_at, b.seq"
+)
+
+
+def history(db: Db, benchmark_id: str, *, series: str | None = None, limit: int = 1000) -> list[SeriesRun]:
     """The benchmark's newest runs, oldest first, without those of comparisons and of selected cases."""
+    rows = db.execute(_RUN, (benchmark_id, series, limit))
+    return [
+        SeriesRun(ident, from_millis(at), score, key, bool(fell), direction, bool(level))
+        for ident, at, score, key, fell, direction, level in rows
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesCounts:
+    """How many runs the newest series has, and how many series were there before it."""
+
+    runs: int
+    earlier: int
+
+
+def counts(db: Db, benchmark_id: str, series: str) -> SeriesCounts:
+    """The counts of that series and of the others."""
+    row = db.execute(
+        f"SELECT total(series = ?2), count(DISTINCT series) - 1 FROM benchmark_run WHERE benchmark_id = ?1 AND {WHOLE}",
+        (benchmark_id, series),
+    ).fetchone()
+    return SeriesCounts(int(row[0]), row[1])
+
+
+def keep_reading(db: Db, run_id: str, direction: Direction) -> None:
+    """Keeps how the trend was read when the run was its newest."""
+    db.execute("INSERT INTO trend_reading VALUES (?, ?)", (run_id, direction))
+
+
+def levels(db: Db, benchmark_id: str, series: str) -> list[str]:
+    """The runs of the series at which a level was found to begin, oldest first."""
     rows = db.execute(
-        "SELECT id, ran_at, overall_score, series, is_regression FROM (SELECT id, ran_at, overall_score, series,"
-        f" is_regression, seq FROM benchmark_run WHERE benchmark_id = ? AND {WHOLE}"
-        " ORDER BY ran_at DESC, seq DESC LIMIT ?) ORDER BY ran_at, seq",
-        (benchmark_id, limit),
+        "SELECT l.run_id FROM level_start l JOIN benchmark_run b ON b.id = l.run_id"
+        " WHERE l.benchmark_id = ? AND l.series = ? ORDER BY b.ran_at, b.seq",
+        (benchmark_id, series),
     )
-    return [SeriesRun(ident, from_millis(at), score, key, bool(fell)) for ident, at, score, key, fell in rows]
+    return [row[0] for row in rows]
+
+
+def keep_level(db: Db, run_id: str, benchmark_id: str, series: str, *, found_by: str, at: datetime) -> None:
+    """Keeps that a level began with the run; once."""
+    values = (run_id, benchmark_id, series, found_by, to_millis(at))
+    db.execute("INSERT INTO level_start VALUES (?, ?, ?, ?, ?) ON CONFLICT (run_id) DO NOTHING", values)
