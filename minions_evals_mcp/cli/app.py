@@ -29,6 +29,10 @@ COMMANDS = {
     "versions": ("versions:versions", "Show the versions of a prompt, or what changed between two."),
     "approve": ("comparing:approve", "Approve a prompt version that a comparison shows to be better."),
     "trend": ("trends:trend", "Tell where a benchmark is heading, and why."),
+    "what-changed": (
+        "trends:what_changed",
+        "Tell when a benchmark moved, what changed then, and which cases are flaky.",
+    ),
     "calibrate": ("calibrating:calibrate", "Find the noise floor of a benchmark, for gates to use."),
     "rejudge": ("comparing:rejudge", "Judge a run's stored outputs anew; no target is called."),
     "ab-test": ("ab_tests:ab_test", "Run branches of a test case side by side, and say which wins."),

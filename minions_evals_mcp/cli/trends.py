@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from functools import partial
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.engine.answers.trend_summary import TrendPoint, TrendSummary, summarize_trend
+from minions_evals_mcp.engine.answers.what_changed import WhatChanged
+from minions_evals_mcp.engine.answers.what_changed import what_changed as find_changes
 from minions_evals_mcp.report.plain import printable
 
 BARS = "▁▂▃▄▅▆▇█"
@@ -35,6 +38,51 @@ async def _trend(ident: str, limit: int, common: Common) -> int:
     else:
         sys.stdout.write("\n".join(_told(found)) + "\n")
     return 0
+
+
+def what_changed(
+    id: str,  # noqa: A002  the argument's name
+    /,
+    *,
+    since: datetime | None = None,
+    common: Common = DEFAULTS,
+) -> int:
+    """Tell what changed in a benchmark's history: its levels, what changed when each began, the cases behind it, flaky
+    cases, and what the runs cost. Read from stored runs: nothing is run.
+
+    Example: minions-evals what-changed support/quality --since 2026-11-01
+
+    Parameters
+    ----------
+    id
+        The benchmark.
+    since
+        Leave out runs before this day (or moment, UTC unless it says otherwise).
+    """
+    moment = since.replace(tzinfo=UTC) if since is not None and since.tzinfo is None else since
+    return run(partial(_what_changed, id, moment, common))
+
+
+async def _what_changed(ident: str, since: datetime | None, common: Common) -> int:
+    async with session(common) as engine:
+        found = await find_changes(engine, ident, since=since)
+    if common.json:
+        say(found.model_dump(mode="json"))
+    else:
+        sys.stdout.write("\n".join(_change_lines(found)) + "\n")
+    return 0
+
+
+def _change_lines(found: WhatChanged) -> list[str]:
+    moved = sum(level.began == "moved" for level in found.levels)
+    head = f"{found.benchmark_id}: {found.runs} runs, {moved} changes of level, {len(found.flaky)} flaky cases"
+    costs = [level.cost_usd for level in found.levels if level.cost_usd is not None]
+    outputs = f"outputs cost {sum(costs):.4f} USD" if costs else "what the outputs cost is not known"
+    return [
+        head,
+        *(f"  {printable(sentence, 400)}" for sentence in found.sentences),
+        f"  {outputs}; the runs themselves spent {found.spent_usd:.4f} USD",
+    ]
 
 
 def _told(found: TrendSummary) -> list[str]:

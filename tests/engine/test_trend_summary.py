@@ -111,4 +111,4 @@ async def test_a_long_history_in_a_great_store_is_counted_as_it_is(tmp_path: Pat
     async with opened(config_in(tmp_path)) as engine:
         found = await summarize_trend(engine, "b")
         assert (found.series_length, found.earlier_series, len(found.points)) == (1_001, 0, 20)
-        assert (await stats_of_case(engine, "c1")).total_runs == 5
+        assert (await stats_of_case(engine, "c1")).total_runs == 4

@@ -34,12 +34,17 @@ class FailureGroups:
 def failure_groups_of(db: Db, failing: Sequence[NewlyFailing]) -> FailureGroups:
     """The groups of those failing runs, each case counted once."""
     worst = {one.case_id: one for one in reversed(failing)}
-    found = failure_groups.causes(db, [one.run_id for one in worst.values()])
+    return groups_of_runs(db, [one.run_id for one in worst.values()])
+
+
+def groups_of_runs(db: Db, test_run_ids: Sequence[str]) -> FailureGroups:
+    """The groups of those failed test-runs, one of each case."""
+    found = failure_groups.causes(db, test_run_ids)
     tags = Counter(tag for cause in found for tag in dict.fromkeys(cause.tags))
     types: Counter[FailureType] = Counter(cause.failure_type for cause in found)
     criteria = Counter(criterion for cause in found for criterion in cause.criteria)
     return FailureGroups(
-        len(worst), tuple(_commonest(tags)), tuple(types.most_common()), tuple(name for name, _ in _commonest(criteria))
+        len(found), tuple(_commonest(tags)), tuple(types.most_common()), tuple(name for name, _ in _commonest(criteria))
     )
 
 

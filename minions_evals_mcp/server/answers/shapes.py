@@ -80,6 +80,11 @@ class TrendAnswer(Answer):
     series_length: int = 0
     earlier_series: int = 0
     points: list[Object] = []
+    since: str | None = None
+    runs: int = 0
+    levels: list[Object] = []
+    flaky: list[Object] = []
+    spent_usd: float = 0
 
 
 class StatisticsAnswer(Answer):

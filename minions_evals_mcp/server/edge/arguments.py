@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -161,6 +162,8 @@ class DetectTrend(Arguments):
 
     benchmark_id: Id
     limit: Annotated[int, Field(ge=1, le=1000, description="Newest points")] = 12
+    what_changed: Annotated[bool, Field(description="Levels, causes, flaky cases, cost")] = False
+    since: Annotated[date | None, Field(description="whatChanged from this day")] = None
     detail: Detail = "summary"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import UTC, datetime, time
 from typing import cast
 
 import anyio
@@ -12,6 +13,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.engine.answers.trend_summary import TrendSummary, summarize_trend
+from minions_evals_mcp.engine.answers.what_changed import what_changed
 from minions_evals_mcp.engine.failures.classify_failure import classify_failure as classify
 from minions_evals_mcp.engine.failures.classify_failure import estimate_classification, failed_run_ids
 from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
@@ -79,8 +81,21 @@ def _failure(record: Record[EvalFailure]) -> Json:
 
 async def detect_trend(call: Call, asked: arguments.DetectTrend) -> CallToolResult:
     """The trend of a benchmark with its newest points."""
+    if asked.what_changed or asked.since is not None:
+        return await _what_changed(call, asked)
     found = await summarize_trend(call.engine, asked.benchmark_id, limit=asked.limit)
     return answered(told_trend(found), shape=Shape(asked.detail if asked.limit <= SHORT else "full"))
+
+
+async def _what_changed(call: Call, asked: arguments.DetectTrend) -> CallToolResult:
+    """The levels of the benchmark, the cases behind them, flaky ones, and the cost."""
+    since = None if asked.since is None else datetime.combine(asked.since, time(), UTC)
+    found = await what_changed(call.engine, asked.benchmark_id, since=since)
+    told: Json = {
+        "summary": " ".join(found.sentences),
+        **cast("Json", found.model_dump(mode="json", exclude={"sentences"})),
+    }
+    return answered(told, shape=Shape(asked.detail))
 
 
 def told_trend(found: TrendSummary) -> Json:

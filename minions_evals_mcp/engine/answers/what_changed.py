@@ -1,0 +1,250 @@
+"""What changed in a benchmark's history: its levels, when each began and what changed then, the cases behind it, flaky ones
+set apart, and what it cost. Read from stored runs; nothing is run or paid for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from itertools import groupby, pairwise
+from statistics import fmean
+
+from minions_evals_mcp.domain.definitions import Benchmark
+from minions_evals_mcp.domain.values import Count, Value, iso
+from minions_evals_mcp.engine.conclude.newly_failing import FailureGroups, groups_of_runs
+from minions_evals_mcp.engine.conclude.setup import RunSetup, changes, setup_of
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.stats.paired import mcnemar_exact
+from minions_evals_mcp.store import records, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import level_cases, trend_points
+from minions_evals_mcp.store.queries.level_cases import CaseRun, CaseShare
+from minions_evals_mcp.store.queries.trend_points import SeriesRun
+
+BESIDE = 6
+"""So many runs on either side of a level's beginning show the cases behind it."""
+MOVED = 0.5
+"""A case is behind a level where its share of passes moved by more than this."""
+CERTAIN = 0.001
+"""A change of set-up begins a level of its own where the two runs' passes differ at this level (exact McNemar)."""
+FLIPS = 3
+FLAKY_RUNS = 20
+NAMED = 5
+
+
+class CaseGroups(Value):
+    """The cases behind a new level, grouped by tag and by cause, the commonest first."""
+
+    cases: Count
+    test_case_ids: list[str]
+    by_tag: dict[str, int]
+    by_cause: dict[str, int]
+
+
+class Level(Value):
+    """Runs between two changes. `from` names the run at which it began; `changed` what changed then.
+
+    `began`: "first" of what is shown, "moved" to another level, "re-measured" where cases, rubric or judge were changed.
+    """
+
+    began: str
+    run_id: str
+    at: str
+    runs: Count
+    score: float
+    pass_rate: float
+    delta: float | None
+    changed: list[str]
+    worse: CaseGroups | None = None
+    better: CaseGroups | None = None
+    cost_usd: float | None
+    tokens: int | None
+    latency_ms: float | None
+    version: str | None
+
+
+class FlakyCase(Value):
+    """A case that passed and failed in turns while nothing changed; `flip_rate` is flips per run after the first."""
+
+    test_case_id: str
+    flips: Count
+    runs: Count
+    flip_rate: float
+
+
+class WhatChanged(Value):
+    """A benchmark's history from `since` on, in levels, oldest first. `spent_usd` is what judging and targets cost the runs."""
+
+    benchmark_id: str
+    since: str | None
+    runs: Count
+    levels: list[Level]
+    flaky: list[FlakyCase]
+    spent_usd: float
+    sentences: list[str]
+
+
+async def what_changed(engine: Engine, benchmark_id: str, *, since: datetime | None = None) -> WhatChanged:
+    """The levels of the benchmark since that moment; raises `NotFoundError` where it never ran."""
+    return await engine.store.read(partial(_answer, benchmark_id=benchmark_id, since=since))
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """One run with its set-up."""
+
+    point: SeriesRun
+    setup: RunSetup
+    passed: int
+    total: int
+
+
+def _answer(db: Db, *, benchmark_id: str, since: datetime | None) -> WhatChanged:
+    benchmark = records.minion(db, benchmark_id)
+    if benchmark is None or not isinstance(benchmark.fields, Benchmark):
+        raise NotFoundError("benchmark", benchmark_id, remedy="`minions-evals list benchmark` shows them.")
+    history = [_run(db, point) for point in trend_points.history(db, benchmark_id)]
+    shown = [run for run in history if since is None or run.point.at >= since]
+    if not shown:
+        raise NotFoundError("run of the benchmark", benchmark_id, remedy=f"minions-evals run-benchmark {benchmark_id}")
+    flaky = _flaky(db, benchmark_id, benchmark.fields.test_case_ids, _segments_of(db, history))
+    unsteady = {case.test_case_id for case in flaky}
+    segments = _segments_of(db, shown)
+    levels = [
+        _level(db, segment, segments[place - 1] if place else None, unsteady) for place, segment in enumerate(segments)
+    ]
+    return WhatChanged(
+        benchmark_id=benchmark_id,
+        since=None if since is None else iso(since),
+        runs=len(shown),
+        levels=levels,
+        flaky=flaky,
+        spent_usd=level_cases.judged_usd(db, [run.point.run_id for run in shown]),
+        sentences=[*map(_sentence, levels), *map(_flaky_sentence, flaky)],
+    )
+
+
+def _run(db: Db, point: SeriesRun) -> _Run:
+    record = runs.benchmark_run(db, point.run_id)
+    assert record is not None, "its point is kept"
+    fields = record.fields
+    return _Run(point, setup_of(db, point.run_id, fields), fields.passed_count, fields.total_count)
+
+
+def _segments_of(db: Db, history: Sequence[_Run]) -> list[list[_Run]]:
+    """The runs cut wherever a level began, the series changed, or a change of set-up moved the passes for certain."""
+    segments = [[history[0]]]
+    for before, run in pairwise(history):
+        if _begins(db, before, run):
+            segments.append([run])
+        else:
+            segments[-1].append(run)
+    return segments
+
+
+def _begins(db: Db, before: _Run, run: _Run) -> bool:
+    if run.point.new_level or run.point.series != before.point.series:
+        return True
+    if not changes(before.setup, run.setup):
+        return False
+    shared = runs.shared(db, before.point.run_id, run.point.run_id)
+    return mcnemar_exact(shared.worse, shared.better) <= CERTAIN
+
+
+def _level(db: Db, segment: Sequence[_Run], before: Sequence[_Run] | None, unsteady: set[str]) -> Level:
+    first, scores = segment[0], [run.point.score for run in segment]
+    idents = [run.point.run_id for run in segment]
+    spent = level_cases.spent(db, idents)
+    versions = {run.setup.version for run in segment}
+    same = before is not None and before[-1].point.series == first.point.series
+    worse, better = _behind(db, before, segment, unsteady) if before is not None and same else (None, None)
+    return Level(
+        began="first" if before is None else "moved" if same else "re-measured",
+        run_id=first.point.run_id,
+        at=iso(first.point.at),
+        runs=len(segment),
+        score=fmean(scores),
+        pass_rate=100 * sum(run.passed for run in segment) / sum(run.total for run in segment),
+        delta=None if before is None or not same else fmean(scores) - fmean(run.point.score for run in before),
+        changed=[] if before is None else list(changes(before[-1].setup, first.setup)),
+        worse=worse,
+        better=better,
+        cost_usd=spent.cost_usd,
+        tokens=spent.tokens,
+        latency_ms=spent.latency_ms,
+        version=next(iter(versions)) if len(versions) == 1 else None,
+    )
+
+
+def _behind(
+    db: Db, before: Sequence[_Run], segment: Sequence[_Run], unsteady: set[str]
+) -> tuple[CaseGroups | None, CaseGroups | None]:
+    """The cases that pass less, and those that pass more, since the level began; flaky ones are set apart."""
+    then = level_cases.shares(db, [run.point.run_id for run in before[-BESIDE:]])
+    now = level_cases.shares(db, [run.point.run_id for run in segment[:BESIDE]])
+    moved = {
+        case: share.passed / share.runs - then[case].passed / then[case].runs
+        for case, share in now.items()
+        if case in then and case not in unsteady
+    }
+    fell = [case for case, delta in moved.items() if delta < -MOVED]
+    rose = [case for case, delta in moved.items() if delta > MOVED]
+    return _groups(db, fell, now), _groups(db, rose, then)
+
+
+def _groups(db: Db, cases: Sequence[str], failing: Mapping[str, CaseShare]) -> CaseGroups | None:
+    if not cases:
+        return None
+    idents = [share.failed_run for case in cases if (share := failing[case]).failed_run is not None]
+    found: FailureGroups = groups_of_runs(db, idents)
+    return CaseGroups(
+        cases=len(cases), test_case_ids=sorted(cases), by_tag=dict(found.tags), by_cause=dict(found.types)
+    )
+
+
+def _flaky(db: Db, benchmark_id: str, case_ids: Iterable[str], segments: Sequence[Sequence[_Run]]) -> list[FlakyCase]:
+    """The cases that flipped at least three times within one level while they were measured alike, in their last 20 runs."""
+    levels = {run.point.run_id: place for place, segment in enumerate(segments) for run in segment}
+    found: list[FlakyCase] = []
+    for case_id in case_ids:
+        made = level_cases.newest_runs(db, benchmark_id, case_id, limit=FLAKY_RUNS)
+        groups = groupby(made, key=lambda run: (levels.get(run.benchmark_run_id), run.measured))
+        worst = max((_flips(list(group)) for _, group in groups), default=(0, 0))
+        if worst[0] >= FLIPS:
+            found.append(
+                FlakyCase(test_case_id=case_id, flips=worst[0], runs=worst[1], flip_rate=worst[0] / (worst[1] - 1))
+            )
+    return sorted(found, key=lambda case: (-case.flip_rate, case.test_case_id))
+
+
+def _flips(made: Sequence[CaseRun]) -> tuple[int, int]:
+    return sum(one.passed != other.passed for one, other in pairwise(made)), len(made)
+
+
+def _sentence(level: Level) -> str:
+    """A level in one sentence: when it began, how far it moved, what changed, and which cases are behind it."""
+    day = level.at[:10]
+    if level.began == "first":
+        return f"{day}: score {level.score:.2f} over {level.runs} runs."
+    changed = "; ".join(level.changed) or "nothing that we can see changed (the model or the world moved)"
+    if level.began == "re-measured":
+        return f"{day}: measured anew ({changed}); score {level.score:.2f} over {level.runs} runs."
+    assert level.delta is not None, "the levels were measured alike"
+    word = "fell" if level.delta < 0 else "rose"
+    behind = level.worse if level.delta < 0 else level.better
+    return f"{day}: {word} by {abs(level.delta):.2f} to {level.score:.2f}: {changed}{_behind_said(behind)}."
+
+
+def _behind_said(behind: CaseGroups | None) -> str:
+    if behind is None:
+        return ""
+    tags = ", ".join(f"{tag} {count}" for tag, count in list(behind.by_tag.items())[:NAMED])
+    causes = ", ".join(f"{cause} {count}" for cause, count in list(behind.by_cause.items())[:NAMED])
+    return f"; {behind.cases} cases" + (f" (tags: {tags})" if tags else "") + (f" (causes: {causes})" if causes else "")
+
+
+def _flaky_sentence(case: FlakyCase) -> str:
+    return f"flaky: {case.test_case_id} flipped {case.flips} times in {case.runs} runs while nothing changed."
