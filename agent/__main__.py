@@ -113,7 +113,7 @@ def status(*, db: Db = None, as_json: AsJson = False) -> None:
 
 async def _status(db: Path | None) -> Status:
     async with open_store(store_path(db), read_only=True) as store:
-        return await store.read(partial(status_of, now=wall_clock()))
+        return await store.read(partial(status_of, now=wall_clock(), store=store.path))
 
 
 @app.command

@@ -12,6 +12,7 @@ from pathlib import Path
 import anyio
 from filelock import FileLock, Timeout
 
+from agent.daemon import log
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import lock_path
 from minions_evals_mcp.errors import BusyError, StoreError
@@ -80,16 +81,27 @@ async def _take(engine: Engine, holder: str) -> None:
         await anyio.sleep(left + 0.01)
 
 
+def is_alive_here(db: Path) -> bool:
+    """Whether a process on this machine works on that store as its agent, whatever its lease says."""
+    try:
+        FileLock(lock_path(db, "agent"), thread_local=False).acquire(timeout=0).lock.release()
+    except Timeout:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 async def keep_renewed(engine: Engine, holder: str) -> None:
-    """Holds the lease on; raises `BusyError` once another agent has it, `StoreError` where it cannot be held any longer."""
-    lost_at = anyio.current_time() + LEASE_S
+    """Holds the lease on; raises `BusyError` once another agent has it.
+
+    A store that cannot be written, for its disk is full, is tried until it can: on this machine the file's lock keeps the
+    lease, and an agent elsewhere would have to write to the same store to take it.
+    """
     while True:
         await anyio.sleep(RENEWED_EVERY_S)
         until = engine.clock() + timedelta(seconds=LEASE_S)
         try:
             await engine.store.write(lambda db, until=until: lease.renew(db, holder, until=until))
-        except StoreError:
-            if anyio.current_time() + RENEWED_EVERY_S > lost_at:
-                raise
-        else:
-            lost_at = anyio.current_time() + LEASE_S
+        except StoreError as error:
+            log.error("lease-not-renewed", error=str(error))

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import datetime
+from pathlib import Path
 
 from pydantic import JsonValue
 
+from agent.lease import is_alive_here
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.messages.payloads import OWN
 from minions_evals_mcp.report.plain import shortened
 from minions_evals_mcp.store.agent import delivery, inbox, lease
 from minions_evals_mcp.store.agent.event_feed import count_happened, happened, last_event
+from minions_evals_mcp.store.agent.lease import Lease
 from minions_evals_mcp.store.connection import Db
 
 SHOWN = 10
 
 
 class Status(Value):
-    """`lagSeconds`: the age of the oldest message that is not settled; `eventsBehind`: so many that start something."""
+    """`lagSeconds`: the age of the oldest message that is not settled; `eventsBehind`: so many that start something.
+
+    `cannotWrite`: since when, and what is free on the disk, where the agent lives and its lease has run out all the same.
+    """
 
     running: bool
+    cannot_write: str
     holder: str | None
     messages: dict[str, int]
     lag_seconds: float
@@ -31,14 +39,17 @@ class Status(Value):
     last_events: list[Json]
 
 
-def status(db: Db, *, now: datetime) -> Status:
+def status(db: Db, *, now: datetime, store: Path) -> Status:
     """The status as of that moment."""
     held = lease.lease(db)
-    running = held is not None and held.expires_at > now
+    fresh = held is not None and held.expires_at > now
+    stalled = held is not None and not fresh and is_alive_here(store)
+    running = fresh or stalled
     oldest, last = inbox.oldest_pending(db), last_event(db)
     counted = inbox.counts(db)
     return Status(
         running=running,
+        cannot_write=_cannot_write(held, store) if held is not None and stalled else "",
         holder=held.holder if held is not None and running else None,
         messages={state: counted.get(state, 0) for state in ("pending", "done", "dead")},
         lag_seconds=0.0 if oldest is None else max(0.0, (now - oldest).total_seconds()),
@@ -53,11 +64,17 @@ def status(db: Db, *, now: datetime) -> Status:
     )
 
 
+def _cannot_write(held: Lease, store: Path) -> str:
+    free_mb = shutil.disk_usage(store.parent).free / 1e6
+    return f"nothing could be written since {iso(held.expires_at)}; {free_mb:,.1f} MB are free on the store's disk"
+
+
 def told(found: Status) -> str:
     """The status for a person."""
     counted = ", ".join(f"{number} {state}" for state, number in found.messages.items())
     lines = [
         f"agent: {f'running as {found.holder}' if found.running else 'not running'}",
+        *([f"CANNOT WRITE: {found.cannot_write}"] if found.cannot_write else []),
         f"messages: {counted}; the oldest that is pending waits for {found.lag_seconds:.0f} s",
         f"events not looked at yet: {found.events_behind}",
         *(_waiting(one) for one in found.deliveries),

@@ -13,14 +13,16 @@ from minions_evals_mcp.errors import StoreError
 T = TypeVar("T")
 
 
-async def surely(agent: Agent, work: Callable[[], Awaitable[T]], *, doing: str) -> T:
-    """What the work returned, once the store allowed it; whatever else it raises, it raises.
+LONGEST_WAIT_S = 30.0
 
-    A store that stays unusable costs the agent its lease, which ends this too.
-    """
+
+async def surely(agent: Agent, work: Callable[[], Awaitable[T]], *, doing: str) -> T:
+    """What the work returned, once the store allowed it, tried at growing distances; whatever else it raises, it raises."""
+    wait_s = agent.rhythm.retry_s
     while True:
         try:
             return await work()
         except StoreError as error:
             log.error("store-unusable", doing=doing, error=str(error))
-            await anyio.sleep(agent.rhythm.retry_s)
+            await anyio.sleep(wait_s)
+            wait_s = min(2 * wait_s, LONGEST_WAIT_S)

@@ -27,6 +27,8 @@ from minions_evals_mcp.store.agent import inbox
 
 UNFINISHED = ("running", "pending-approval")
 BRIEFLY_S = 0.5
+LONGEST_WAIT_S = 300.0
+"""A source that stays down is asked again after so long at the most."""
 TAKEN = (
     f"only {AgentRun.slug} and {PromptVersion.slug} records, relations between these, traces and trajectories are read"
 )
@@ -40,17 +42,23 @@ class Reader:
         self._origin = origin
         self._traces = Traces()
         self._kept: set[str] = set()
+        self._failed = 0
 
     async def follow(self, *, once: bool) -> None:
         """Looks again and again; with `once` twice, so that what is still being written is seen as it stands."""
         await self._look(last=False)
         while not once:
-            await anyio.sleep(self._origin.every_s)
+            await anyio.sleep(self._wait_s())
             await self._look(last=False)
         await anyio.sleep(min(self._origin.every_s, BRIEFLY_S))
         await self._look(last=True)
         self._agent.sources -= 1
         self._agent.pulse.beat()
+
+    def _wait_s(self) -> float:
+        """How long until the next look: as the operator's file says, longer each time that the source was down."""
+        every_s = self._origin.every_s
+        return min(every_s * 2 ** min(self._failed, 10), max(every_s, LONGEST_WAIT_S))
 
     async def _look(self, *, last: bool) -> None:
         """Takes in what is new; whatever a neighbour's text sets off, the reading goes on."""
@@ -60,12 +68,17 @@ class Reader:
             log.exception("reading-failed", source=self._origin.name)
 
     async def _take_news(self, *, last: bool) -> None:
-        """As `_look`; a source that is down is asked again at the next look."""
+        """As `_look`; a source that is down is asked again at the next look, which is later each time."""
         try:
             found = await self._origin.source.read()
         except (InstrumentError, OSError) as error:
-            log.warning("source-down", source=self._origin.name, reason=str(error))
+            self._failed += 1
+            log.warning(
+                "source-down", source=self._origin.name, times=self._failed, again_s=self._wait_s(), reason=str(error)
+            )
             found = ()
+        else:
+            self._failed = 0
         for arrived in found:
             await surely(self._agent, partial(self._take, arrived), doing=self._origin.name)
         for wire in self._traces.completed(now=anyio.current_time(), at_once=last):

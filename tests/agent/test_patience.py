@@ -6,11 +6,23 @@ import json
 import os
 import resource
 import time
+from collections.abc import Sequence
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
+import anyio
 import pytest
 
+from agent.daemon import Agent
+from agent.integrations.neighbours import Origin
+from agent.integrations.reading import Reader
+from agent.lease import LEASE_S
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import InstrumentError
+from minions_evals_mcp.ports import Arrived
 from tests.agent.desk import AGENT, Desk, Json
+from tests.agent.inside import QUICK
 from tests.agent.story import answer, case, rubrics
 
 RUN: Json = {"type": "run-test-case", "payload": {"testCaseId": "c"}}
@@ -47,6 +59,60 @@ def test_lines_that_come_while_the_disk_is_full_are_done_once_it_is_not(desk: De
         (f"m{number}", "done") for number in range(5)
     ]
     assert desk.sound()
+
+
+def test_a_disk_that_stays_full_ends_nothing_and_is_said_in_the_status(desk: Desk) -> None:
+    with desk.running("--stdin", "--retry-seconds", "0.05") as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        assert b"agent-started" in process.stderr.readline()
+        before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (FULL, before[1]))
+        deadline = time.monotonic() + 60
+        while not (status := desk.status())["cannotWrite"]:  # once its lease has run out
+            assert time.monotonic() < deadline, status
+            time.sleep(0.5)
+        assert status["running"] is True
+        assert "MB are free" in str(status["cannotWrite"])
+        assert "CANNOT WRITE" in desk.ran(AGENT, "status").out
+        time.sleep(LEASE_S / 4)
+        assert process.poll() is None
+        resource.prlimit(process.pid, resource.RLIMIT_FSIZE, before)
+        process.stdin.write(json.dumps({**RUN, "id": "m"}).encode() + b"\n")
+        process.stdin.flush()
+        while b"message-done" not in (line := process.stderr.readline()):
+            assert line, "the daemon has ended"
+        while desk.status()["cannotWrite"]:
+            time.sleep(0.5)
+    assert process.returncode == 0
+
+
+class Down:
+    """A source that answers nothing, and keeps when it was asked."""
+
+    def __init__(self, looks: int) -> None:
+        self.asked: list[float] = []
+        self.enough = anyio.Event()
+        self._looks = looks
+
+    async def read(self) -> Sequence[Arrived]:
+        """Fails."""
+        self.asked.append(anyio.current_time())
+        if len(self.asked) == self._looks:
+            self.enough.set()
+        raise InstrumentError("nobody is at home.")
+
+
+async def test_a_source_that_stays_down_is_asked_less_and_less_often(engine: Engine) -> None:
+    source = Down(looks=5)
+    reader = Reader(Agent(engine, {}, "nobody", QUICK), Origin("down", source, 0.01))
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(reader.follow, once=False))
+            await source.enough.wait()
+            tasks.cancel_scope.cancel()
+    waits = [later - earlier for earlier, later in pairwise(source.asked)]
+    assert all(wait >= least for wait, least in zip(waits, (0.02, 0.04, 0.08, 0.16), strict=True)), waits
 
 
 def test_a_file_that_cannot_be_moved_away_is_told_of_once_and_holds_nothing_up(desk: Desk) -> None:

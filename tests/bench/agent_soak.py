@@ -1,7 +1,8 @@
 """A soak of the daemon among neighbours: agent-runs arrive in a file, benchmarks run, the orchestrator's MCP server goes and comes.
 
-`python -m tests.bench.agent_soak [--seconds 3600] [--per-second 10]`: a line for each part of it (memory, lag, what is queued),
-at the end what was told against what was queued, and `db check`. Exit 1 where anything is lost, out of order or unsound.
+`python -m tests.bench.agent_soak [--seconds 3600] [--per-second 10]`: a line for each part of it (memory, lag, what is queued), at the
+end what was told against what was queued, and `db check --deep`. Exit 1 where anything is lost, out of order or unsound. The daemon is
+started anew for each of the twelve parts, every five minutes of an hour: ended by SIGTERM and, every second time, by SIGKILL.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
-from tests.agent.desk import Desk, message
+from tests.agent.desk import EVALS, Desk, message
 from tests.agent.story import answer, case, measured, rubrics
 from tests.bench.agent import process_seconds, resident_mb, said, told_by_mcp
 
@@ -58,22 +60,36 @@ def waits(desk: Desk) -> tuple[int, int]:
     return messages, rows
 
 
-def soak(desk: Desk, process: subprocess.Popen[bytes], down: Path, *, seconds: float, per_second: float) -> int:
-    """Works in parts, the orchestrator out of order in each third one; so many agent-runs arrived."""
-    number, spent, began = 0, process_seconds(process.pid), time.monotonic()
+def soak(desk: Desk, how: Sequence[str], down: Path, *, seconds: float, per_second: float) -> int:
+    """Works in parts, each with a daemon of its own, the orchestrator out of order in each third one; so many agent-runs arrived."""
+    number, spent = 0, 0.0
     for part in range(PARTS):
-        if part % 3 == 1:
-            down.touch()
-        number = work_for(desk, process, seconds / PARTS, first=number, per_second=per_second)
-        pending, undelivered = waits(desk)
-        said(f"part {part}: memory", resident_mb(process.pid), f"MB, {pending} messages and {undelivered} rows wait")
-        down.unlink(missing_ok=True)
-    while any(waits(desk)) or len(judged(desk)) < number:
-        if time.monotonic() > began + seconds + SETTLE_S:
-            break
-        time.sleep(0.1)
-    said("CPU", 100 * (process_seconds(process.pid) - spent) / (time.monotonic() - began), "%")
+        with desk.running("--stdin", "--retry-seconds", "0.5", *how) as process:
+            _read_away(process)
+            if part % 3 == 1:
+                down.touch()
+            number = work_for(desk, process, seconds / PARTS, first=number, per_second=per_second)
+            pending, undelivered = waits(desk)
+            said(
+                f"part {part}: memory", resident_mb(process.pid), f"MB, {pending} messages and {undelivered} rows wait"
+            )
+            spent += process_seconds(process.pid)
+            down.unlink(missing_ok=True)
+            if part % 2:
+                process.kill()
+                process.wait()
+    with desk.running("--stdin", "--retry-seconds", "0.5", *how) as process:
+        _read_away(process)
+        deadline = time.monotonic() + SETTLE_S
+        while (any(waits(desk)) or len(judged(desk)) < number) and time.monotonic() < deadline:
+            time.sleep(0.1)
+    said("CPU", 100 * spent / seconds, "%")
     return number
+
+
+def _read_away(process: subprocess.Popen[bytes]) -> None:
+    assert process.stderr is not None
+    threading.Thread(target=process.stderr.read, daemon=True).start()
 
 
 def judged(desk: Desk) -> dict[str, int]:
@@ -88,13 +104,15 @@ def losses(desk: Desk, told: Path, arrived: int) -> list[str]:
     counted = judged(desk)
     missing = sorted({f"run{number}" for number in range(arrived)} - counted.keys())
     found = {
-        f"{len(queued)} rows queued, {len(heard)} told": heard != queued,
+        f"{len(queued)} rows queued, {len(heard)} told, other than in their order": list(dict.fromkeys(heard))
+        != queued,
         f"of {arrived} agent-runs these were not judged: {', '.join(missing[:20])}": bool(missing),
         "an agent-run was judged twice": any(count != 1 for count in counted.values()),
         "messages are dead": desk.rows("SELECT count(*) FROM inbox WHERE state = 'dead'") != [(0,)],
     }
     said("agent-runs judged", len(counted), f"of {arrived}; {len(heard)} of {len(queued)} rows told in order")
-    desk.sound()
+    checked = desk.ran(EVALS, "db", "check", "--deep", limit_s=600)
+    found[f"the store is not sound: {checked.out}"] = checked.code != 0
     return [what for what, is_so in found.items() if is_so]
 
 
@@ -111,12 +129,9 @@ def main() -> None:
         told, how = told_by_mcp(desk)
         file = desk.folder / "neighbours.yaml"
         file.write_text(json.dumps({**json.loads(file.read_text()), "read": {"runs": {"path": "runs.jsonl"}}}))
-        with desk.running("--stdin", "--retry-seconds", "0.5", *how) as process:
-            assert process.stderr is not None
-            threading.Thread(target=process.stderr.read, daemon=True).start()
-            down = told.parent / "down"
-            arrived = soak(desk, process, down, seconds=options.seconds, per_second=options.per_second)
-            lost = losses(desk, told, arrived)
+        down = told.parent / "down"
+        arrived = soak(desk, how, down, seconds=options.seconds, per_second=options.per_second)
+        lost = losses(desk, told, arrived)
     sys.exit("\n".join(lost) if lost else 0)
 
 
