@@ -78,8 +78,10 @@ class Record(Generic[F_co]):
 
     def content_digest(self) -> str:
         """What the record says, whoever said it and whenever: equal digests mean that nothing changed."""
-        wire = self.wire()
-        return digest({key: wire[key] for key in ("type", "title", "fields", "tags", "status")})
+        fields = wire_fields(self.fields)
+        return digest(
+            {"type": self.type, "title": self.title, "fields": fields, "tags": list(self.tags), "status": self.status}
+        )
 
     def touched(self, fields: Fields, at: datetime) -> Record[Fields]:
         """The same record with other fields, changed at that moment."""
@@ -146,8 +148,9 @@ def wire_fields(fields: Fields) -> dict[str, JsonValue]:
 
 def title_of(fields: Fields, ident: str) -> str:
     """A title for a record that was given none: its name or title, else its type and id."""
-    shown = fields.model_dump(include={"name", "title"}, by_alias=False)
-    return str(shown.get("title") or shown.get("name") or f"{fields.slug} {ident}")
+    named = (name for name in ("title", "name") if name in type(fields).model_fields)
+    shown = (str(getattr(fields, name) or "") for name in named)  # each type has its own
+    return next(filter(None, shown), f"{fields.slug} {ident}")
 
 
 def _json(wire: JsonValue, name: str) -> str:

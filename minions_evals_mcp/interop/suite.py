@@ -100,8 +100,9 @@ def _plain(value: object) -> str:
 
 
 def _arrival(where: Callable[[], str], wire: JsonValue, new_id: Callable[[], str], now: datetime) -> Arrival:
+    named = isinstance(wire, dict) and isinstance(wire.get("id"), str)
     try:
-        return Arrival(record_from_wire(wire, new_id=new_id(), now=now), where)
+        return Arrival(record_from_wire(wire, new_id="" if named else new_id(), now=now), where)
     except InvalidRecordError as error:
         raise error.at(where()) from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,8 @@ from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.rows import TABLES, UNSELECTED, record_of, select
 
 _COLUMNS = "seq, id, type, title, fields, tags, status, created_at, updated_at, created_by, deleted_at"
+CHUNK = 500
+"""So many rows are made before they are written."""
 Lookup = Callable[[str], "Record[Fields] | None"]
 
 
@@ -98,33 +100,55 @@ def save(db: Db, record: Record[Fields]) -> bool:
     row = db.execute("SELECT digest, deleted_at FROM minion WHERE id = ?", (record.id,)).fetchone()
     if row is not None and row[0] == content and row[1] is None and record.deleted_at is None:
         return False
-    values = (
-        record.title, record.fields.model_dump_json(), json.dumps(record.tags), record.status, content,
-        to_millis(record.updated_at), None if record.deleted_at is None else to_millis(record.deleted_at),
-    )  # fmt: skip
     if row is None:
-        db.execute(
-            "INSERT INTO minion (title, fields, tags, status, digest, updated_at, deleted_at, id, type, created_at, created_by)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (*values, record.id, record.type, to_millis(record.created_at), record.created_by),
-        )
-    else:
-        db.execute(
-            "UPDATE minion SET title = ?, fields = ?, tags = ?, status = ?, digest = ?, updated_at = ?, deleted_at = ?"
-            " WHERE id = ?",
-            (*values, record.id),
-        )
-    if isinstance(record.fields, AgentRun):
-        _index_agent_run(db, record.id, record.fields, to_millis(record.created_at))
+        add_all(db, [record])
+        return True
+    db.execute(
+        "UPDATE minion SET title = ?, fields = ?, tags = ?, status = ?, digest = ?, updated_at = ?, deleted_at = ?"
+        " WHERE id = ?",
+        (*_said(record, content), record.id),
+    )
+    _index_agent_runs(db, [record])
     return True
 
 
-def _index_agent_run(db: Db, ident: str, run: AgentRun, created_at: int) -> None:
-    at = created_at if run.triggered_at is None else to_millis(run.triggered_at)
-    db.execute(
+def add_all(db: Db, records: Sequence[Record[Fields]]) -> None:
+    """Writes definitions and copies under ids under which nothing is kept yet."""
+    for at in range(0, len(records), CHUNK):
+        part = records[at : at + CHUNK]
+        db.executemany(
+            "INSERT INTO minion (title, fields, tags, status, digest, updated_at, deleted_at, id, type, created_at, created_by)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (*_said(one, one.content_digest()), one.id, one.type, to_millis(one.created_at), one.created_by)
+                for one in part
+            ],
+        )
+        _index_agent_runs(db, part)
+
+
+def _said(record: Record[Fields], content: str) -> tuple[object, ...]:
+    return (
+        record.title, record.fields.model_dump_json(), json.dumps(record.tags), record.status, content,
+        to_millis(record.updated_at), None if record.deleted_at is None else to_millis(record.deleted_at),
+    )  # fmt: skip
+
+
+def _index_agent_runs(db: Db, records: Iterable[Record[Fields]]) -> None:
+    db.executemany(
         "INSERT INTO agent_run_key VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET inputs_digest = excluded.inputs_digest,"
         " agent_id = excluded.agent_id, prompt_version_ref = excluded.prompt_version_ref, at = excluded.at",
-        (ident, digest(run.inputs), run.agent_id, run.prompt_version_ref, at),
+        [
+            (
+                one.id,
+                digest(run.inputs),
+                run.agent_id,
+                run.prompt_version_ref,
+                to_millis(run.triggered_at or one.created_at),
+            )
+            for one in records
+            if isinstance(run := one.fields, AgentRun)
+        ],
     )
 
 

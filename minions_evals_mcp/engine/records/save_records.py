@@ -35,7 +35,7 @@ from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import vet_rubric
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.events import Event, append, append_all
 
 MAX_BRANCHES = 5
 F = TypeVar("F", bound=Fields)
@@ -99,8 +99,13 @@ def _save(
 ) -> Saved:  # fmt: skip
     view = _vetted(db, arrivals)
     touched = [replace(record, updated_at=now) for record in view.arriving.values()]
-    known = records.minions(db, [record.id for record in touched])
-    written = [record for record in (*_rubrics_raised(view, touched, now), *touched) if _write(db, view, record, now)]
+    known = view.kept
+    added = [record for record in touched if record.id not in known]
+    changing = [record for record in touched if record.id in known]
+    records.add_all(db, added)
+    append_all(db, (Event("record-saved", one.type, one.id, {"new": True}) for one in added), at=now)
+    raised = _rubrics_raised(view, touched, now)
+    written = [*added, *(record for record in (*raised, *changing) if _write(db, view, record, now))]
     for relation in relations:
         _relate(db, view, relation, now)
     ids = {record.id for record in written}
@@ -340,9 +345,7 @@ def _write(db: Db, view: _View, record: Record[Fields], now: datetime) -> bool:
         record = _with_last_run(kept, record)
     if not records.save(db, record):
         return False
-    append(
-        db, Event("record-saved", record.type, record.id, {"new": kept is None and record.id in view.arriving}), at=now
-    )
+    append(db, Event("record-saved", record.type, record.id, {"new": False}), at=now)
     return True
 
 
