@@ -16,9 +16,10 @@ from agent.settings import Working, engine_on, store_path
 from agent.sources.standard_input import read_letter
 from agent.status import Status, told
 from agent.status import status as status_of
-from minions_evals_mcp.cli.app import tell_error
+from minions_evals_mcp.cli.app import INTERRUPTED, tell_error
 from minions_evals_mcp.cli.session import run as run_async
 from minions_evals_mcp.cli.session import say
+from minions_evals_mcp.crashes import reported
 from minions_evals_mcp.engine.context import wall_clock
 from minions_evals_mcp.engine.messages.send_message import Receipt, send_message
 from minions_evals_mcp.errors import BadInputError, EvalsError
@@ -144,7 +145,13 @@ def main() -> None:
         sys.exit(tell_error(refused, as_json="--json" in arguments))
     except EvalsError as error:
         sys.exit(tell_error(error, as_json="--json" in arguments))
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader has gone: nobody is left to tell
+        sys.exit(0)
 
 
 if __name__ == "__main__":
-    main()
+    with reported("minions-eval-agent"):
+        main()

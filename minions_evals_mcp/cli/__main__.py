@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.cli.app import main
+from minions_evals_mcp.cli.entry import evals
 
-main()
+evals()

@@ -10,6 +10,7 @@ import sys
 from cyclopts import App, CycloptsError
 
 from minions_evals_mcp.cli.helping import Help
+from minions_evals_mcp.crashes import EXIT_CODE, run_out
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.report.plain import printable
 
@@ -133,4 +134,4 @@ def tell_error(error: EvalsError, *, as_json: bool) -> int:
         sys.stderr.write("Error: " + "\n  ".join(lines) + "\n")
         if error.remedy:
             sys.stderr.write(f"  {printable(error.remedy, 2000)}\n")
-    return error.exit_code
+    return EXIT_CODE if run_out(error) else error.exit_code

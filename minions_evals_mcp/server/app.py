@@ -15,6 +15,7 @@ import anyio.to_thread
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import CallToolResult, InputRequiredResult
 
+from minions_evals_mcp.crashes import EXIT_CODE, run_out
 from minions_evals_mcp.errors import EvalsError, NotFoundError, StoreError, ungrouped
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.edge.guard import EvalsServer, StrictTool, strict_tool
@@ -152,6 +153,6 @@ def main() -> None:
             _serve(build_server(session, options), session, options, settings)
     except EvalsError as error:
         sys.stderr.write(f"minions-evals-mcp: {error}\n")
-        sys.exit(error.exit_code)
+        sys.exit(EXIT_CODE if run_out(error) else error.exit_code)
     except KeyboardInterrupt:
         sys.exit(130)

@@ -1,0 +1,94 @@
+"""What a program does that broke, or whose machine has run out of something: one line, a log file's name, exit 3.
+
+Nothing is imported here that a process without memory or descriptors could fail to import.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from minions_evals_mcp.known_secrets import masked
+
+EXIT_CODE = 3
+RUN_OUT = {
+    errno.EMFILE: "this process may open no more files (ulimit -n)",
+    errno.ENFILE: "the machine has no more files to open",
+    errno.ENOMEM: "the machine has no more memory",
+}
+LONGEST = 300
+
+
+@contextmanager
+def reported(program: str) -> Generator[None]:
+    """Ends the process with 3 where anything breaks that nobody else has told; what breaks in passing goes to a file, too."""
+    sys.unraisablehook = lambda broken: _written(program, broken.exc_value)
+    threading.excepthook = lambda broken: _written(program, broken.exc_value)
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  the last one to catch anything: the file has all of it
+        sys.exit(tell(program, error, as_json="--json" in sys.argv))
+
+
+def tell(program: str, error: Exception, *, as_json: bool) -> int:
+    """Says what broke and where more is to be read; the exit code."""
+    said, file = masked(f"{program}: {_reason(error)}"), _written(program, error)
+    where = f"{file} has the details" if file else "no log file could be written"
+    if as_json:
+        told = {"code": "internal-error", "message": said, "remedy": f"{where}; what was committed is kept."}
+        sys.stdout.write(json.dumps({"error": told}, ensure_ascii=False) + "\n")
+        sys.stdout.flush()
+    else:
+        sys.stderr.write(f"{said}; {where}; what was committed is kept.\n")
+    return EXIT_CODE
+
+
+def run_out(error: BaseException | None) -> str:
+    """What the machine has run out of, where that is behind the error; else empty."""
+    while error is not None:
+        if isinstance(error, MemoryError):
+            return "there is no more memory"
+        if isinstance(error, OSError) and error.errno in RUN_OUT:
+            return RUN_OUT[error.errno]
+        error = error.__cause__ or error.__context__
+    return ""
+
+
+def _reason(error: Exception) -> str:
+    lacking = run_out(error)
+    said = " ".join(str(error).split())[:LONGEST]
+    return lacking or f"it broke inside ({type(error).__name__}{': ' if said else ''}{said})"
+
+
+def _written(program: str, error: BaseException | None) -> Path | None:
+    """The file that says where the error came from; none where none can be written."""
+    if error is None:
+        return None
+    for folder in (_logs(), Path(tempfile.gettempdir())):
+        file = folder / f"{program}-{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}.log"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            with file.open("a", encoding="utf-8", errors="backslashreplace") as log:
+                log.write(masked("".join(traceback.format_exception(error))))
+        except (OSError, MemoryError):
+            continue
+        return file
+    return None
+
+
+def _logs() -> Path:
+    try:
+        from platformdirs import user_log_path  # noqa: PLC0415  it may be what could not be imported
+
+        return user_log_path("minions-evals")
+    except Exception:  # noqa: BLE001  whatever it is: the file goes elsewhere
+        return Path(tempfile.gettempdir())
