@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 from minions_evals_mcp.domain.results import Evidence
 from minions_evals_mcp.engine.conclude.comparison import MARGIN, pairing
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.stats.comparison import Difference, compare
 from minions_evals_mcp.store.connection import Db
+
+KEPT = 2_000
+"""So many answers are kept in memory: concluded runs never change, and ten thousand cases take a quarter of a second."""
+_known: OrderedDict[tuple[str, str, str], Evidence | None] = OrderedDict()
 
 
 def difference(db: Db, before: str, after: str) -> tuple[Difference | None, str]:
@@ -18,8 +24,22 @@ def difference(db: Db, before: str, after: str) -> tuple[Difference | None, str]
 
 
 def real_change(db: Db, before: str, after: str) -> Evidence | None:
-    """Whether the change is more than chance; None where the two cannot be compared."""
+    """Whether the change from one concluded run to the other is more than chance; None where they cannot be compared."""
+    key = (_file(db), before, after)
+    if key not in _known:
+        _known[key] = _evidence(db, before, after)
+        if len(_known) > KEPT:
+            _known.popitem(last=False)
+    return _known[key]
+
+
+def _evidence(db: Db, before: str, after: str) -> Evidence | None:
     found, _ = difference(db, before, after)
     if found is None:
         return None
     return "supported" if found.verdict in {"improved", "regressed"} else "within-noise"
+
+
+def _file(db: Db) -> str:
+    """The store that is read."""
+    return str(db.execute("PRAGMA database_list").fetchone()[2])

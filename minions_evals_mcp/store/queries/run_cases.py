@@ -49,7 +49,7 @@ class CaseLine:
 _STATUS = "CASE r.passed WHEN 0 THEN 'failed' WHEN 1 THEN 'passed' ELSE 'unscored' END"
 _CHANGE = "CASE WHEN r.passed = 0 AND o.passed = 1 THEN 'newly-failing' WHEN r.passed = 1 AND o.passed = 0 THEN 'newly-passing' ELSE '' END"
 _OLD = (
-    "WITH o AS MATERIALIZED (SELECT test_case_id, trial, passed, total_score / max_possible_score AS part FROM test_run"
+    "WITH o AS MATERIALIZED (SELECT test_case_id, trial, passed FROM test_run"
     " WHERE benchmark_run_id = :before)"
 )
 _FROM = (
@@ -69,11 +69,12 @@ _ORDERS: dict[Sort, str] = {
 _OUTPUT = "coalesce(r.rest -> '$.actualOutput', u.output -> '$.output')"
 _DETAIL = (
     "SELECT u.position, u.trial, u.case_id, coalesce(m.title, u.case_id), u.outcome,"
-    f" {_STATUS}, {_CHANGE}, r.total_score / r.max_possible_score, o.part, coalesce(f.failure_type, ''),"
+    f" {_STATUS}, {_CHANGE}, r.total_score / r.max_possible_score, o.total_score / o.max_possible_score, coalesce(f.failure_type, ''),"
     " substr(coalesce(r.rest ->> '$.actualOutput.output', r.rest -> '$.actualOutput', u.output ->> '$.output.output',"
     " u.output -> '$.output', ''), 1, 300), r.rest ->> '$.costUsd', r.rest ->> '$.latencyMs'"
     " FROM json_each(:places) p CROSS JOIN unit u ON u.job_id = :run AND u.position = p.value ->> 0 AND u.trial = p.value ->> 1"
-    " LEFT JOIN test_run r ON r.id = u.test_run_id LEFT JOIN o ON o.test_case_id = u.case_id AND o.trial = u.trial"
+    " LEFT JOIN test_run r ON r.id = u.test_run_id"
+    " LEFT JOIN test_run o ON o.test_case_id = u.case_id AND o.trial = u.trial AND +o.benchmark_run_id = :before"
     " LEFT JOIN minion m ON m.id = u.case_id LEFT JOIN eval_failure f ON f.id = r.id || ':failure' ORDER BY p.key"
 )
 
@@ -96,7 +97,7 @@ def case_lines(
         values,
     ).fetchall()
     places = json.dumps([row[:2] for row in rows])
-    told = db.execute(f"{_OLD} {_DETAIL}", {"run": run_id, "before": before or "", "places": places})
+    told = db.execute(_DETAIL, {"run": run_id, "before": before or "", "places": places})
     return [CaseLine(*row) for row in told], rows[0][2] if rows else 0
 
 

@@ -44,7 +44,9 @@
     const part = by(selector);
     part.setAttribute("aria-busy", "true");
     try {
-      const answer = await fetch(address, { credentials: "same-origin" });
+      const asked = new URL(address, location.href);
+      asked.pathname = part.dataset.part ?? asked.pathname; // the part alone, where it has an address of its own
+      const answer = await fetch(asked, { credentials: "same-origin" });
       const made = answer.ok ? parsed(await answer.text()).querySelector(selector) : null;
       if (!made) { location.assign(address); return; }
       part.replaceWith(document.importNode(made, true));
