@@ -17,15 +17,19 @@ from starlette.routing import Route
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, NotFoundError
-from minions_evals_mcp.view import benchmark, case, changes, judging, lists, overview, prompts, run
+from minions_evals_mcp.view import ab, benchmark, case, changes, judging, lists, overview, prompts, run, runs_again
 from minions_evals_mcp.view.door import HOST, Guarded, Keys
 from minions_evals_mcp.view.rendering import rendered, script, stylesheet
+from minions_evals_mcp.view.runs_again import Start
 
 CLOSING_S = 1
 
 
-def view_app(engine: Engine, keys: Keys, *, judge: str = "") -> Guarded:
-    """The pages behind their door; `judge` is the name that a person judges under unless they give another."""
+def view_app(engine: Engine, keys: Keys, *, judge: str = "", start: Start | None = None) -> Guarded:
+    """The pages behind their door; `judge` is the name that a person judges under unless they give another.
+
+    `start` has a run go on behind the page; without it none can be started there.
+    """
     app = Starlette(
         routes=[
             Route("/", overview.overview),
@@ -44,7 +48,11 @@ def view_app(engine: Engine, keys: Keys, *, judge: str = "") -> Guarded:
             Route("/prompts", prompts.saved, methods=["POST"]),
             Route("/outbox", lists.outbox),
             Route("/report", lists.report),
+            Route("/again", runs_again.again, methods=["GET"]),
+            Route("/again", runs_again.started, methods=["POST"]),
+            Route("/ab", ab.ab_test),
             Route("/agreement", judging.agreement),
+            Route("/label", judging.label, methods=["POST"]),
             Route("/judge", judging.question, methods=["GET"]),
             Route("/judge", judging.judged, methods=["POST"]),
             Route("/page.css", _style),
@@ -54,6 +62,7 @@ def view_app(engine: Engine, keys: Keys, *, judge: str = "") -> Guarded:
     )
     app.state.engine = engine
     app.state.judge = judge
+    app.state.start = start
     return Guarded(app, keys)
 
 
@@ -106,12 +115,13 @@ async def serve(
 ) -> None:
     """Serves until the process is told to end; `opened` is told the address."""
     keys = Keys(bound.getsockname()[1])
-    config = uvicorn.Config(
-        view_app(engine, keys, judge=judge), log_config=None, access_log=False, ws="none", server_header=False,
-        timeout_graceful_shutdown=CLOSING_S,
-    )  # fmt: skip
     opened(keys.url)
     async with anyio.create_task_group() as tasks:
+        config = uvicorn.Config(
+            view_app(engine, keys, judge=judge, start=tasks.start_soon), log_config=None, access_log=False, ws="none",
+            server_header=False, timeout_graceful_shutdown=CLOSING_S,
+        )  # fmt: skip
         if browse:
             tasks.start_soon(anyio.to_thread.run_sync, webbrowser.open, keys.url)
         await uvicorn.Server(config).serve([bound])
+        tasks.cancel_scope.cancel()  # a run that was started here stops where it is; its key goes on

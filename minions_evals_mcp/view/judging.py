@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.people.agreement import judges_agreement
+from minions_evals_mcp.engine.people.draws import DRAWN, draw_labels
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, Question, hand_in, next_question, question_of
 from minions_evals_mcp.errors import BusyError, ConflictError, EvalsError, InvalidRecordError, RuleError
 from minions_evals_mcp.judges.packets import GivenJudgment
@@ -61,7 +62,14 @@ async def judged(request: Request) -> Response:
 
 async def agreement(request: Request) -> Response:
     """How far people and the model judge agree on a benchmark's outputs, and where they do not."""
-    return rendered("agreement", found=await judges_agreement(engine_of(request), required(request, "id")))
+    return rendered("agreement", found=await judges_agreement(engine_of(request), required(request, "id")), drawn=DRAWN)
+
+
+async def label(request: Request) -> Response:
+    """Draws outputs at random for people to judge, and leads to the first."""
+    form = await form_of(request)
+    draw = await draw_labels(engine_of(request), form.get("id", ""), triggered_by="page")
+    return RedirectResponse(f"/judge?{urlencode({'run': draw.run_id})}", 303)
 
 
 def _form(  # noqa: PLR0913  what the form shows

@@ -12,6 +12,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.view.app import view_app
 from minions_evals_mcp.view.door import Keys
+from minions_evals_mcp.view.runs_again import Start
 from tests.workshop import Json, answer, bench, benchmark, case, rubric, save
 
 KEYS = Keys(8765, token="the-token", session="the-session")
@@ -24,17 +25,19 @@ TWO: dict[str, Json] = {
 
 
 @asynccontextmanager
-async def stranger(engine: Engine, *, judge: str = "") -> AsyncGenerator[httpx2.AsyncClient]:
+async def stranger(
+    engine: Engine, *, judge: str = "", start: Start | None = None
+) -> AsyncGenerator[httpx2.AsyncClient]:
     """Somebody on this machine who has not opened the page."""
-    transport = httpx2.ASGITransport(view_app(engine, KEYS, judge=judge))
+    transport = httpx2.ASGITransport(view_app(engine, KEYS, judge=judge, start=start))
     async with httpx2.AsyncClient(transport=transport, base_url=HOME) as client:
         yield client
 
 
 @asynccontextmanager
-async def visitor(engine: Engine, *, judge: str = "") -> AsyncGenerator[httpx2.AsyncClient]:
+async def visitor(engine: Engine, *, judge: str = "", start: Start | None = None) -> AsyncGenerator[httpx2.AsyncClient]:
     """Somebody who opened the address that was printed; their forms come from our pages."""
-    async with stranger(engine, judge=judge) as client:
+    async with stranger(engine, judge=judge, start=start) as client:
         opened = await client.get("/", params={"token": KEYS.token})
         assert opened.status_code == 303
         client.headers["origin"] = HOME

@@ -48,10 +48,7 @@ class CaseLine:
 
 _STATUS = "CASE r.passed WHEN 0 THEN 'failed' WHEN 1 THEN 'passed' ELSE 'unscored' END"
 _CHANGE = "CASE WHEN r.passed = 0 AND o.passed = 1 THEN 'newly-failing' WHEN r.passed = 1 AND o.passed = 0 THEN 'newly-passing' ELSE '' END"
-_OLD = (
-    "WITH o AS MATERIALIZED (SELECT test_case_id, trial, passed FROM test_run"
-    " WHERE benchmark_run_id = :before)"
-)
+_OLD = "WITH o AS MATERIALIZED (SELECT test_case_id, trial, passed FROM test_run WHERE benchmark_run_id = :before)"
 _FROM = (
     " FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id"
     " LEFT JOIN o ON o.test_case_id = u.case_id AND o.trial = u.trial{joins}"

@@ -1,0 +1,90 @@
+"""A run like an earlier one: with another version of the prompt or of the failed cases only, and what it would cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.answers.names import named, version_names
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job, request_of
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.estimate import Estimate, estimate
+from minions_evals_mcp.engine.version_chain import versions_beside
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.store import runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries import report_units
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What is asked for: a run like that one; an empty version is the same as then."""
+
+    run_id: str
+    version: str = ""
+    failed_only: bool = False
+    max_cost_usd: float | None = None
+
+
+class AgainPage(Value):
+    """A run that could be started, and what it comes to. `versions` are ids with their names, the newest first."""
+
+    run_id: str
+    title: str
+    version: str
+    versions: tuple[tuple[str, str], ...]
+    failed: int
+    failed_only: bool
+    max_cost_usd: float | None
+    target: str
+    estimate: Estimate
+
+
+async def read_again(engine: Engine, asked: Again) -> AgainPage:
+    """What the run would do; raises as starting it would."""
+    job = await get_job(engine, asked.run_id)
+    request = await again_request(engine, asked)
+    told = await estimate(engine, request, kind="benchmark")
+    return await engine.store.read(partial(_page, job=job, request=request, asked=asked, told=told))
+
+
+async def again_request(engine: Engine, asked: Again) -> RunRequest:
+    """The request for the run; raises `BadInputError` for a run of another kind, or where no case failed."""
+    job = await get_job(engine, asked.run_id)
+    if job.kind != "benchmark":
+        raise BadInputError("only a run of a benchmark is run again from here.", remedy="minions-evals --help")
+    before = request_of(job)
+    failed = sorted(await engine.store.read(lambda db: runs.failed_cases(db, job.id))) if asked.failed_only else []
+    if asked.failed_only and not failed:
+        raise BadInputError("no case of that run failed.", remedy="Run all of them.")
+    return RunRequest(
+        subject_id=before.subject_id,
+        prompt_version_ref=asked.version or before.prompt_version_ref,
+        judge=before.judge,
+        target=before.target,
+        trials=before.trials,
+        triggered_by="page",
+        case_ids=tuple(failed) or None,
+        selection=f"the cases that failed in {job.id}" if failed else None,
+        max_cost_usd=asked.max_cost_usd,
+    )
+
+
+def _page(db: Db, *, job: Job, request: RunRequest, asked: Again, told: Estimate) -> AgainPage:
+    version = request.prompt_version_ref
+    beside = versions_beside(db, version) if version is not None else ()
+    names = version_names(db, beside)
+    return AgainPage(
+        run_id=job.id,
+        title=report_units.titles(db, [job.subject_id]).get(job.subject_id, job.subject_id),
+        version=version or "",
+        versions=tuple((one, named(names, one)) for one in reversed(beside)),
+        failed=len(runs.failed_cases(db, job.id)),
+        failed_only=asked.failed_only,
+        max_cost_usd=asked.max_cost_usd,
+        target=request.target or "recorded outputs",
+        estimate=told,
+    )

@@ -1,0 +1,56 @@
+"""Running a benchmark again from its page: what it would do and cost first, then the run, which goes on behind the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from minions_evals_mcp.engine.answers.run_again import Again, again_request, read_again
+from minions_evals_mcp.engine.run.run_benchmark import StartedCases, silent, start_benchmark
+from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.view.asked import engine_of, form_of
+from minions_evals_mcp.view.rendering import rendered
+
+Start = Callable[[Callable[[], Coroutine[Any, Any, None]]], object]
+"""Has work go on behind the page until the page is ended."""
+
+
+async def again(request: Request) -> Response:
+    """What a run like that one would do and cost: with another version, or of the failed cases only."""
+    found = await read_again(engine_of(request), _asked(request.query_params))
+    return rendered("again", page=found)
+
+
+async def started(request: Request) -> Response:
+    """Starts the run and leads to its page, where it can be followed."""
+    engine, asked = engine_of(request), _asked(await form_of(request))
+    start: Start | None = request.app.state.start
+    if start is None:
+        raise BadInputError("no run can be started from here.", remedy="Start it with minions-evals run-benchmark.")
+    run = await start_benchmark(engine, await again_request(engine, asked))
+    start(partial(_finished, run))
+    return RedirectResponse(f"/run?{urlencode({'id': run.job.id})}", 303)
+
+
+async def _finished(run: StartedCases) -> None:
+    with suppress(EvalsError):  # the run's page says why it stopped, and how it goes on
+        await run.finish(silent)
+
+
+def _asked(given: Mapping[str, str]) -> Again:
+    cap = given.get("cap", "").strip()
+    try:
+        most = float(cap) if cap else None
+    except ValueError:
+        raise BadInputError(f"{cap[:40]!r} is no sum of money.", remedy="Give dollars as a number.") from None
+    if most is not None and not most > 0:
+        raise BadInputError("a cap is more than nothing.", remedy="Give dollars as a number, or none.")
+    return Again(
+        run_id=given.get("id", ""), version=given.get("version", ""), failed_only=given.get("cases") == "failed", max_cost_usd=most
+    )  # fmt: skip

@@ -1,0 +1,116 @@
+"""What is done from the page: a run again, a new version of a prompt, outputs drawn for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job, request_of
+from tests.engine.labelled import alternating, judged_run, labelled, suite
+from tests.view.visitor import visitor
+from tests.workshop import answer, bench, benchmark, case, first, fleet, found, measured, minion, save
+
+
+async def test_a_run_is_told_what_it_costs_then_started_and_followed(engine: Engine) -> None:
+    await fleet(engine, 4)
+    await measured(engine, "v", first(3, 4))
+    work: list[Callable[[], Coroutine[Any, Any, None]]] = []
+    async with visitor(engine, start=work.append) as client:
+        asked = (await client.get("/again?id=job1&cases=failed")).text
+        assert "1 output, from recorded outputs; no model judges. At most $0" in asked
+        begun = await client.post("/again", data={"id": "job1", "cases": "failed"})
+        assert begun.status_code == 303
+        run_id = begun.headers["location"].rpartition("=")[2]
+        assert "data-live" in (await client.get(f"/run?id={run_id}")).text
+        await work[0]()
+    summary = await summarize(engine, run_id)
+    assert (summary.state, summary.units) == ("completed", 1)
+    assert request_of(await get_job(engine, run_id)).triggered_by == "page"
+
+
+async def test_what_cannot_be_run_again_is_refused_by_name(engine: Engine) -> None:
+    await fleet(engine, 2)
+    await measured(engine, "v", first(2, 2))
+    async with visitor(engine) as client:
+        for address, told in (
+            ("/again?id=none", "no run with the id"),
+            ("/again?id=job1&cases=failed", "no case of that run failed"),
+            ("/again?id=job1&cap=much", "is no sum of money"),
+            ("/again?id=job1&cap=-1", "a cap is more than nothing"),
+        ):
+            page = await client.get(address)
+            assert page.status_code in {400, 404}
+            assert told in page.text
+        refused = await client.post("/again", data={"id": "job1"})
+        assert "no run can be started from here" in refused.text
+
+
+async def test_a_prompt_is_edited_as_a_new_version_and_only_the_latest_is(engine: Engine) -> None:
+    await save(engine, minion("p/1", "prompt-version", content="Answer.", versionNumber=1, promptId="p"))
+    async with visitor(engine) as client:
+        assert "edit it as a new version" in (await client.get("/prompts")).text
+        edited = {"after": "p/1", "content": "Answer kindly.\r\nThen stop.", "changelog": "kinder"}
+        saved = await client.post("/prompts", data=edited)
+        assert saved.status_code == 303
+        page = (await client.get(saved.headers["location"])).text
+        assert "p@2" in page
+        assert "<ins>" in page
+        for form, told in (
+            (edited, "is not the latest version any more"),
+            ({**edited, "after": "none"}, "no prompt-version with the id"),
+        ):
+            assert told in (await client.post("/prompts", data=form)).text
+        newest = re.findall('name="after" value="([^"]+)"', page)[0]
+        same = await client.post("/prompts", data={"after": newest, "content": "Answer kindly.\nThen stop."})
+        assert "nothing was changed" in same.text
+    version = (await found(engine, newest, PromptVersion)).fields
+    assert (version.content, version.version_number, version.prompt_id) == ("Answer kindly.\nThen stop.", 2, "p")
+
+
+async def test_labels_are_drawn_from_the_page_on_which_judges_agree_or_not(engine: Engine) -> None:
+    await suite(engine, 40)
+    run = await judged_run(engine, alternating(40))
+    async with visitor(engine) as client:
+        drawn = await client.post("/label", data={"id": "b"})
+        assert drawn.status_code == 303
+        assert "30 to be judged" in (await client.get(drawn.headers["location"])).text
+        await labelled(engine, run, alternating(40))
+        page = (await client.get("/agreement?id=b")).text
+        assert "gave equal scores in 100 %" in page
+        assert "Licences" in page
+
+
+async def test_a_finished_config_and_versions_stand_side_by_side(engine: Engine) -> None:
+    await fleet(engine, 3)
+    for version, passing in (("v", 3), ("w", 1)):
+        await measured(engine, version, first(passing, 3))
+    async with visitor(engine) as client:
+        page = (await client.get("/matrix?id=b")).text
+        assert "v passed most: 3 of 3" in page
+        assert page.count("≠") == 0, "the sign is the stylesheet's"
+        assert page.count('class="apart"') == 2
+        assert (await client.get("/matrix?id=b&apart=1")).text.count('class="cell"') == 4
+        assert (await client.get("/matrix?id=b&run=job1&q=c2")).text.count('class="cell"') == 1
+
+
+async def test_an_agent_s_steps_are_told_in_order_with_the_one_at_fault(engine: Engine) -> None:
+    steps: list[JsonValue] = [
+        {"tool": "search", "arguments": {"q": "x"}, "result": {"hits": []}, "durationMs": 20},
+        {"tool": "search", "arguments": {"q": "x"}, "result": {"hits": []}, "durationMs": 10},
+        {"tool": "search", "arguments": {"q": "x"}, "error": "503 Service Unavailable"},
+    ]
+    await save(engine, case("c", expectedOutputs={"output": "good"}), benchmark("d", "c"))
+    await save(engine, answer("a", "c", "bad", toolCallsLog=steps))
+    await bench(engine, "d")
+    async with visitor(engine) as client:
+        page = (await client.get("/case?run=job1&at=0.1")).text
+        assert page.count('aria-label="arguments of step') == 3
+        assert "503 Service Unavailable" in page
+        assert "✗ at fault" in page
+        assert "No steps were recorded" not in (await client.get("/trajectory?run=job1&at=0.1")).text
