@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from urllib.parse import urlencode
 
 from markupsafe import Markup
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
-from minions_evals_mcp.engine.answers.benchmark_page import BenchmarkPage, read_benchmark_page
+from minions_evals_mcp.engine.answers.benchmark_page import BenchmarkPage, level_names, read_benchmark_page
 from minions_evals_mcp.engine.answers.report_data import TrendPoint
 from minions_evals_mcp.engine.answers.run_list import read_runs
+from minions_evals_mcp.engine.answers.what_changed import what_changed
+from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report.charts.trend import trend_chart
 from minions_evals_mcp.report.sentences import run_answer
+from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.view.asked import engine_of, required
-from minions_evals_mcp.view.rendering import rendered
+from minions_evals_mcp.view.rendering import begun, part
 
 NEWEST = 10
 
@@ -25,7 +29,16 @@ async def benchmark(request: Request) -> Response:
     page = await read_benchmark_page(engine, ident)
     lines = await read_runs(engine, skip=0, limit=NEWEST, subject_id=ident)
     answer = "" if page.side is None else run_answer(page.side)
-    return rendered("benchmark", page=page, runs=lines, answer=answer, chart=_chart(page))
+    first = part("benchmark", page=page, runs=lines, answer=answer, chart=_chart(page))
+    return begun(first, partial(_levels, engine, ident)) if page.points else HTMLResponse(first)
+
+
+async def _levels(engine: Engine, ident: str) -> str:
+    """Since when the benchmark stands where it does, and why: what takes longer to read than the rest."""
+    found = await what_changed(engine, ident)
+    named = await engine.store.read(partial(level_names, found=found))
+    idents = [one.test_case_id for one in found.flaky]
+    return part("levels", found=named, titles=await engine.store.read(partial(report_units.titles, idents=idents)))
 
 
 def _chart(page: BenchmarkPage) -> Markup:

@@ -14,6 +14,7 @@ from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.answers.overview import Decided, newest_decisions
 from minions_evals_mcp.engine.answers.report_data import Side, TrendPoint, history, read_side
 from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
+from minions_evals_mcp.engine.answers.what_changed import WhatChanged
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.store import jobs, records
@@ -118,3 +119,17 @@ def _group(name: str, group: Sequence[TrendPoint], last_series: Sequence[TrendPo
         run_id=newest.run_id,
         since=group[0].at,
     )
+
+
+def level_names(db: Db, *, found: WhatChanged) -> WhatChanged:
+    """The same levels with the versions that changed by name."""
+    versions = {one.version for one in found.levels if one.version is not None}
+    names = version_names(db, versions)
+    told = [
+        one.model_copy(update={"changed": [_renamed(words, names) for words in one.changed]}) for one in found.levels
+    ]
+    return found.model_copy(update={"levels": told})
+
+
+def _renamed(words: str, names: dict[str, str]) -> str:
+    return " ".join(names.get(word, word) for word in words.split(" "))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
 
@@ -9,6 +10,7 @@ from minions_evals_mcp.domain.results import Evidence, PromptComparison
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
 from minions_evals_mcp.engine.answers.real_change import real_change
+from minions_evals_mcp.engine.answers.what_changed import what_changed
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import listings, overview, report_units, run_pairs
@@ -17,6 +19,10 @@ from minions_evals_mcp.store.queries.waiting_outputs import count_waiting
 
 POINTS = 24
 COMPARISONS = 4
+READ = 20_000
+"""So many outputs of a benchmark are read at most to count its flaky cases; of a larger one its own page tells them."""
+KEPT = 500
+_known: OrderedDict[tuple[str, str, str], int] = OrderedDict()
 
 
 class Fell(Value):
@@ -77,7 +83,7 @@ class OverviewRow(Value):
     title: str
     threshold: float
     waiting: int
-    flaky: int
+    flaky: int | None
     standing: Standing | None
     config: BestColumn | None
 
@@ -107,7 +113,22 @@ class Overview(Value):
 
 async def read_overview(engine: Engine, *, skip: int, limit: int) -> Overview:
     """How everything stands: benchmarks that fell first, then those that ran last."""
-    return await engine.store.read(partial(_overview, skip=skip, limit=limit))
+    found = await engine.store.read(partial(_overview, skip=skip, limit=limit))
+    rows = [row.model_copy(update={"flaky": await _flaky(engine, row)}) for row in found.rows]
+    return found.model_copy(update={"rows": tuple(rows)})
+
+
+async def _flaky(engine: Engine, row: OverviewRow) -> int | None:
+    """How many cases flip while nothing changes; kept by the newest run, as it cannot change until the next."""
+    one = row.standing
+    if one is None or one.total * len(one.scores) > READ:
+        return None
+    key = (str(engine.config.db), row.benchmark_id, one.run_id)
+    if key not in _known:
+        _known[key] = len((await what_changed(engine, row.benchmark_id)).flaky)
+        if len(_known) > KEPT:
+            _known.popitem(last=False)
+    return _known[key]
 
 
 def _overview(db: Db, *, skip: int, limit: int) -> Overview:
@@ -129,7 +150,7 @@ def _row(db: Db, listed: Listed, waiting: int) -> OverviewRow:
         title=listed.title,
         threshold=listed.threshold,
         waiting=waiting,
-        flaky=0,
+        flaky=None,
         standing=_standing(db, points) if points else None,
         config=_best(db, columns),
     )
