@@ -74,7 +74,7 @@ RULES: tuple[tuple[str, str], ...] = (
         "HR5: the benchmark-run {} was told as a regression and is marked as none",
         "SELECT b.id FROM benchmark_run b WHERE b.is_regression = 0"
         " AND (EXISTS (SELECT 1 FROM outbox WHERE key IN ('benchmark-regression:' || b.id, 'investigate-regression:' || b.id))"
-        " OR EXISTS (SELECT 1 FROM eval_failure WHERE benchmark_run_id = b.id)"
+        " OR EXISTS (SELECT 1 FROM eval_failure WHERE id = b.id || ':regression')"
         " OR EXISTS (SELECT 1 FROM event e WHERE e.subject_id = b.id AND e.type = 'benchmark-run-recorded'"
         " AND json_extract(e.detail, '$.isRegression')))",
     ),

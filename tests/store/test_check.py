@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.store.check import AT_MOST, check_store
-from minions_evals_mcp.store.migrate import migrations, statements
 from tests.store.command_line import told
 from tests.store.small_store import raw
+from tests.workshop import config_in, first, fleet, measured, opened
 
 JUDGMENT = (
     "INSERT INTO eval_judgment (id, test_run_id, criterion_id, score, min_score, max_score, rationale, judged_by,"
@@ -191,21 +191,22 @@ async def test_a_judgment_written_twice_is_named(small_store: Path) -> None:
         f"{JUDGMENT} SELECT 'twice', test_run_id, criterion_id, 1, 0, 1, 'again', 'me', 'llm', 0, 1 FROM eval_judgment WHERE seq = 1",
     )
     assert (await check_store(small_store)).problems == (
+        "schema: the index eval_judgment_people is missing",
         "schema: the table eval_judgment is not as we made it",
         "the judgment run1:1.1:j:rubric/tone is written twice",
     )
 
 
-def made(kind: str) -> list[str]:
-    """The names of everything of that kind that the migrations make."""
-    firsts = [statement for _, script in migrations() for statement in statements(script)]
-    bare = ["\n".join(line for line in one.splitlines() if not line.startswith("--")).strip() for one in firsts]
-    return list(dict.fromkeys(one.split()[2] for one in bare if one.startswith(f"CREATE {kind} ")))
+def made(path: Path, kind: str) -> list[str]:
+    """The names of everything of that kind that the migrations leave in a store."""
+    with raw(path) as db:
+        found = db.execute("SELECT name FROM sqlite_schema WHERE type = ? AND sql IS NOT NULL", (kind.lower(),))
+        return [name for (name,) in found]
 
 
 @pytest.mark.parametrize("kind", ["TRIGGER", "INDEX"])
 async def test_everything_that_is_missing_from_the_schema_is_named(small_store: Path, kind: str) -> None:
-    names = made(kind)
+    names = made(small_store, kind)
     assert len(names) > 10
     with raw(small_store) as db:
         for name in names:
@@ -268,3 +269,12 @@ async def test_the_command_line_counts_what_it_looked_at_and_exits_with_3_on_a_p
     said = await told(small_store.parent, "db", "check", "--json", "--db", str(small_store))
     assert said.code == 3
     assert '"ok": false' in said.out
+
+
+async def test_runs_with_failures_and_a_regression_are_clean_as_the_engine_writes_them(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await fleet(engine, 8)
+        await measured(engine, "v1", first(7, 8))
+        await measured(engine, "v2", first(1, 8))
+        await measured(engine, "v3", first(6, 8))
+    assert (await check_store(engine.config.db, deep=True)).problems == ()
