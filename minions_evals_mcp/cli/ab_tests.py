@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
-from typing import Annotated
+from typing import Annotated, cast
 
 from cyclopts import Parameter
-from pydantic import ValidationError
+from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.cli.running import BROKEN, Positive, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.engine.ab_test.branches import branch_executions, branches_of_case
 from minions_evals_mcp.engine.ab_test.plan import LEAST
-from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, AbTestResult, run_ab_test
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, AbTestResult, InlineBranch, run_ab_test
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.ab import Criterion
 
@@ -21,8 +24,9 @@ from minions_evals_mcp.scoring.ab import Criterion
 def ab_test(
     case: str,
     /,
-    *,
+    *cases: str,
     branch: Annotated[list[str] | None, Parameter(negative="")] = None,
+    inline: Annotated[list[str] | None, Parameter(negative="")] = None,
     criteria: Criterion = "best_quality",
     iterations: Positive = 1,
     prompt_version: str | None = None,
@@ -32,7 +36,8 @@ def ab_test(
     triggered_by: str = "command-line",
     common: Common = DEFAULTS,
 ) -> int:
-    """Run two to five branches of a test case side by side, and say which wins, by what, and how sure that is.
+    """Run two to five branches side by side on a test case, on several, or on a benchmark, and say which wins, by what, and
+    how sure that is.
 
     Quality is the likeness of the output to the expected one. Exit 3 if no branch brought an output.
     Example: minions-evals ab-test support/refund --branch refund/fast --branch refund/careful --iterations 5
@@ -40,9 +45,13 @@ def ab_test(
     Parameters
     ----------
     case
-        The test case.
+        A test case, or a benchmark: its active cases.
+    cases
+        More test cases.
     branch
-        A branch, by id; once for each. Without it every active branch of the case runs.
+        A branch, by id; once for each, the control first. Without any every active branch of the case runs.
+    inline
+        A branch as PROVIDER:MODEL, with what it sends: anthropic:MODEL,temperature=0.2,max_tokens=500,name=cool.
     criteria
         What wins: best_quality, fastest, cheapest, best_value (quality for a dollar), or balanced (40 % quality, 30 %
         speed, 30 % cost).
@@ -60,7 +69,8 @@ def ab_test(
         Who asks: an agent's, a person's or a schedule's id.
     """
     asked: dict[str, object] = {
-        "test_case_id": case, "winner_criteria": criteria, "iterations": iterations, "prompt_version": prompt_version,
+        "ids": (case, *cases), "branches": tuple(_inline(one) for one in inline or ()),
+        "winner_criteria": criteria, "iterations": iterations, "prompt_version": prompt_version,
         "max_cost_usd": max_cost_usd, "key": key, "triggered_by": triggered_by,
     }  # fmt: skip
     return run(partial(_ab_test, asked, branch or [], embedder, common))
@@ -68,7 +78,9 @@ def ab_test(
 
 async def _ab_test(asked: dict[str, object], branch_ids: list[str], embedder: str | None, common: Common) -> int:
     async with session(common, embedder=embedder) as engine:
-        chosen = branch_ids or await _active(engine, str(asked["test_case_id"]))
+        first = next(iter(cast("tuple[str, ...]", asked["ids"])))
+        chosen = branch_ids if branch_ids or asked["branches"] else await _active(engine, first)
+        asked = await _about(engine, asked)
         with progress_line(common) as progress:
             found = await run_ab_test(engine, _request({**asked, "branch_ids": tuple(chosen)}), progress=progress)
     _show(found, common)
@@ -84,6 +96,42 @@ async def _active(engine: Engine, case_id: str) -> list[str]:
             remedy="Import test-branch records: {testCaseId, name, provider, model}.",
         )
     return found
+
+
+async def _about(engine: Engine, asked: dict[str, object]) -> dict[str, object]:
+    """What the ids name: a test case, several, or a benchmark."""
+    ids = list(cast("tuple[str, ...]", asked["ids"]))
+    rest = {name: value for name, value in asked.items() if name != "ids"}
+    if len(ids) > 1:
+        return {**rest, "test_case_ids": tuple(ids)}
+    found = await get_record(engine, ids[0])
+    return {**rest, "benchmark_id" if isinstance(found.fields, Benchmark) else "test_case_id": ids[0]}
+
+
+def _inline(text: str) -> InlineBranch:
+    """A branch written as PROVIDER:MODEL,NAME=VALUE,…; raises `BadInputError`."""
+    head, *parts = text.split(",")
+    provider, _, model = head.partition(":")
+    given: dict[str, JsonValue] = {"name": text, "provider": provider, "model": model}
+    for part in parts:
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise BadInputError(f"--inline {text}: {part} is no NAME=VALUE.", remedy="--help shows an example.")
+        given[name.strip()] = value if name.strip() == "name" else _value(value)
+    try:
+        return InlineBranch.model_validate(given)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise BadInputError(
+            f"--inline {text}: {'.'.join(map(str, first['loc']))}: {first['msg']}.", remedy="--help shows an example."
+        ) from None
+
+
+def _value(text: str) -> JsonValue:
+    try:
+        return cast("JsonValue", json.loads(text))
+    except ValueError:
+        return text
 
 
 def _request(asked: dict[str, object]) -> AbTestRequest:

@@ -142,6 +142,7 @@ class TestBranch(Fields):
     is_control: bool = False
     is_active: bool = True
     total_runs: Count = 0
+    error_count: Count = 0
     avg_latency: float | None = None
     avg_cost: float | None = None
     avg_quality_score: Unit | None = None

@@ -289,3 +289,7 @@ class TestBranchExecution(Fields):
     valid_json: bool | None = None
     consistency_hash: str | None = None
     prompt_version: int | None = None
+    prompt_version_ref: Id | None = None
+    test_case_id: Id | None = None
+    configuration: Json | None = None
+    configuration_digest: str | None = None

@@ -24,6 +24,13 @@ EVIDENCE = {
 }
 
 
+LEAD = {
+    "supported": "more than chance",
+    "within-noise": "no more than chance would give it",
+    "undecidable": "not to be told from chance: too few cases differ",
+}
+
+
 def show_ab_test(found: AbTestResult) -> None:
     """The A/B test on stdout."""
     out = console()
@@ -57,6 +64,10 @@ def _figure(found: AbTestResult, branch: AbBranch) -> str:
 
 def _how_sure(found: AbTestResult) -> str | None:
     """The winner's share of the iterations, and whether chance would give it as many."""
+    if found.winner is not None and found.test_case_id is None:
+        verdict = LEAD.get(found.evidence or "", "")
+        p_value = "" if found.p_value is None else f" (p = {found.p_value:.2g})"
+        return f"over {found.test_cases} cases its lead over every other branch is {verdict}{p_value}"
     if found.winner is None or found.iterations == 1:
         return None
     first = found.branches[0]
@@ -73,6 +84,7 @@ def _columns(found: AbTestResult) -> list[Column]:
         Column("branch", [shortened(one.branch_name, NAME) + (" (control)" if one.is_control else "") for one in made]),
         Column("model", [shortened(one.model, MODEL) for one in made], 4),
         Column("quality", [_score(one.quality_score) for one in made], right=True),
+        Column("passed", [_percent(one.pass_rate) for one in made], 1, right=True),
         Column("latency", [_ms(one.latency_ms) for one in made], 2, right=True),
         Column("first token", [_ms(one.time_to_first_token) for one in made], 6, right=True),
         Column("tokens/s", [_rate(one.tokens_per_second) for one in made], 7, right=True),
@@ -80,6 +92,10 @@ def _columns(found: AbTestResult) -> list[Column]:
         Column("cost in all", [_dollars(one.total_cost) for one in made], 5, right=True),
         Column("first in" if found.iterations > 1 else "", [_fate(found, one) for one in made], 1),
     ]
+
+
+def _percent(rate: float | None) -> str:
+    return "" if rate is None else f"{rate:.0f} %"
 
 
 def _fate(found: AbTestResult, one: AbBranch) -> str:

@@ -83,6 +83,14 @@ def ranked(contenders: Sequence[Contender], criterion: Criterion) -> Ranking:
     return Ranking(standings, standings[0].branch_id, is_clear=len(keys) < 2 or keys[0] != keys[1])
 
 
+def merit_of(contenders: Sequence[Contender], criterion: Criterion) -> dict[str, float]:
+    """What each branch is ranked by, more is better; those whose figure is unknown or has no bound are left out."""
+    costs = [one.cost_usd for one in contenders if one.cost_usd is not None]
+    best = _Best(min((one.latency_ms for one in contenders), default=0.0), min(costs, default=0.0))
+    found = {one.branch_id: _MERITS[criterion](one, best) for one in contenders}
+    return {ident: merits[0] for ident, merits in found.items() if merits and math.isfinite(merits[0])}
+
+
 def _sort_key(one: Contender, merits: Merits) -> tuple[bool, bool, int, Merits, bool]:
     worst_first = tuple(-_rounded(merit) for merit in merits)
     return one.failed, not merits, -one.wins, worst_first, not one.is_control

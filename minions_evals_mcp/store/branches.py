@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from json import dumps
+from json import dumps, loads
 
-from minions_evals_mcp.domain.definitions import Fields, TestBranch
+from minions_evals_mcp.domain.definitions import Fields, Json, TestBranch
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.scoring.ab import PASSING_QUALITY, SLACK
@@ -34,13 +34,15 @@ def _execution(row: tuple[object, ...]) -> Record[TestBranchExecution]:
 
 @dataclass(frozen=True, slots=True)
 class BranchFigures:
-    """What a branch's executions add up to; None where none has the figure.
+    """What a branch's executions under one configuration and prompt version add up to; None where none has the figure.
 
-    Latency and throughput are those of executions that succeeded; every execution that has one counts for cost and
-    quality, and for the pass rate (0–100).
+    Figures and the pass rate (0–100) are those of executions that succeeded; `errors` of the `total_runs` did not.
     """
 
+    configuration: Json | None
+    prompt_version: int | None
     total_runs: int
+    errors: int
     latency_ms: float | None
     cost_usd: float | None
     quality: float | None
@@ -48,29 +50,42 @@ class BranchFigures:
     pass_rate: float | None
 
 
-def figures(db: Db, branch_id: str) -> BranchFigures:
-    """What all executions of the branch add up to."""
-    row = db.execute(
-        "SELECT count(*), avg(iif(status = 'success', rest ->> '$.latencyMs', NULL)), avg(rest ->> '$.estimatedCost'),"
-        " avg(rest ->> '$.qualityScore'), avg(iif(status = 'success', rest ->> '$.tokensPerSecond', NULL)),"
-        " 100.0 * avg((rest ->> '$.qualityScore') >= ?) FROM test_branch_execution WHERE branch_id = ?",
-        (PASSING_QUALITY - SLACK, branch_id),
-    ).fetchone()
-    return BranchFigures(*row)
+_NONE = BranchFigures(None, None, 0, 0, None, None, None, None, None)
+_OF_SUCCESS = "avg(iif(status = 'success', rest ->> '{}', NULL))"
+_FIGURES = (
+    "SELECT max(rest ->> '$.configuration'), rest ->> '$.promptVersion' AS version, count(*), total(status <> 'success'),"
+    f" {_OF_SUCCESS.format('$.latencyMs')}, {_OF_SUCCESS.format('$.estimatedCost')}, {_OF_SUCCESS.format('$.qualityScore')},"
+    f" {_OF_SUCCESS.format('$.tokensPerSecond')},"
+    " 100.0 * avg(iif(status = 'success', (rest ->> '$.qualityScore') >= ?, NULL)) FROM test_branch_execution"
+    " WHERE branch_id = ? GROUP BY rest ->> '$.configurationDigest', version ORDER BY max(seq) DESC"
+)
+
+
+def figures(db: Db, branch_id: str) -> list[BranchFigures]:
+    """The figures of a branch under each configuration and version that it ran with, the newest first."""
+    rows = db.execute(_FIGURES, (PASSING_QUALITY - SLACK, branch_id))
+    return [
+        BranchFigures(None if configured is None else loads(configured), version, total, int(errors), *rest)
+        for configured, version, total, errors, *rest in rows
+    ]
 
 
 def with_figures(db: Db, record: Record[Fields]) -> Record[Fields]:
-    """A test-branch with what its executions add up to, which is kept on their side only; any other record as it is."""
+    """A test-branch with what its executions add up to, which is kept on their side only; any other record as it is.
+
+    They are those under the configuration and the version that it ran with last: figures are never pooled over two.
+    """
     if not isinstance(record.fields, TestBranch):
         return record
-    found = figures(db, record.id)
+    newest = next(iter(figures(db, record.id)), _NONE)
     told = {
-        "total_runs": found.total_runs,
-        "avg_latency": found.latency_ms,
-        "avg_cost": found.cost_usd,
-        "avg_quality_score": found.quality,
-        "avg_tokens_per_sec": found.tokens_per_second,
-        "pass_rate": found.pass_rate,
+        "total_runs": newest.total_runs,
+        "error_count": newest.errors,
+        "avg_latency": newest.latency_ms,
+        "avg_cost": newest.cost_usd,
+        "avg_quality_score": newest.quality,
+        "avg_tokens_per_sec": newest.tokens_per_second,
+        "pass_rate": newest.pass_rate,
         "consistency_score": None,
     }
     return record.touched(record.fields.model_copy(update=told), record.updated_at)

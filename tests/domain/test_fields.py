@@ -101,7 +101,7 @@ def test_s057_a_test_run_has_the_seeds_fields_and_the_contracts() -> None:
         "testCaseId agentRunId promptVersionRef actualOutput passed totalScore maxPossibleScore ranAt durationMs judgeType",
         added="benchmarkRunId trial outcome rubricId rubricVersion digests producedBy selfJudged executionId promptVersion"
         " passRule exactMatch semanticScore lengthDiff tokenDiff outputDiff isRegression regressionType regressionTypes"
-        " flipped latencyMs inputTokens outputTokens costUsd",
+        " flipped latencyMs inputTokens outputTokens costUsd warnings",
     )
     assert options("test-run", "judgeType") == ("llm", "heuristic", "human")
     assert options("test-run", "passRule") == ("rubric_threshold", "assertions", "max_score", "similarity_0_8")
@@ -234,6 +234,7 @@ def test_s137_a_branch_has_the_fields_of_seed_5_and_sends_only_what_is_given() -
         "test-branch",
         "testCaseId name description provider model temperature maxTokens topP isControl isActive totalRuns avgLatency"
         " avgCost avgQualityScore avgTokensPerSec consistencyScore passRate otherParams",
+        added="errorCount",
     )
     assert options("test-branch", "provider") == ("openai", "anthropic", "gemini")
     bare = parsed("test-branch").model_dump()
@@ -248,6 +249,7 @@ def test_s140_a_branchs_execution_has_the_fields_of_seed_5() -> None:
         "test-branch-execution",
         "branchId executionId output error status latencyMs timeToFirstToken tokensPerSecond inputTokens outputTokens"
         " totalTokens estimatedCost qualityScore similarityScore clarityScore validJson consistencyHash promptVersion",
+        added="testCaseId promptVersionRef configuration configurationDigest",
     )
     assert options("test-branch-execution", "status") == ("success", "error")
     for field in ("branchId", "output", "latencyMs", "inputTokens", "outputTokens", "totalTokens"):

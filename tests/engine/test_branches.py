@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import TestBranch
 from minions_evals_mcp.engine.ab_test.branches import (
+    branch_configurations,
     branch_executions,
     branches_of_case,
     create_branch,
@@ -133,18 +134,39 @@ async def test_s149_the_pass_rate_is_the_share_of_runs_of_at_least_70_percent_qu
     assert (await figures(lab, "a")).pass_rate == 75.0
 
 
-async def test_s149_a_provider_that_failed_is_no_failed_answer_but_a_refusal_is(tmp_path: Path) -> None:
+async def test_s149_what_did_not_succeed_stands_beside_the_pass_rate_and_is_no_part_of_it(tmp_path: Path) -> None:
     async with serving() as server, laboratory(tmp_path, server) as lab:
         await prepared(lab)
         await ab(lab)
         server.configure(FakeSettings(p500=1))
         await ab(lab)
         broken = await figures(lab, "a")
-        assert (broken.total_runs, broken.pass_rate, broken.avg_quality_score) == (2, 100.0, 1.0)
+        assert (broken.total_runs, broken.error_count, broken.pass_rate, broken.avg_quality_score) == (2, 1, 100.0, 1.0)
         server.configure(FakeSettings(prefusal=1))
         await ab(lab)
         refused = await figures(lab, "a")
-        assert (refused.total_runs, refused.pass_rate, refused.avg_quality_score) == (3, 50.0, 0.5)
+        assert (refused.total_runs, refused.error_count, refused.pass_rate, refused.avg_quality_score) == (
+            3,
+            2,
+            100.0,
+            1.0,
+        )
+
+
+async def test_an_edited_branch_shows_what_its_present_configuration_comes_to_and_each_earlier_one_apart(
+    lab: Engine,
+) -> None:
+    await prepared(lab, branch("a"), branch("b"))
+    await ab(lab, iterations=3)
+    await save(lab, branch("a", ANTHROPIC, temperature=0.2))
+    assert (await figures(lab, "a")).total_runs == 3, "the newest executions are still those of the first configuration"
+    await ab(lab)
+    assert (await figures(lab, "a")).total_runs == 1
+    made = await branch_configurations(lab, "a")
+    assert [(one.configuration or {}).get("model") for one in made] == [ANTHROPIC, OPENAI]
+    assert [(one.runs, one.errors, one.prompt_version) for one in made] == [(1, 0, 2), (3, 0, 2)]
+    await ab(lab, prompt_version=1)
+    assert [(one.runs, one.prompt_version) for one in await branch_configurations(lab, "a")] == [(1, 1), (1, 2), (3, 2)]
 
 
 async def test_s147_s150_varying_outputs_of_one_version_show_in_hash_and_consistency(
@@ -189,10 +211,7 @@ async def seeds_case(lab: Engine, server: Server) -> tuple[str, list[str]]:
     claude: Json = {
         "testCaseId": "tc_123", "name": "Claude Sonnet", "provider": "anthropic", "model": "claude-3-sonnet-20240229",
     }  # fmt: skip
-    with pytest.raises(InvalidRecordError, match="Anthropic's client has no temperature") as refused:
-        await create_branch(lab, {**claude, "temperature": 0.7})
-    assert 'otherParams: {"temperature": 0.7}' in refused.value.remedy
-    made.append(await create_branch(lab, {**claude, "otherParams": {"temperature": 0.7}}))
+    made.append(await create_branch(lab, {**claude, "temperature": 0.7}))
     return "tc_123", [one.id for one in made]
 
 

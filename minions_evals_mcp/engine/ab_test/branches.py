@@ -11,6 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Fields, Json, TestBranch, TestCase
 from minions_evals_mcp.domain.records import Record, record_from_wire, wire_fields
 from minions_evals_mcp.domain.results import TestBranchExecution
+from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, get_record, save_records
 from minions_evals_mcp.errors import NotFoundError
@@ -65,17 +66,19 @@ async def branches_of_case(engine: Engine, test_case_id: str) -> list[Record[Tes
     return [await _consistent(engine, record, outputs) for record, outputs in found]
 
 
-Outputs = dict[int | None, list[str]]
+Outputs = dict[tuple[str | None, str | None, int | None], list[str]]
+"""The outputs of a branch by test case, configuration and prompt version."""
 
 
 def _with_outputs(db: Db, test_case_id: str) -> list[tuple[Record[TestBranch], Outputs]]:
-    """The branches with their figures, each with its newest outputs by prompt version."""
+    """The branches with their figures, each with its newest outputs by case, configuration and prompt version."""
     found: list[tuple[Record[TestBranch], Outputs]] = []
     for record in records.branches_of(db, test_case_id):
         outputs: Outputs = defaultdict(list)
         for one in branches.executions_of(db, record.id, limit=COMPARED):
             if one.fields.status == "success":
-                outputs[one.fields.prompt_version].append(one.fields.output)
+                fields = one.fields
+                outputs[fields.test_case_id, fields.configuration_digest, fields.prompt_version].append(fields.output)
         found.append((cast("Record[TestBranch]", branches.with_figures(db, record)), outputs))
     return found
 
@@ -90,6 +93,43 @@ async def _consistent(engine: Engine, record: Record[TestBranch], outputs: Outpu
 
     fields = record.fields.model_copy(update={"consistency_score": consistency_score(repeated, similarity)})
     return cast("Record[TestBranch]", record.touched(fields, record.updated_at))
+
+
+class BranchConfiguration(Value):
+    """What a branch's executions under one configuration and prompt version add up to; `errors` of the `runs` failed.
+
+    Figures and the pass rate (0–100) are of those that succeeded.
+    """
+
+    configuration: Json | None
+    prompt_version: int | None
+    runs: Count
+    errors: Count
+    avg_latency: float | None
+    avg_cost: float | None
+    avg_quality_score: float | None
+    avg_tokens_per_sec: float | None
+    pass_rate: float | None
+
+
+async def branch_configurations(engine: Engine, branch_id: str) -> list[BranchConfiguration]:
+    """The branch's figures under each configuration and version that it ran with, the newest first."""
+    await _branch(engine, branch_id)
+    found = await engine.store.read(lambda db: branches.figures(db, branch_id))
+    return [
+        BranchConfiguration(
+            configuration=made.configuration,
+            prompt_version=made.prompt_version,
+            runs=made.total_runs,
+            errors=made.errors,
+            avg_latency=made.latency_ms,
+            avg_cost=made.cost_usd,
+            avg_quality_score=made.quality,
+            avg_tokens_per_sec=made.tokens_per_second,
+            pass_rate=made.pass_rate,
+        )
+        for made in found
+    ]
 
 
 async def branch_executions(

@@ -14,6 +14,7 @@ class AbEstimate(Value):
     """The models' calls and a bound on their cost; null where the price of one is unknown."""
 
     branches: int
+    test_cases: int
     iterations: int
     model_calls: int
     cost_usd: float | None
@@ -22,11 +23,12 @@ class AbEstimate(Value):
 async def estimate_ab_test(engine: Engine, request: AbTestRequest) -> AbEstimate:
     """The estimate for that A/B test; raises what starting it would, and writes nothing."""
     plan = await planned(engine, request)
-    once = [_cost(one.fields, len(plan.prompt)) for one in plan.branches]
+    once = [_cost(one.fields, len(case.prompt)) for case in plan.cases for one in plan.branches]
     known = [cost for cost in once if cost is not None]
     total = round(sum(known) * request.iterations, 6) if len(known) == len(once) else None
     return AbEstimate(
-        branches=len(once),
+        branches=len(plan.branches),
+        test_cases=len(plan.cases),
         iterations=request.iterations,
         model_calls=len(once) * request.iterations,
         cost_usd=total,

@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.outcomes import Observed, UnitKey
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Outcome, TestBranchExecution
 from minions_evals_mcp.embedding.tokens import token_count
-from minions_evals_mcp.engine.ab_test.plan import AbPlan
+from minions_evals_mcp.engine.ab_test.plan import AbPlan, configuration, configuration_digest
 from minions_evals_mcp.engine.budget import Budget, Metered
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import expects_text, likeness_of
@@ -34,12 +34,17 @@ from minions_evals_mcp.store.rows import insert
 
 @dataclass(frozen=True, slots=True)
 class AbRun:
-    """An A/B test that is being carried out."""
+    """An A/B test that is being carried out on one of its cases, whose executions stand from position `first` on."""
 
     engine: Engine
     job: Job
     plan: AbPlan
     budget: Budget
+    first: int = 0
+
+    def key(self, branch: int, iteration: int) -> UnitKey:
+        """The unit of a branch of this case."""
+        return UnitKey(self.job.id, self.first + branch, iteration)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,7 @@ async def execute(run: AbRun, position: int, iteration: int) -> Outcome:
         fields = _answered(run, branch, reply, seen)
         outcome: Outcome = "timed-out" if _is_late(run, reply) else "scored"
         detail |= _told(reply, seen)
-    key = UnitKey(run.job.id, position, iteration)
+    key = run.key(position, iteration)
     spent = run.budget.news()
     await run.engine.store.write(lambda db: _record(db, run, key, fields, outcome, detail, spent))
     return outcome
@@ -148,6 +153,10 @@ def _answered(run: AbRun, branch: Record[TestBranch], reply: Answered, seen: _Se
     return TestBranchExecution(
         branch_id=branch.id,
         execution_id=run.job.id,
+        test_case_id=run.plan.case.id,
+        prompt_version_ref=None if run.plan.version is None else run.plan.version.id,
+        configuration=configuration(branch.fields),
+        configuration_digest=configuration_digest(branch.fields),
         output=reply.text,
         error=error,
         status="success" if error is None else "error",
@@ -171,6 +180,10 @@ def _failed(run: AbRun, branch: Record[TestBranch], reply: Failed, took_ms: floa
     return TestBranchExecution(
         branch_id=branch.id,
         execution_id=run.job.id,
+        test_case_id=run.plan.case.id,
+        prompt_version_ref=None if run.plan.version is None else run.plan.version.id,
+        configuration=configuration(branch.fields),
+        configuration_digest=configuration_digest(branch.fields),
         output="",
         error=f"{reply.kind}: {reply.reason}",
         status="error",

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from typing import Annotated, Self, cast
+from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
-from minions_evals_mcp.domain.definitions import Fields, Json, TestBranch, TestCase
-from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.definitions import Benchmark, Fields, Json, TestBranch, TestCase
+from minions_evals_mcp.domain.digests import combined, digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outputs import output_text
-from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
+from minions_evals_mcp.domain.records import Record, wire_fields
+from minions_evals_mcp.domain.values import Id, Text, Unit, Value, VersionName
 from minions_evals_mcp.engine.budget import vet_cap
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import expects_text
@@ -28,17 +30,47 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 
 LEAST, MOST = 2, 5
+MOST_CASES = 1000
+
+
+class InlineBranch(Value):
+    """One model configuration, given with the test; what is not given is not sent."""
+
+    name: Text
+    provider: Literal["openai", "anthropic", "gemini"]
+    model: Text
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_tokens: Annotated[int, Field(ge=1)] | None = None
+    top_p: Unit | None = None
+    other_params: Json = {}
+    is_control: bool = False
+
+    @property
+    def id(self) -> str:
+        """Equal for equal configurations of one name."""
+        return f"inline:{digest(self.model_dump(mode='json', exclude={'is_control'}))[:16]}"
+
+    def record(self, case_id: str, at: datetime) -> Record[TestBranch]:
+        """The branch as those that are kept stand."""
+        fields = TestBranch(test_case_id=case_id, **self.model_dump(by_alias=False))
+        return Record(self.id, fields, self.name, at, at)
 
 
 class AbTestRequest(Value):
-    """Branches of a test case to be run side by side. The fields down to `triggered_by` are frozen with the test's key.
+    """Branches to be run side by side on one test case, on several, or on a benchmark's active ones.
+
+    Branches are named by their ids, whose own case does not bind, or given inline. The fields down to `triggered_by` are
+    frozen with the test's key.
 
     `prompt_version` is a version's number, its id, `PROMPT@NUMBER` or `latest`; without it the case's default is run: the
     version that it names, else the latest of its prompt.
     """
 
-    test_case_id: Id
-    branch_ids: Annotated[tuple[Id, ...], Field(strict=False, min_length=LEAST, max_length=MOST)]
+    test_case_id: Id | None = None
+    test_case_ids: Annotated[tuple[Id, ...], Field(strict=False, max_length=MOST_CASES)] = ()
+    benchmark_id: Id | None = None
+    branch_ids: Annotated[tuple[Id, ...], Field(strict=False, max_length=MOST)] = ()
+    branches: Annotated[tuple[InlineBranch, ...], Field(strict=False, max_length=MOST)] = ()
     prompt_version: VersionName | None = None
     winner_criteria: Criterion = "best_quality"
     iterations: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -48,9 +80,35 @@ class AbTestRequest(Value):
 
     @model_validator(mode="after")
     def _branches_differ(self) -> Self:
-        if len(set(self.branch_ids)) < len(self.branch_ids):
+        idents = self.all_branch_ids
+        if len(set(idents)) < len(idents):
             raise ValueError("branchIds: a branch is named twice")
+        if not LEAST <= len(idents) <= MOST:
+            raise ValueError(f"branchIds: {LEAST} to {MOST} branches are run side by side, not {len(idents)}")
         return self
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> Self:
+        if [self.test_case_id is not None, bool(self.test_case_ids), self.benchmark_id is not None].count(True) != 1:
+            raise ValueError("testCaseId: give exactly one of testCaseId, testCaseIds, benchmarkId")
+        if len(set(self.test_case_ids)) < len(self.test_case_ids):
+            raise ValueError("testCaseIds: a case is named twice")
+        return self
+
+    @property
+    def all_branch_ids(self) -> tuple[str, ...]:
+        """The ids of the branches, those that are given inline last."""
+        return (*self.branch_ids, *(branch.id for branch in self.branches))
+
+    @property
+    def is_single(self) -> bool:
+        """Whether one test case is run."""
+        return self.test_case_id is not None
+
+    @property
+    def subject_id(self) -> str:
+        """What the test is about: the benchmark, or the first of its cases."""
+        return self.benchmark_id or self.test_case_id or self.test_case_ids[0]
 
     def frozen(self) -> Json:
         """What must be the same when the test is resumed under its key."""
@@ -66,7 +124,7 @@ def request_of(job: Job) -> AbTestRequest:
 
 @dataclass(frozen=True, slots=True)
 class AbPlan:
-    """What an A/B test runs: the branches in the order given, and the prompt that all of them are sent."""
+    """What an A/B test runs on one case: the branches in the order given, and the prompt that all of them are sent."""
 
     case: Record[TestCase]
     branches: tuple[Record[TestBranch], ...]
@@ -78,26 +136,59 @@ class AbPlan:
         """The number of the prompt version, where there is one."""
         return None if self.version is None else self.version.fields.version_number
 
-    def spec(self, request: AbTestRequest) -> Json:
-        """What is frozen with the test's key: the request, and digests of all that bears on its figures."""
-        case = self.case.fields
+    def case_digest(self) -> str:
+        """The digest of all of the case that bears on its figures."""
         told = {"inputs", "expected_outputs", "pass_rule", "assertions", "threshold", "timeout_ms"}
+        return digest(self.case.fields.model_dump(mode="json", include=told))
+
+    def version_digest(self) -> str | None:
+        """The digest of the version, where there is one."""
+        return None if self.version is None else digest([self.version.id, self.version.fields.content])
+
+
+@dataclass(frozen=True, slots=True)
+class AbTestPlan:
+    """What an A/B test runs: the same branches on each of its cases."""
+
+    cases: tuple[AbPlan, ...]
+
+    @property
+    def branches(self) -> tuple[Record[TestBranch], ...]:
+        """The branches in the order given."""
+        return self.cases[0].branches
+
+    def spec(self, request: AbTestRequest) -> Json:
+        """What is frozen with the test's key: the request, digests of all that bears on its figures, and the branches."""
         measured: Json = {
-            "testCase": digest(case.model_dump(mode="json", include=told)),
-            "promptVersion": None if self.version is None else digest([self.version.id, self.version.fields.content]),
-            **{f"branch {one.id}": _digest_of(one.fields) for one in self.branches},
+            "testCase": combined(case.case_digest() for case in self.cases),
+            "promptVersion": combined(case.version_digest() for case in self.cases),
+            **{f"branch {one.id}": configuration_digest(one.fields) for one in self.branches},
         }
-        return {"request": request.frozen(), "measured": measured, "versionNumber": self.version_number}
+        numbers = {case.version_number for case in self.cases}
+        return {
+            "request": request.frozen(),
+            "measured": measured,
+            "versionNumber": numbers.pop() if len(numbers) == 1 else None,
+            "caseIds": [case.case.id for case in self.cases],
+            "branches": {one.id: wire_fields(one.fields) for one in self.branches},
+        }
 
 
-def _digest_of(branch: TestBranch) -> str:
+def configuration(branch: TestBranch) -> Json:
+    """What a branch asks its provider with: the model and the parameters that are sent."""
+    limit = branch.max_tokens or MAX_TOKENS
+    return {"provider": branch.provider, "model": branch.model, "maxTokens": limit, **sent_parameters(branch)}
+
+
+def configuration_digest(branch: TestBranch) -> str:
+    """Equal for branches that ask alike."""
     limit = branch.max_tokens or MAX_TOKENS
     return digest([branch.provider, branch.model, limit, sent_parameters(branch)])
 
 
-async def planned(engine: Engine, request: AbTestRequest) -> AbPlan:
+async def planned(engine: Engine, request: AbTestRequest) -> AbTestPlan:
     """The plan of an A/B test; raises by name what is not there or could not be run, before anything runs."""
-    plan = await engine.store.read(partial(_read, request=request))
+    plan = await engine.store.read(partial(_read, request=request, at=engine.clock()))
     for branch in plan.branches:
         fields = branch.fields
         vet_parameters(fields, record=f"test-branch {branch.id}")
@@ -106,17 +197,47 @@ async def planned(engine: Engine, request: AbTestRequest) -> AbPlan:
     return plan
 
 
-def _read(db: Db, *, request: AbTestRequest) -> AbPlan:
-    case = records.minion(db, request.test_case_id)
+def _read(db: Db, *, request: AbTestRequest, at: datetime) -> AbTestPlan:
+    case_ids = _case_ids(db, request)
+    found = records.minions(db, request.branch_ids)
+    inline = tuple(branch.record(case_ids[0], at) for branch in request.branches)
+    branches = (*(_branch(found.get(ident), ident, case_ids[0]) for ident in request.branch_ids), *inline)
+    return AbTestPlan(tuple(_case_plan(db, request, case_id, branches) for case_id in case_ids))
+
+
+def _case_ids(db: Db, request: AbTestRequest) -> Sequence[str]:
+    """The cases that are run: those that are named, else the benchmark's active ones."""
+    if request.benchmark_id is None:
+        return request.test_case_ids or (request.subject_id,)
+    benchmark = records.minion(db, request.benchmark_id)
+    if benchmark is None or not isinstance(benchmark.fields, Benchmark) or benchmark.deleted_at is not None:
+        raise NotFoundError("benchmark", request.benchmark_id, remedy="`minions-evals list benchmark` shows them.")
+    wanted = benchmark.fields.test_case_ids
+    found = records.minions(db, wanted)
+    active = [ident for ident in wanted if _is_active(found.get(ident))]
+    if not active:
+        raise BadInputError(f"{request.benchmark_id} has no active test case.")
+    return active
+
+
+def _is_active(case: Record[Fields] | None) -> bool:
+    return (
+        case is not None
+        and isinstance(case.fields, TestCase)
+        and case.deleted_at is None
+        and case.fields.status == "active"
+    )
+
+
+def _case_plan(db: Db, request: AbTestRequest, case_id: str, branches: tuple[Record[TestBranch], ...]) -> AbPlan:
+    case = records.minion(db, case_id)
     if case is None or not isinstance(case.fields, TestCase) or case.deleted_at is not None:
-        raise NotFoundError("test-case", request.test_case_id, remedy="`minions-evals list test-case` shows them.")
+        raise NotFoundError("test-case", case_id, remedy="`minions-evals list test-case` shows them.")
     if request.winner_criteria in BY_QUALITY and not expects_text(case.fields):
         raise BadInputError(
             f"{request.winner_criteria} needs quality, the likeness to an expected output: the test-case {case.id} expects no text.",
             remedy="Give it expectedOutputs, or choose fastest or cheapest.",
         )
-    found = records.minions(db, request.branch_ids)
-    branches = tuple(_branch(found.get(ident), ident, case.id) for ident in request.branch_ids)
     version = _version(db, case.fields, request.prompt_version)
     inputs = case.fields.inputs
     prompt = output_text(inputs) if version is None else version_text(version.fields, inputs)
@@ -126,11 +247,6 @@ def _read(db: Db, *, request: AbTestRequest) -> AbPlan:
 def _branch(found: Record[Fields] | None, ident: str, case_id: str) -> Record[TestBranch]:
     if found is None or not isinstance(found.fields, TestBranch) or found.deleted_at is not None:
         raise NotFoundError("test-branch", ident, remedy=f"`minions-evals branches {case_id}` shows them.")
-    if found.fields.test_case_id != case_id:
-        raise BadInputError(
-            f"the branch {ident} belongs to the test-case {found.fields.test_case_id}, not to {case_id}.",
-            remedy=f"`minions-evals branches {case_id}` shows what does.",
-        )
     if not found.fields.is_active:
         raise BadInputError(f"the branch {ident} is not active.", remedy="Set its isActive, or leave it out.")
     return cast("Record[TestBranch]", found)

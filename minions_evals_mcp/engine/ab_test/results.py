@@ -9,29 +9,37 @@ from dataclasses import dataclass
 from functools import partial
 from typing import cast
 
+from anyio import to_thread
+
 from minions_evals_mcp.domain.definitions import Json, TestBranch, TestCase
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.domain.values import Count, Value
+from minions_evals_mcp.engine.ab_test.figures import AgainstControl, against_control, lead_over_cases, spreads
 from minions_evals_mcp.engine.ab_test.pick import AbPick, pick_by_max_score
-from minions_evals_mcp.engine.ab_test.plan import AbTestRequest, request_of
+from minions_evals_mcp.engine.ab_test.plan import AbTestRequest, configuration, request_of
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.records.branch_parameters import not_sent
-from minions_evals_mcp.scoring.ab import Contender, Criterion, Ranking, Standing, mean_known, ranked
+from minions_evals_mcp.scoring.ab import PASSING_QUALITY, Contender, Criterion, Ranking, Standing, mean_known, ranked
+from minions_evals_mcp.stats.intervals import Bounds
 from minions_evals_mcp.stats.wins import WinEvidence, WinTest, win_test
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobState
 
 Execution = Record[TestBranchExecution]
+Cell = tuple[int, int]
+"""A case by its place, and an iteration from 1."""
 
 
 class AbBranch(Value):
     """One branch of an A/B test. `execution` is its newest; the figures are means over its executions that succeeded.
 
-    `figure` is what the criterion ranks by. Milliseconds, US dollars; None is unknown.
+    `figure` is what the criterion ranks by; `pass_rate` (0–100) is over the executions that succeeded, `failures` stand
+    beside it. Intervals are at 95 %, over the cases (over the iterations of a single one). `against_control` is None for
+    the control. Milliseconds, US dollars; None is unknown.
     """
 
     branch_id: str
@@ -53,6 +61,14 @@ class AbBranch(Value):
     win_share: float
     total_cost: float | None
     not_sent: list[str]
+    configuration: Json
+    pass_rate: float | None
+    pass_rate_interval: Bounds | None
+    quality_interval: Bounds | None
+    latency_interval: Bounds | None
+    cost_interval: Bounds | None
+    consistency_score: float | None = None
+    against_control: AgainstControl | None = None
 
 
 class AbWinner(Value):
@@ -67,15 +83,19 @@ class AbWinner(Value):
 
 
 class AbTestResult(Value):
-    """An A/B test, its branches by rank. `evidence` says whether the winner's wins are more than chance (`p_value`).
+    """An A/B test, its branches by rank. `evidence` says whether the winner's lead is more than chance (`p_value`).
 
-    Over one iteration nothing can be said about that. `note` says what a reader must know beside the figures.
+    Over several cases the winner follows the means of the criterion, and is `supported` where it leads every other branch
+    over the same cases; over one case its wins are counted by iteration, and one iteration says nothing. `note` says what a
+    reader must know beside the figures.
     """
 
     run_id: str
     key: str
     state: JobState
-    test_case_id: str
+    test_case_id: str | None
+    benchmark_id: str | None
+    test_cases: Count
     prompt_version: int | None
     criteria: Criterion
     iterations: Count
@@ -85,6 +105,7 @@ class AbTestResult(Value):
     ties: Count
     evidence: WinEvidence | None
     p_value: float | None
+    supported: bool | None
     max_score: AbPick | None
     note: str
     spent: dict[str, float]
@@ -92,21 +113,34 @@ class AbTestResult(Value):
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
-    """What is kept of an A/B test: of each branch, in the order given, the executions by iteration."""
+    """What is kept of an A/B test: of each branch, in the order given, the executions by case and iteration."""
 
     job: Job
     request: AbTestRequest
+    case_ids: tuple[str, ...]
     case: Record[TestCase]
     branches: tuple[Record[TestBranch], ...]
-    executions: Mapping[str, Mapping[int, Execution]]
+    executions: Mapping[str, Mapping[Cell, Execution]]
 
     def rounds(self) -> list[list[Execution]]:
-        """The iterations in which every branch was run, each with an execution for each branch."""
-        return [
-            [self.executions[branch.id][number] for branch in self.branches]
-            for number in range(1, self.request.iterations + 1)
-            if all(number in self.executions[branch.id] for branch in self.branches)
+        """The cases and iterations in which every branch was run, each with an execution for each branch."""
+        cells = [
+            (case, number) for number in range(1, self.request.iterations + 1) for case in range(len(self.case_ids))
         ]
+        return [
+            [self.executions[branch.id][cell] for branch in self.branches]
+            for cell in cells
+            if all(cell in self.executions[branch.id] for branch in self.branches)
+        ]
+
+    def by_unit(self, branch_id: str) -> dict[int, list[TestBranchExecution]]:
+        """The executions that succeeded, by case; by iteration where there is one case."""
+        place = 1 if self.request.is_single else 0
+        found: dict[int, list[TestBranchExecution]] = {}
+        for cell, made in sorted(self.executions[branch_id].items()):
+            if made.fields.status == "success":
+                found.setdefault(cell[place], []).append(made.fields)
+        return found
 
 
 async def ab_test_result(engine: Engine, run_id: str) -> AbTestResult:
@@ -115,28 +149,41 @@ async def ab_test_result(engine: Engine, run_id: str) -> AbTestResult:
     request = request_of(job)
     kept = await engine.store.read(partial(_read, job=job, request=request))
     newest = {ident: made[max(made)].fields for ident, made in kept.executions.items() if made}
-    return _result(kept, await pick_by_max_score(engine, kept.case.fields, newest))
+    pick = await pick_by_max_score(engine, kept.case.fields, newest) if request.is_single else None
+    return await to_thread.run_sync(_result, kept, pick)
 
 
 def _read(db: Db, *, job: Job, request: AbTestRequest) -> _Kept:
-    found = records.minions(db, (request.test_case_id, *request.branch_ids))
+    kept_ids = job.spec.get("caseIds")
+    case_ids = tuple(str(ident) for ident in kept_ids) if isinstance(kept_ids, list) else (request.subject_id,)
+    idents = request.all_branch_ids
     ids = {
-        (branch_id, number): UnitKey(job.id, position, number).run_id
-        for position, branch_id in enumerate(request.branch_ids)
+        (branch_id, (case, number)): UnitKey(job.id, case * len(idents) + position, number).run_id
+        for case in range(len(case_ids))
+        for position, branch_id in enumerate(idents)
         for number in range(1, request.iterations + 1)
     }
     made = branches.executions(db, ids.values())
-    by_branch: dict[str, dict[int, Execution]] = {branch_id: {} for branch_id in request.branch_ids}
-    for (branch_id, number), ident in ids.items():
+    by_branch: dict[str, dict[Cell, Execution]] = {branch_id: {} for branch_id in idents}
+    for (branch_id, cell), ident in ids.items():
         if ident in made:
-            by_branch[branch_id][number] = made[ident]
-    return _Kept(
-        job,
-        request,
-        cast("Record[TestCase]", found[request.test_case_id]),
-        tuple(cast("Record[TestBranch]", found[ident]) for ident in request.branch_ids),
-        by_branch,
-    )
+            by_branch[branch_id][cell] = made[ident]
+    case = cast("Record[TestCase]", records.minions(db, case_ids[:1])[case_ids[0]])
+    return _Kept(job, request, case_ids, case, _branches(db, job, request), by_branch)
+
+
+def _branches(db: Db, job: Job, request: AbTestRequest) -> tuple[Record[TestBranch], ...]:
+    """The branches as they were when the test began, by the names that they bear now."""
+    kept, found = job.spec.get("branches"), records.minions(db, request.branch_ids)
+    if not isinstance(kept, dict):
+        return tuple(cast("Record[TestBranch]", found[ident]) for ident in request.branch_ids)
+    branches: list[Record[TestBranch]] = []
+    for ident in request.all_branch_ids:
+        fields = TestBranch.model_validate(kept[ident], strict=False)
+        now = found[ident].fields if ident in found else fields
+        named = fields.model_copy(update={"name": now.name}) if isinstance(now, TestBranch) else fields
+        branches.append(Record(ident, named, named.name, job.created_at, job.created_at))
+    return tuple(branches)
 
 
 def _result(kept: _Kept, pick: AbPick | None) -> AbTestResult:
@@ -144,28 +191,34 @@ def _result(kept: _Kept, pick: AbPick | None) -> AbTestResult:
     rounds = kept.rounds()
     rankings = [_ranking(kept, made) for made in rounds]
     won = Counter(one.winner for one in rankings if one.winner is not None)
-    overall = ranked([_mean(kept, branch, won[branch.id]) for branch in kept.branches], request.winner_criteria)
-    shown = [_shown(kept, standing, won, len(rounds)) for standing in overall.standings]
-    first = shown[0] if won[shown[0].branch_id] else None
-    test = None if first is None or request.iterations == 1 else _tested(rankings, first.branch_id, len(shown))
+    counted = won if request.is_single else Counter[str]()
+    overall = ranked([_mean(kept, branch, counted[branch.id]) for branch in kept.branches], request.winner_criteria)
+    against = against_control(kept.branches, {branch.id: kept.by_unit(branch.id) for branch in kept.branches})
+    shown = [_shown(kept, standing, won, len(rounds), against) for standing in overall.standings]
+    leads = won[shown[0].branch_id] > 0 if request.is_single else overall.winner is not None
+    first = shown[0] if leads else None
+    test = None if first is None else _how_sure(kept, rankings, first.branch_id)
     ties = sum(1 for one in rankings if one.winner is not None and not one.is_clear)
     number = job.spec["versionNumber"]
     return AbTestResult(
         run_id=job.id,
         key=job.key,
         state=job.state,
-        test_case_id=kept.case.id,
+        test_case_id=request.test_case_id,
+        benchmark_id=request.benchmark_id,
+        test_cases=len(kept.case_ids),
         prompt_version=number if isinstance(number, int) else None,
         criteria=request.winner_criteria,
         iterations=request.iterations,
-        completed_iterations=len(rounds),
+        completed_iterations=len(rounds) // len(kept.case_ids),
         branches=shown,
         winner=None if first is None else _winner(first),
         ties=ties,
         evidence=None if test is None else test.evidence,
         p_value=None if test is None else test.p_value,
+        supported=None if test is None else test.evidence == "supported",
         max_score=pick,
-        note=_note(kept, first, ties),
+        note=_note(kept, first, ties, shown),
         spent=job.spent,
     )
 
@@ -184,6 +237,15 @@ def _ranking(kept: _Kept, made: Sequence[Execution]) -> Ranking:
         for branch, one in zip(kept.branches, made, strict=True)
     ]
     return ranked(contenders, kept.request.winner_criteria)
+
+
+def _how_sure(kept: _Kept, rankings: Sequence[Ranking], winner: str) -> WinTest | None:
+    """Whether the winner's lead is more than chance: by its wins over iterations of one case, else over the cases."""
+    if kept.request.is_single:
+        return None if kept.request.iterations == 1 else _tested(rankings, winner, len(kept.branches))
+    return lead_over_cases(
+        {branch.id: kept.by_unit(branch.id) for branch in kept.branches}, winner, kept.request.winner_criteria
+    )
 
 
 def _tested(rankings: Sequence[Ranking], winner: str, contenders: int) -> WinTest:
@@ -210,13 +272,17 @@ def _mean(kept: _Kept, branch: Record[TestBranch], wins: int) -> Contender:
     )
 
 
-def _shown(kept: _Kept, standing: Standing, won: Mapping[str, int], rounds: int) -> AbBranch:
+def _shown(
+    kept: _Kept, standing: Standing, won: Mapping[str, int], rounds: int, against: Mapping[str, AgainstControl]
+) -> AbBranch:
     branch = next(one for one in kept.branches if one.id == standing.branch_id)
     made = kept.executions[branch.id]
     newest = made[max(made)] if made else None
     good = _succeeded(kept, branch.id)
     costs = [one.fields.estimated_cost for one in made.values() if one.fields.estimated_cost is not None]
     wins = won.get(branch.id, 0)
+    units = kept.by_unit(branch.id)
+    spread = spreads(units)
     return AbBranch(
         branch_id=branch.id,
         branch_name=branch.fields.name,
@@ -237,6 +303,13 @@ def _shown(kept: _Kept, standing: Standing, won: Mapping[str, int], rounds: int)
         win_share=wins / rounds if rounds else 0.0,
         total_cost=math.fsum(costs) if costs else None,
         not_sent=list(not_sent(branch.fields)),
+        configuration=configuration(branch.fields),
+        pass_rate=spread.pass_rate,
+        pass_rate_interval=spread.pass_rate_interval,
+        quality_interval=spread.quality,
+        latency_interval=spread.latency_ms,
+        cost_interval=spread.cost_usd,
+        against_control=against.get(branch.id),
     )
 
 
@@ -251,7 +324,7 @@ def _winner(branch: AbBranch) -> AbWinner:
     )
 
 
-def _note(kept: _Kept, winner: AbBranch | None, ties: int) -> str:
+def _note(kept: _Kept, winner: AbBranch | None, ties: int, shown: Sequence[AbBranch]) -> str:
     """What a reader must know beside the figures."""
     made = [one.fields for of_branch in kept.executions.values() for one in of_branch.values()]
     good = [one for one in made if one.status == "success"]
@@ -261,11 +334,16 @@ def _note(kept: _Kept, winner: AbBranch | None, ties: int) -> str:
     elif good and winner is None and kept.request.winner_criteria != "fastest":
         unknown = "quality" if all(one.quality_score is None for one in good) else "cost"
         parts.append(f"no {unknown} is known, so nobody wins by {kept.request.winner_criteria}")
+    if good and all(branch.pass_rate == 0 for branch in shown if branch.pass_rate is not None) and any(
+        branch.pass_rate is not None for branch in shown
+    ):  # fmt: skip
+        parts.append(f"no branch passes: no output reaches a quality of {PASSING_QUALITY:g}")
     unpriced = sum(1 for one in good if one.estimated_cost is None)
     if unpriced:
         parts.append(f"the cost of {unpriced} of {len(good)} executions is unknown: their models have no listed price")
     if ties and winner is not None:
-        parts.append(f"{ties} of {len(kept.rounds())} iterations tied: the control, then the order given, decided")
-    if kept.request.iterations == 1 and winner is not None:
+        rounds = "iterations" if kept.request.is_single else "cases"
+        parts.append(f"{ties} of {len(kept.rounds())} {rounds} tied: the control, then the order given, decided")
+    if kept.request.is_single and kept.request.iterations == 1 and winner is not None:
         parts.append("one iteration says nothing about how sure this is: repeat it with more")
     return "; ".join(parts)

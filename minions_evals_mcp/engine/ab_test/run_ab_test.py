@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import partial
+from itertools import product
 
 import anyio
 
-from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.engine.ab_test.execution import AbRun, execute, prepare
-from minions_evals_mcp.engine.ab_test.plan import AbPlan, AbTestRequest, planned, request_of
+from minions_evals_mcp.engine.ab_test.plan import AbTestPlan, AbTestRequest, InlineBranch, planned, request_of
 from minions_evals_mcp.engine.ab_test.results import AbBranch, AbTestResult, ab_test_result
 from minions_evals_mcp.engine.budget import Budget, HaltedError
 from minions_evals_mcp.engine.context import Engine
@@ -24,6 +24,7 @@ __all__ = [
     "AbBranch",
     "AbTestRequest",
     "AbTestResult",
+    "InlineBranch",
     "ab_test_result",
     "request_of",
     "run_ab_test",
@@ -47,11 +48,11 @@ async def start_ab_test(engine: Engine, request: AbTestRequest) -> Started:
     return Started(job, partial(_finish, engine, job, request, plan))
 
 
-async def _written_down(engine: Engine, request: AbTestRequest, plan: AbPlan) -> Job:
+async def _written_down(engine: Engine, request: AbTestRequest, plan: AbTestPlan) -> Job:
     now, ident = engine.clock(), engine.new_id()
-    total = len(plan.branches) * request.iterations
+    total = len(plan.cases) * len(plan.branches) * request.iterations
     spec = plan.spec(request)
-    new = Job(ident, request.key or ident, "ab-test", plan.case.id, spec, "running", "", {}, total, now, now)
+    new = Job(ident, request.key or ident, "ab-test", request.subject_id, spec, "running", "", {}, total, now, now)
     kept = await engine.store.write(lambda db: jobs.start(db, new))
     names = sorted(_differing(kept, new))
     if names:
@@ -76,28 +77,29 @@ def _differing(kept: Job, new: Job) -> set[str]:
     return found
 
 
-async def _finish(engine: Engine, job: Job, request: AbTestRequest, plan: AbPlan, progress: Progress) -> Job:
+async def _finish(engine: Engine, job: Job, request: AbTestRequest, plan: AbTestPlan, progress: Progress) -> Job:
     if job.state == "completed":
         return job
     async with working_on(engine, job):
         job = await get_job(engine, job.id)  # another process may have ended it before the lock fell to us
         if job.state != "completed":
-            await prepare(engine, plan)
+            await prepare(engine, plan.cases[0])
             await _carry_on(engine, job, request, plan, progress)
         return await get_job(engine, job.id)
 
 
-async def _carry_on(engine: Engine, job: Job, request: AbTestRequest, plan: AbPlan, progress: Progress) -> None:
+async def _carry_on(engine: Engine, job: Job, request: AbTestRequest, plan: AbTestPlan, progress: Progress) -> None:
     """Runs what is open, an iteration after the other; a stop leaves the job resumable."""
     switch = Switch()
     budget = Budget(request.max_cost_usd, None, switch.stop)
     budget.earlier_usd = job.spent.get("costUsd", 0.0)
-    run = AbRun(engine, job, plan, budget)
+    size = len(plan.branches)
+    runs = [AbRun(engine, job, case, budget, number * size) for number, case in enumerate(plan.cases)]
     await set_state(engine, job, "running")
     reason = "interrupted"
     try:
-        for iteration in range(1, request.iterations + 1):
-            await _iterate(run, iteration, progress)
+        for iteration, number in product(range(1, request.iterations + 1), range(len(runs))):
+            await _iterate(runs[number], iteration, progress, turn=number + iteration - 1)
             if switch.is_off:
                 break
         reason = switch.reason
@@ -112,16 +114,21 @@ async def _carry_on(engine: Engine, job: Job, request: AbTestRequest, plan: AbPl
     await set_state(engine, job, "completed")
 
 
-async def _iterate(run: AbRun, iteration: int, progress: Progress) -> None:
-    """Runs the branches that this iteration lacks, all at once."""
-    positions = range(len(run.plan.branches))
-    ids = {UnitKey(run.job.id, position, iteration).run_id: position for position in positions}
+async def _iterate(run: AbRun, iteration: int, progress: Progress, *, turn: int) -> None:
+    """Runs the branches that this iteration of the case lacks, all at once, started from another one at each turn."""
+    size = len(run.plan.branches)
+    ids = {run.key(position, iteration).run_id: position for position in rotated(size, turn)}
     made = await run.engine.store.read(lambda db: branches.executions(db, ids))
     with ungrouped():
         async with anyio.create_task_group() as tasks:
             for ident, position in ids.items():
                 if ident not in made:
                     tasks.start_soon(_execute, run, position, iteration, progress)
+
+
+def rotated(size: int, turn: int) -> list[int]:
+    """The places of the branches, started at a later one at each turn: so place decides nothing."""
+    return [(place + turn) % size for place in range(size)]
 
 
 async def _execute(run: AbRun, position: int, iteration: int, progress: Progress) -> None:

@@ -30,13 +30,6 @@ def vet_parameters(branch: TestBranch, *, record: str) -> None:
             raise InvalidRecordError(
                 f"is {value:g}, but otherParams.{name} is {also}", field=f"fields.{field}", record=record
             )
-        if value is not None and also is None and branch.provider == "anthropic":
-            raise InvalidRecordError(
-                f"Anthropic's client has no {name}",
-                field=f"fields.{field}",
-                record=record,
-                remedy=f'Leave it out, or send it on to models that take it: otherParams: {{"{name}": {value:g}}}.',
-            )
 
 
 def sent_parameters(branch: TestBranch) -> Json:

@@ -26,7 +26,7 @@ async def ab_test_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
     told: Json = {
         "summary": _line(found, state), "runId": now.id, "key": now.key, "kind": now.kind, "subjectId": now.subject_id,
         "state": state, "reason": in_arguments(now.reason), "units": now.total,
-        "abTest": found.model_dump(mode="json", exclude={"run_id", "key", "state", "test_case_id"}),
+        "abTest": found.model_dump(mode="json", exclude={"run_id", "key", "state"}),
         "next": [*next_calls(summary, now.spec)],
     }  # fmt: skip
     if shape.detail == "summary":
@@ -35,7 +35,8 @@ async def ab_test_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
 
 
 def _line(found: AbTestResult, state: str) -> str:
-    said = f"A/B test {found.test_case_id}: {state}, {found.completed_iterations} of {found.iterations} iterations"
+    about = found.benchmark_id or found.test_case_id or f"{found.test_cases} cases"
+    said = f"A/B test {about}: {state}, {found.completed_iterations} of {found.iterations} iterations"
     if found.winner is None:
         return said
     sure = f"; evidence {found.evidence}" if found.evidence else ""

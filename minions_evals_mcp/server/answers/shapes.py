@@ -100,6 +100,7 @@ class StatisticsAnswer(Answer):
     executions: list[Object] = []
     test_cases: list[Object] = []
     branches: list[Object] = []
+    configurations: list[Object] = []
 
 
 class ScoresAnswer(Answer):

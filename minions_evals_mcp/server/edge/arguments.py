@@ -170,10 +170,11 @@ class DetectTrend(Arguments):
 class RunAbTest(Arguments):
     """run_ab_test"""
 
-    test_case_id: Id
-    branch_ids: Annotated[
-        list[Id], Field(min_length=2, max_length=5, description="test-branch records; the control first")
-    ]
+    test_case_id: Id | None = None
+    test_case_ids: Cases | None = None
+    benchmark_id: Id | None = None
+    branch_ids: Annotated[list[Id], Field(max_length=5, description="The control first")] = []
+    branches: Annotated[list[Json], Field(max_length=5, description="{name, provider, model, …}")] = []
     prompt_version: Version = None
     winner_criteria: Literal["best_quality", "fastest", "cheapest", "best_value", "balanced"] = "best_quality"
     iterations: Annotated[int, Field(ge=1, le=100)] = 1
@@ -187,6 +188,10 @@ class RunAbTest(Arguments):
     def _branches_differ(self) -> RunAbTest:
         if len(set(self.branch_ids)) < len(self.branch_ids):
             raise ValueError("branchIds: a branch is named twice")
+        if not 2 <= len(self.branch_ids) + len(self.branches) <= 5:
+            raise ValueError("branchIds, branches: 2 to 5 are run side by side")
+        if [self.test_case_id, self.test_case_ids, self.benchmark_id].count(None) != 2:
+            raise ValueError("give exactly one of testCaseId, testCaseIds, benchmarkId")
         return self
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
 
 from mcp_types import CallToolResult
+from pydantic import ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.ab_test.estimate import estimate_ab_test
-from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, start_ab_test
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, InlineBranch, start_ab_test
+from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.server.answers.sizes import answered
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.calls import Call
@@ -19,7 +22,10 @@ async def run_ab_test(call: Call, asked: arguments.RunAbTest) -> CallToolResult:
     """The A/B test, as far as it is when the wait ends."""
     request = AbTestRequest(
         test_case_id=asked.test_case_id,
+        test_case_ids=tuple(asked.test_case_ids or ()),
+        benchmark_id=asked.benchmark_id,
         branch_ids=tuple(asked.branch_ids),
+        branches=tuple(_inline(branch) for branch in asked.branches),
         prompt_version=asked.prompt_version,
         winner_criteria=asked.winner_criteria,
         iterations=asked.iterations,
@@ -32,13 +38,23 @@ async def run_ab_test(call: Call, asked: arguments.RunAbTest) -> CallToolResult:
     return await begun(call, partial(start_ab_test, call.engine, request), asked.wait_seconds, asked.max_cost_usd)
 
 
+def _inline(branch: Json) -> InlineBranch:
+    """A branch as it was given; raises `InvalidRecordError` naming the field that does not fit."""
+    try:
+        return InlineBranch.model_validate_json(json.dumps(branch))
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, ("branches", *first["loc"])))
+        raise InvalidRecordError(first["msg"], field=field) from None
+
+
 async def _estimated(call: Call, request: AbTestRequest) -> CallToolResult:
     found = await estimate_ab_test(call.engine, request)
     cost = "of unknown price" if found.cost_usd is None else f"at most {found.cost_usd:.4f} USD"
     told: Json = {
         "summary": f"dry run: {found.model_calls} model calls, {cost}",
         "kind": "ab-test",
-        "subjectId": request.test_case_id,
+        "subjectId": request.subject_id,
         "units": found.model_calls,
         "estimate": found.model_dump(mode="json"),
     }

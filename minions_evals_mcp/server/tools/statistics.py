@@ -9,7 +9,7 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel, JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.ab_test.branches import branch_executions, branches_of_case
+from minions_evals_mcp.engine.ab_test.branches import branch_configurations, branch_executions, branches_of_case
 from minions_evals_mcp.engine.cases.test_history import test_case_executions, test_case_stats, test_cases
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.edge import arguments
@@ -70,7 +70,12 @@ async def _of_branch(call: Call, asked: arguments.GetStatistics, branch_id: str)
     offset = cursor_of(asked.cursor)
     found = await branch_executions(call.engine, branch_id, limit=asked.limit + 1, offset=offset)
     rows: list[Json] = [{"id": one.id, **cast("Json", one.wire()["fields"])} for one in found[: asked.limit]]
-    told: Json = {"summary": f"{len(rows)} executions of {branch_id}, newest first", "executions": [*rows]}
+    configured = await branch_configurations(call.engine, branch_id)
+    told: Json = {
+        "summary": f"{len(rows)} executions of {branch_id}, newest first",
+        "configurations": [_wire(one) for one in configured],
+        "executions": [*rows],
+    }
     return answered(
         told, shape=Shape(asked.detail, offset=offset), pages=Pages(("executions",), len(found) > asked.limit)
     )

@@ -1,0 +1,150 @@
+"""Figures of branches over the cases of an A/B test: intervals, differences from the control, and how sure the lead is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from minions_evals_mcp.domain.definitions import TestBranch
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import TestBranchExecution
+from minions_evals_mcp.domain.values import Count, Value
+from minions_evals_mcp.scoring.ab import Contender, Criterion, mean_known, merit_of, reaches_quality
+from minions_evals_mcp.stats.intervals import Bounds, wilson
+from minions_evals_mcp.stats.wins import LEVEL, WinTest
+
+Units = Mapping[int, Sequence[TestBranchExecution]]
+"""A branch's executions that succeeded, by case (by iteration where there is one case)."""
+Measure = Callable[[TestBranchExecution], float | None]
+
+
+class Difference(Value):
+    """A branch minus the control over the cases that both have: the mean, its interval, and the p-value (Holm)."""
+
+    delta: float
+    interval: Bounds | None
+    p_value: float
+    pairs: Count
+
+
+class AgainstControl(Value):
+    """A branch against the control; None where a figure is not known of both. Passes are shares, 0 to 1."""
+
+    passes: Difference | None
+    quality: Difference | None
+    latency_ms: Difference | None
+    cost_usd: Difference | None
+
+
+@dataclass(frozen=True, slots=True)
+class Spreads:
+    """A branch's pass rate (0–100), and the intervals of its figures."""
+
+    pass_rate: float | None
+    pass_rate_interval: Bounds | None
+    quality: Bounds | None
+    latency_ms: Bounds | None
+    cost_usd: Bounds | None
+
+
+def _passes(made: TestBranchExecution) -> float | None:
+    return None if made.quality_score is None else float(reaches_quality(made.quality_score))
+
+
+MEASURES: dict[str, Measure] = {
+    "passes": _passes,
+    "quality": lambda made: made.quality_score,
+    "latency_ms": lambda made: made.latency_ms,
+    "cost_usd": lambda made: made.estimated_cost,
+}
+
+
+def spreads(units: Units) -> Spreads:
+    """The intervals of a branch's figures, over its cases."""
+    shares = _means(units, _passes)
+    passed = [share for made in units.values() if (share := mean_known(map(_passes, made))) is not None]
+    rate = mean_known(shares.values())
+    return Spreads(
+        pass_rate=None if rate is None else 100 * rate,
+        pass_rate_interval=_rate_interval(passed),
+        quality=_interval(units, MEASURES["quality"]),
+        latency_ms=_interval(units, MEASURES["latency_ms"]),
+        cost_usd=_interval(units, MEASURES["cost_usd"]),
+    )
+
+
+def _rate_interval(shares: Sequence[float]) -> Bounds | None:
+    """The interval of a pass rate in percent: Wilson's where each case passed or not, else Student's."""
+    from minions_evals_mcp.stats.branches import mean_interval  # noqa: PLC0415  numpy: 0.3 s
+
+    if not shares:
+        return None
+    whole = all(share in {0.0, 1.0} for share in shares)
+    found = wilson(round(sum(shares)), len(shares)) if whole else mean_interval(shares)
+    return None if found is None else (100 * max(0.0, found[0]), 100 * min(1.0, found[1]))
+
+
+def _interval(units: Units, measure: Measure) -> Bounds | None:
+    from minions_evals_mcp.stats.branches import mean_interval  # noqa: PLC0415  as above
+
+    return mean_interval(list(_means(units, measure).values()))
+
+
+def _means(units: Units, measure: Measure) -> dict[int, float]:
+    """The mean of a figure in each unit where it is known."""
+    found = {unit: mean_known(measure(one) for one in made) for unit, made in units.items()}
+    return {unit: mean for unit, mean in found.items() if mean is not None}
+
+
+def against_control(branches: Sequence[Record[TestBranch]], units: Mapping[str, Units]) -> dict[str, AgainstControl]:
+    """Every branch but the control against it; the control is the one that is marked as such, else the first."""
+    from minions_evals_mcp.stats.branches import paired_differences  # noqa: PLC0415  as above
+
+    control = next((branch.id for branch in branches if branch.fields.is_control), branches[0].id)
+    others = [branch.id for branch in branches if branch.id != control]
+    found: dict[str, dict[str, Difference | None]] = {ident: {} for ident in others}
+    for name, measure in MEASURES.items():
+        base = _means(units[control], measure)
+        families = [
+            [mean - base[unit] for unit, mean in _means(units[ident], measure).items() if unit in base]
+            for ident in others
+        ]
+        for ident, tested in zip(others, paired_differences(families), strict=True):
+            found[ident][name] = None if tested is None else Difference(**tested._asdict())
+    return {ident: AgainstControl(**differences) for ident, differences in found.items()}
+
+
+def lead_over_cases(units: Mapping[str, Units], winner: str, criterion: Criterion) -> WinTest:
+    """Whether the winner leads every other branch over the cases by more than chance."""
+    from minions_evals_mcp.stats.branches import winner_test  # noqa: PLC0415  as above
+
+    merits = _merits(units, criterion)
+    margins = [
+        [merits[winner][unit] - merit for unit, merit in of_branch.items() if unit in merits[winner]]
+        for ident, of_branch in merits.items()
+        if ident != winner
+    ]
+    found = winner_test(margins)
+    evidence = "supported" if found.p_value <= LEVEL else "within-noise"
+    return WinTest(found.p_value, evidence if found.decidable else "undecidable")
+
+
+def _merits(units: Mapping[str, Units], criterion: Criterion) -> dict[str, dict[int, float]]:
+    """What each branch is ranked by in each case, among the branches that have a figure there; more is better."""
+    places = sorted({place for of_branch in units.values() for place in of_branch})
+    merits: dict[str, dict[int, float]] = {ident: {} for ident in units}
+    for place in places:
+        contenders = [
+            Contender(
+                ident,
+                is_control=False,
+                quality=mean_known(one.quality_score for one in of_branch[place]),
+                latency_ms=mean_known(one.latency_ms for one in of_branch[place]) or 0.0,
+                cost_usd=mean_known(one.estimated_cost for one in of_branch[place]),
+            )
+            for ident, of_branch in units.items()
+            if place in of_branch
+        ]
+        for ident, merit in merit_of(contenders, criterion).items():
+            merits[ident][place] = merit
+    return merits

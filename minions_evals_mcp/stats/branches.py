@@ -1,0 +1,81 @@
+"""Branches of an A/B test over the same cases: means with their intervals, paired differences, and whether a winner is more than luck."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import fmean, stdev
+from typing import NamedTuple
+
+from minions_evals_mcp.stats.comparison import holm
+from minions_evals_mcp.stats.intervals import Bounds
+from minions_evals_mcp.stats.sign_flip import sign_flip
+from minions_evals_mcp.stats.student import t_quantile
+
+LEVEL = 0.05
+FEWEST = 6
+"""Fewer differing cases cannot reach p <= .05 by signs: 2 / 2^5 = .0625."""
+
+
+class PairedDifference(NamedTuple):
+    """The mean of paired differences with its interval, and the p-value of "there is none"; both adjusted for `tests`."""
+
+    delta: float
+    interval: Bounds | None
+    p_value: float
+    pairs: int
+
+
+def mean_interval(values: Sequence[float], *, level: float = 0.95) -> Bounds | None:
+    """Student's interval of the mean; None for fewer than two values."""
+    if len(values) < 2:
+        return None
+    half = t_quantile((1 + level) / 2, len(values) - 1) * stdev(values) / math.sqrt(len(values))
+    return fmean(values) - half, fmean(values) + half
+
+
+def paired_differences(families: Sequence[Sequence[float]]) -> list[PairedDifference | None]:
+    """The differences of several branches from one control, adjusted among each other (Holm 1979; intervals Bonferroni).
+
+    Each family holds one difference for each case; None for one without any.
+    """
+    tested = [differences for differences in families if differences]
+    adjusted = iter(holm([sign_p(differences) for differences in tested]))
+    level = 1 - LEVEL / max(1, len(tested))
+    return [
+        PairedDifference(fmean(one), mean_interval(one, level=level), next(adjusted), len(one)) if one else None
+        for one in families
+    ]
+
+
+def sign_p(differences: Sequence[float]) -> float:
+    """The two-sided p-value of the sign-flip test that the differences have no direction."""
+    most = max((abs(one) for one in differences), default=0.0)
+    if most == 0:
+        return 1.0
+    return sign_flip([one / most for one in differences], [1.0] * len(differences)).p_value
+
+
+class WinnerTest(NamedTuple):
+    """How likely a winner so far ahead of every other branch is where all are alike, and whether so many cases can tell."""
+
+    p_value: float
+    decidable: bool
+
+
+def winner_test(margins: Sequence[Sequence[float]]) -> WinnerTest:
+    """Whether the winner beats every other branch; `margins` are its per-case leads over each, more is better.
+
+    It was picked for being ahead of k - 1 others: its one-sided p-value against the nearest of them counts k times.
+    """
+    branches = len(margins) + 1
+    sided = [_one_sided(leads) for leads in margins]
+    decidable = all(sum(lead != 0 for lead in leads) >= FEWEST for leads in margins)
+    return WinnerTest(min(1.0, branches * max(sided, default=1.0)), decidable)
+
+
+def _one_sided(leads: Sequence[float]) -> float:
+    if not leads:
+        return 1.0
+    two_sided = sign_p(leads)
+    return two_sided / 2 if math.fsum(leads) > 0 else 1 - two_sided / 2
