@@ -1,12 +1,18 @@
-"""A short run of the fuzzer; 10,000 calls by hand: python -m tests.bench.fuzz_tools 10000."""
+"""A short run of the fuzzers; 10,000 calls by hand: python -m tests.bench.fuzz_tools 10000, and fuzz_wire over real wires."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from minions_evals_mcp.server.catalogue import CATALOGUE
+from tests.bench import fuzz_wire
 from tests.bench.fuzz_tools import CAP, SECRET, fuzz, oracles
 
 
@@ -17,6 +23,24 @@ async def test_150_generated_calls_break_nothing(tmp_path: Path, seed: int) -> N
     assert found.faults == slow
     assert set(found.by_tool) == set(CATALOGUE)
     assert found.refused < found.calls
+
+
+@pytest.mark.parametrize("wire", ["stdio-2025", "http-2026"])
+def test_whatever_comes_over_a_wire_is_answered_for_little_cpu(tmp_path: Path, wire: str) -> None:
+    found = fuzz_wire.fuzz(60, 1, wire, tmp_path)
+    assert found.faults == []
+    assert (found.calls, found.unanswered) == (60, 0)
+    assert 0 < found.errors < found.calls
+
+
+def test_the_cpu_of_a_process_and_its_children_is_seen() -> None:
+    busy = "import subprocess, sys; subprocess.run([sys.executable, '-c', 'while True: pass'])"
+    with subprocess.Popen([sys.executable, "-c", busy], start_new_session=True) as process:
+        try:
+            while fuzz_wire.cpu_s(process.pid) < 0.3:
+                time.sleep(0.05)
+        finally:
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 def test_each_oracle_sees_what_it_is_for() -> None:
