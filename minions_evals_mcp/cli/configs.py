@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import wall_clock
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.known_secrets import remember_named
 from minions_evals_mcp.settings import named_variables
 
 INTERRUPTED = 130
@@ -116,6 +117,7 @@ async def _eval(evaluation: Evaluation, how: _How, asked: Asked, common: Common)
         if path.suffix.lower() not in FORMS:
             raise BadInputError(f"{path} is of no known form.", remedy=f"Write to a file of {' or '.join(FORMS)}.")
     environment = {**named_variables(sorted(evaluation.variables)), **evaluation.given_variables}
+    remember_named(environment)
     with redirect_stdout(sys.stderr):  # what the config's code prints is no part of the answer
         found = await _evaluated(evaluation, environment, how, asked, common)
     for path in paths:

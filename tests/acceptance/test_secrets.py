@@ -127,3 +127,18 @@ async def test_what_was_kept_before_it_was_known_is_found(knowing: Workplace) ->
     assert f"It is {MARK}" in exported.out
     assert "1 record held a secret of yours" in exported.err
     assert KEY not in found.out + exported.out + exported.err + found.err
+
+
+async def test_a_secret_that_a_config_gives_its_provider(knowing: Workplace) -> None:
+    given = "given-in-the-config-0001"
+    (knowing.folder / "provider.py").write_text(
+        f"def call_api(prompt, options, context):\n    return {{'error': 'wrong key ' + {given!r}}}\n"
+    )
+    (knowing.folder / "config.yaml").write_text(
+        f"env: {{PROVIDER_TOKEN: {given}}}\nprompts: ['hello']\nproviders: ['file://provider.py']\ntests: [{{}}]\n"
+    )
+    run = await knowing.tell("eval", "config.yaml", "--json")
+    shown = await knowing.tell("runs", "--json")
+    assert "wrong key [secret " in run.out + run.err
+    assert given not in run.out + run.err + shown.out
+    assert given.encode() not in knowing.db.read_bytes()
