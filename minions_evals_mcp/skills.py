@@ -50,9 +50,10 @@ class DetectTrendParameters(Value):
 
 
 class ComparePromptVersionsParameters(Value):
-    """Below what difference two scores are a tie."""
+    """Below what difference two scores are a tie; whether a judge whose licence is unknown backs no approval."""
 
     tie_threshold: Annotated[float, Field(ge=0, le=1)]
+    require_qualified_judge: bool = False
 
 
 class ClassifyFailureParameters(Value):

@@ -167,7 +167,11 @@ class EvalTrend(Fields):
 
 
 class PromptComparison(Fields):
-    """Two prompt versions on the same cases: who scored higher, and whether that can be told from noise."""
+    """Two prompt versions on the same cases: who scored higher, and whether that can be told from noise.
+
+    `judgeState` and `judgeNote`: whether the judges of both runs could be trusted then. `correctedDelta`: the difference of
+    passes (0 to 1) as people would have found it, from so many labels; where it stands the verdict is its own.
+    """
 
     slug: ClassVar[str] = "prompt-comparison"
 
@@ -187,6 +191,11 @@ class PromptComparison(Fields):
     delta_ci: Interval | None = None
     p_value: Unit | None = None
     verdict: Literal["improved", "regressed", "equivalent", "inconclusive"]
+    judge_state: Literal["none", "unknown", "qualified", "unqualified"] = "none"
+    judge_note: str = ""
+    corrected_delta: float | None = None
+    corrected_ci: Interval | None = None
+    corrected_labels: Count = 0
 
 
 class EvalFailure(Fields):

@@ -26,6 +26,8 @@ def show_comparison(summary: ComparisonSummary) -> None:
                 out.print(_case(case))
     if summary.more_changed:
         out.print(Text(f"  and {summary.more_changed} more changed", style="dim"))
+    if summary.judge is not None:
+        out.print(Text(printable(str(summary.judge.brief()["inWords"]), 500), style="dim"), soft_wrap=True)
     for line in _closing(summary):
         out.print(Text(line, style="dim"), soft_wrap=True)
 

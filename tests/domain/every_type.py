@@ -88,7 +88,8 @@ FULL: tuple[Fields, ...] = (
         benchmark_id="b1", prompt_version_a="p2", prompt_version_b="p3", benchmark_run_id_a="br1",
         benchmark_run_id_b="br2", score_a=0.5, score_b=0.75, winner="p3", sample_size=40, compared_at=AT,
         notes="same cases", tie_threshold=0.05, score_delta=0.25, delta_ci=(0.1, 0.4), p_value=0.01,
-        verdict="improved",
+        verdict="improved", judge_state="qualified", judge_note="It can be trusted.", corrected_delta=0.2,
+        corrected_ci=(0.05, 0.35), corrected_labels=60,
     ),
     EvalFailure(
         test_run_id="run1", benchmark_run_id="br1", failure_type="hallucination", description="An invented price.",

@@ -180,7 +180,8 @@ def test_s062_a_comparison_has_the_seeds_fields_and_a_winner() -> None:
     assert_fields(
         "prompt-comparison",
         "benchmarkId promptVersionA promptVersionB scoreA scoreB winner sampleSize comparedAt notes",
-        added="benchmarkRunIdA benchmarkRunIdB tieThreshold scoreDelta deltaCi pValue verdict",
+        added="benchmarkRunIdA benchmarkRunIdB tieThreshold scoreDelta deltaCi pValue verdict"
+        " judgeState judgeNote correctedDelta correctedCi correctedLabels",
     )
     assert options("prompt-comparison", "verdict") == ("improved", "regressed", "equivalent", "inconclusive")
     assert parsed("prompt-comparison").model_dump()["tieThreshold"] == 0.01

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from typing import Literal
 
 import pytest
 
-from minions_evals_mcp.domain.results import JudgeLicence
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.domain.results import JudgeLicence, PromptComparison
+from minions_evals_mcp.engine.answers.comparison_summary import summarize_comparison
+from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.people.agreement import judges_agreement
@@ -14,12 +21,12 @@ from minions_evals_mcp.engine.people.corrected import corrected_pass_difference,
 from minions_evals_mcp.engine.people.draws import draw_labels
 from minions_evals_mcp.engine.people.licence import licence_of
 from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.errors import BadInputError, RuleError
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.judge_labels import JudgeKey, ProbeVerdict, judges_of_runs, save_probe
 from tests.engine.labelled import alternating, flipped, hand_in_all, judged_run, labelled, suite
 from tests.engine.test_agreement import judged_by_both
-from tests.workshop import START, all_of, bench, minion, save
+from tests.workshop import START, all_of, bench, minion, outbox, save
 
 SIZE = 80
 
@@ -221,3 +228,83 @@ async def test_the_difference_of_two_versions_is_corrected_where_both_have_label
     assert found.raw == pytest.approx(0.5)
     assert found.value == pytest.approx(0, abs=0.02)
     assert found.interval[0] < 0 < found.interval[1] < 0.3
+
+
+SIDES = ("v1", "v2")
+
+
+async def two_versions(engine: Engine, size: int) -> None:
+    versions = [minion(name, "prompt-version", content=name, versionNumber=n) for n, name in enumerate(SIDES, 1)]
+    await save(engine, versions, relations=[Relation("v2", "v1", "follows")])
+    await suite(engine, size, versions=SIDES)
+
+
+async def compared(engine: Engine, a: list[bool], b: list[bool], *, by: str = "provider:judge") -> PromptComparison:
+    """The comparison of the two versions as that judge sees them."""
+    runs = [
+        await judged_run(engine, said, by=by, prompt_version_ref=side) for side, said in zip(SIDES, (a, b), strict=True)
+    ]
+    return (await compare_runs(engine, runs[0].id, runs[1].id)).fields
+
+
+def approval(by: str, reason: str | None = None) -> ApprovalAsked:
+    kind: Literal["human", "agent"] = "agent" if by == "agent" else "human"
+    return ApprovalAsked(prompt_version_ref="v2", decided_by=by, decided_by_type=kind, override_reason=reason)
+
+
+async def test_a_judge_that_people_contradict_has_no_version_approved_by_an_agent(engine: Engine) -> None:
+    await two_versions(engine, 60)
+    truth = alternating(60)
+    first = await judged_run(engine, [not one for one in truth], prompt_version_ref="v1")
+    await labelled(engine, first, truth)
+    made = await compared(engine, [not one for one in truth], [True] * 60)
+    assert (made.verdict, made.judge_state) == ("improved", "unqualified")
+    with pytest.raises(RuleError, match="cannot be trusted on tone: 60 labels contradict it") as refused:
+        await approve_prompt_version(engine, approval("agent"))
+    assert "Only a person" in refused.value.remedy
+    with pytest.raises(RuleError, match="cannot be trusted"):
+        await approve_prompt_version(engine, approval("maria"))
+    assert (await approve_prompt_version(engine, approval("maria", "Read them all."))).fields.decision == "approved"
+    assert "unqualified" in {one.fields.state for one in await all_of(engine, JudgeLicence)}
+
+
+async def test_an_unknown_judge_is_said_and_backs_an_approval_unless_a_licence_is_required(engine: Engine) -> None:
+    await two_versions(engine, 40)
+    made = await compared(engine, alternating(40), [True] * 40)
+    assert (made.verdict, made.judge_state) == ("improved", "unknown")
+    assert "not known" in made.judge_note
+    summary = await summarize_comparison(engine, (await first_comparison(engine)).id)
+    assert summary.judge is not None
+    assert summary.judge.next.startswith("minions-evals label ")
+    told = next(one for one in await outbox(engine) if "judgeState" in str(one))
+    assert "unknown" in str(told)
+    strict = engine.skills.compare_prompt_versions
+    demanding = strict.parameters.model_copy(update={"require_qualified_judge": True})
+    loose = engine.skills
+    engine.skills = replace(loose, compare_prompt_versions=replace(strict, parameters=demanding))
+    with pytest.raises(RuleError, match="requireQualifiedJudge is set"):
+        await approve_prompt_version(engine, approval("maria", "I like it."))
+    engine.skills = loose
+    assert (await approve_prompt_version(engine, approval("agent"))).fields.decision == "approved"
+
+
+async def first_comparison(engine: Engine) -> Record[PromptComparison]:
+    return (await all_of(engine, PromptComparison))[0]
+
+
+async def test_where_people_labelled_both_sides_the_verdict_is_theirs(engine: Engine) -> None:
+    await two_versions(engine, 60)
+    truth = alternating(60)
+    a = await judged_run(engine, truth, prompt_version_ref="v1")
+    b = await judged_run(engine, [True] * 60, prompt_version_ref="v2")
+    before = await compare_runs(engine, a.id, b.id)
+    assert before.fields.verdict == "improved"
+    for run in (a, b):
+        await labelled(engine, run, truth)
+    with pytest.raises(RuleError, match="says improved, but its two runs say"):
+        await approve_prompt_version(engine, approval("maria"))
+    after = await compare_runs(engine, a.id, b.id)
+    assert after.id != before.id
+    assert (after.fields.verdict, after.fields.corrected_labels) == ("equivalent", 120)
+    assert "the judge alone says +50, improved" in after.fields.notes
+    assert after.fields.score_delta == pytest.approx(0.5), "the raw figures stay beside the corrected ones"

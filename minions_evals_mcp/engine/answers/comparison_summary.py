@@ -19,6 +19,7 @@ from minions_evals_mcp.engine.conclude.comparison import (
     pairing,
 )
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.stats.comparison import CasePair, Difference, compare
 from minions_evals_mcp.store import records
@@ -98,6 +99,7 @@ class ComparisonSummary(Value):
     current_version: str
     notes: str
     compared_at: str
+    judge: JudgeStanding | None = None
 
 
 async def summarize_comparison(engine: Engine, ident: str, *, limit: int = 10) -> ComparisonSummary:
@@ -130,7 +132,7 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         tie_threshold=fields.tie_threshold,
         verdict=fields.verdict,
         recommendation=RECOMMENDATION[fields.verdict],
-        in_words=in_words(record, found) + _but(fields, paired.apart),
+        in_words=in_words(record, found) + _but(fields, paired.apart) + _by_labels(fields),
         interval=fields.delta_ci,
         p_value=fields.p_value,
         method="sequential" if fields.notes.startswith("sequential") else found.method,
@@ -146,8 +148,15 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         current_version=current_version(db, fields.prompt_version_b),
         notes=fields.notes,
         compared_at=iso(fields.compared_at),
+        judge=_judge(db, fields),
     )
     return summary, paired.shared
+
+
+def _judge(db: Db, fields: PromptComparison) -> JudgeStanding | None:
+    """What is known by now of those who judged; None where rules or people judged alone."""
+    found = judge_standing(db, [fields.benchmark_run_id_a, fields.benchmark_run_id_b], at=fields.compared_at)
+    return None if found.state == "none" else found
 
 
 def in_words(record: Record[PromptComparison], found: Difference) -> str:
@@ -179,6 +188,17 @@ def _but(fields: PromptComparison, apart: str) -> str:
     if fields.winner == "tie":
         return f" But by score it is a tie: {fields.score_delta:+.3f} is within {fields.tie_threshold:g}."
     return f" But over all that each run measured {fields.winner} scores higher: {apart}."
+
+
+def _by_labels(fields: PromptComparison) -> str:
+    """What people's labels make of it; empty without enough of them."""
+    if fields.corrected_delta is None or fields.corrected_ci is None:
+        return ""
+    low, high = (100 * end for end in fields.corrected_ci)
+    return (
+        f" So say {fields.corrected_labels} labels of people: corrected by them the passes differ by"
+        f" {100 * fields.corrected_delta:+.0f} points ({low:+.0f} to {high:+.0f})."
+    )
 
 
 def _moved(delta: float, other: str) -> str:

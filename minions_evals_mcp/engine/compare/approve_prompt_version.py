@@ -12,10 +12,12 @@ from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.domain.values import Id, Value, Visible, is_blank
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
 from minions_evals_mcp.engine.conclude.comparison import MARGIN, Pairing, named, pairing
+from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
 from minions_evals_mcp.engine.conclude.looks import concluded
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.outbox import message, queue
+from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing, keep_licences
 from minions_evals_mcp.engine.run.planning import digests_of
 from minions_evals_mcp.engine.version_chain import versions_beside
 from minions_evals_mcp.errors import EvalsError, NotFoundError, RuleError
@@ -49,7 +51,36 @@ async def approve_prompt_version(engine: Engine, asked: ApprovalAsked) -> Record
 
     Raises `RuleError` (HR2) saying what is missing and what to do next, `NotFoundError` for an unknown version.
     """
-    return await engine.store.write(partial(_decide, asked=asked, ident=engine.new_id(), at=engine.clock()))
+    decide = partial(_decide, asked=asked, ident=engine.new_id(), at=engine.clock())
+    needs_licence = engine.skills.compare_prompt_versions.parameters.require_qualified_judge
+
+    def vetted(db: Db) -> Record[Approval]:
+        record = decide(db)
+        _vet_judges(db, record, needs_licence=needs_licence)
+        return record
+
+    return await engine.store.write(vetted)
+
+
+def _vet_judges(db: Db, record: Record[Approval], *, needs_licence: bool) -> None:
+    """Refuses evidence of a judge that people contradict, or that fails a probe: a person may let it pass, with a reason."""
+    asked = record.fields
+    evidence = None if asked.comparison_id is None else run_pairs.comparison(db, asked.comparison_id)
+    if asked.decision != "approved" or evidence is None:
+        return
+    runs = (evidence.fields.benchmark_run_id_a, evidence.fields.benchmark_run_id_b)
+    standing = judge_standing(db, runs, at=asked.decided_at)
+    if needs_licence and standing.state in {"unknown", "unqualified"}:
+        raise _missing(f"requireQualifiedJudge is set. {standing.in_words}", _how_judged(standing))
+    if standing.state == "unqualified" and (asked.decided_by_type == "agent" or asked.override_reason is None):
+        person = "" if asked.decided_by_type == "human" else "Only a person can let this pass, with a reason. "
+        reason = "An override reason lets it pass. " if asked.decided_by_type == "human" else ""
+        raise _missing(f"{evidence.id}: {standing.in_words}", f"{person}{reason}{_how_judged(standing)}")
+    keep_licences(db, runs, at=asked.decided_at)
+
+
+def _how_judged(standing: JudgeStanding) -> str:
+    return f"{standing.next}; a comparison that another judge or people judged counts, too."
 
 
 def _decide(db: Db, *, asked: ApprovalAsked, ident: str, at: datetime) -> Record[Approval]:
@@ -178,8 +209,10 @@ def _verdict(db: Db, fields: PromptComparison, paired: Pairing) -> ComparisonVer
     run_a, run_b = fields.benchmark_run_id_a, fields.benchmark_run_id_b
     job = jobs.job(db, run_a)
     if job is not None and looked_at(db, run_a):
-        return concluded(db, run_a, run_b, planned=job.total).verdict
-    return measured_difference(paired.pairs(), margin=MARGIN).verdict
+        raw = concluded(db, run_a, run_b, planned=job.total).verdict
+    else:
+        raw = measured_difference(paired.pairs(), margin=MARGIN).verdict
+    return judge_evidence(db, run_a, run_b, at=fields.compared_at).verdict(raw, margin=MARGIN)
 
 
 def _vet_missing(found: Record[PromptComparison], paired: Pairing, verdict: ComparisonVerdict) -> None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
+from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
 from minions_evals_mcp.engine.conclude.looks import concluded
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, NotFoundError
@@ -166,6 +167,7 @@ def record_comparison(
         p_value=difference.p_value if looks is None else looks.look.p_value,
         verdict=difference.verdict if looks is None else looks.verdict,
     )
+    fields = judge_evidence(db, run_a.id, run_b.id, at=at).applied(fields, margin=MARGIN)
     title = f"{version_b} against {version_a}: {fields.verdict}"
     record = Record(ident, fields, title, at, at)
     insert(db, record)
@@ -236,6 +238,7 @@ def _tell(db: Db, record: Record[PromptComparison], at: datetime) -> None:
         "deltaCi": None if fields.delta_ci is None else list(fields.delta_ci),
         "pValue": fields.p_value, "sampleSize": fields.sample_size,
         "recommendation": RECOMMENDATION[fields.verdict], "notes": fields.notes,
+        "judgeState": fields.judge_state, "judgeNote": fields.judge_note,
     }  # fmt: skip
     told = message("comparison-complete", payload, at=at)
     queue(db, f"{record.id}:complete", told, key=f"comparison-complete:{record.id}", at=at)

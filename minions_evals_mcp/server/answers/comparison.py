@@ -39,10 +39,13 @@ async def verdict_answer(call: Call, comparison_id: str) -> CallToolResult:
 
 async def _verdict(call: Call, comparison_id: str) -> Json:
     found = await summarize_comparison(call.engine, comparison_id)
+    wire = cast("Json", found.model_dump(mode="json", exclude={"judge"}))
+    if found.judge is not None:
+        wire["judge"] = found.judge.brief()
     return {
         "summary": f"comparison {found.benchmark_id}: {found.verdict}; {found.version_b} scores {found.score_b:.3g},"
         f" {found.version_a} {found.score_a:.3g} on {found.sample_size} cases; {found.recommendation}",
-        "comparison": cast("JsonValue", found.model_dump(mode="json")),
+        "comparison": wire,
         "next": [*_following(found)],
     }
 

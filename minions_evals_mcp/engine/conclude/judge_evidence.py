@@ -1,0 +1,66 @@
+"""What a comparison's judges are worth as evidence: their standing, the corrected difference of passes, and the verdict that follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from minions_evals_mcp.domain.results import PromptComparison
+from minions_evals_mcp.engine.people.corrected import CorrectedFigure, corrected_pass_difference
+from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing
+from minions_evals_mcp.stats.comparison import ComparisonVerdict
+from minions_evals_mcp.store.connection import Db
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeEvidence:
+    """The standing of the judges of both runs, and the difference of passes as people would have found it, if labels say."""
+
+    standing: JudgeStanding
+    corrected: CorrectedFigure | None
+
+    def verdict(self, raw: ComparisonVerdict, *, margin: float) -> ComparisonVerdict:
+        """The corrected figure's verdict where there is one: labels stand above what the judge says."""
+        if self.corrected is None:
+            return raw
+        low, high = self.corrected.interval
+        if low > 0:
+            return "improved"
+        if high < 0:
+            return "regressed"
+        return "equivalent" if -margin < low and high < margin else "inconclusive"
+
+    def applied(self, fields: PromptComparison, *, margin: float) -> PromptComparison:
+        """The comparison with what is known of its judges."""
+        found = self.corrected
+        said = None if found is None else _in_words(found, fields.verdict)
+        return fields.model_copy(
+            update={
+                "verdict": self.verdict(fields.verdict, margin=margin),
+                "judge_state": self.standing.state,
+                "judge_note": self.standing.in_words,
+                "corrected_delta": None if found is None else found.value,
+                "corrected_ci": None if found is None else found.interval,
+                "corrected_labels": 0 if found is None else found.labels,
+                "notes": "; ".join(part for part in (fields.notes, said) if part),
+            }
+        )
+
+
+def _in_words(found: CorrectedFigure, raw: ComparisonVerdict) -> str:
+    low, high = (100 * end for end in found.interval)
+    return (
+        f"corrected by {found.labels} labels the passes differ by {100 * found.value:+.0f} points ({low:+.0f} to {high:+.0f});"
+        f" the judge alone says {100 * found.raw:+.0f}, {raw}"
+    )
+
+
+def judge_evidence(db: Db, run_a: str, run_b: str, *, at: datetime, error: float | None = None) -> JudgeEvidence:
+    """What is known of the judges of two runs; `error` is that at which the comparison is decided."""
+    standing = judge_standing(db, [run_a, run_b], at=at)
+    if standing.state == "none":
+        return JudgeEvidence(standing, None)
+    level = 1 - (LEVEL if error is None else error)
+    return JudgeEvidence(standing, corrected_pass_difference(db, run_a, run_b, level=level))
