@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import JudgeLicence, PromptComparison
 from minions_evals_mcp.engine.answers.comparison_summary import summarize_comparison
+from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.context import Engine
@@ -20,8 +21,11 @@ from minions_evals_mcp.engine.people.agreement import judges_agreement
 from minions_evals_mcp.engine.people.corrected import corrected_pass_difference, corrected_pass_rate
 from minions_evals_mcp.engine.people.draws import draw_labels
 from minions_evals_mcp.engine.people.licence import licence_of
+from minions_evals_mcp.engine.people.promise import promise_error
 from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing
+from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError, RuleError
+from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.judge_labels import JudgeKey, ProbeVerdict, judges_of_runs, save_probe
 from tests.engine.labelled import alternating, flipped, hand_in_all, judged_run, labelled, suite
@@ -308,3 +312,54 @@ async def test_where_people_labelled_both_sides_the_verdict_is_theirs(engine: En
     assert (after.fields.verdict, after.fields.corrected_labels) == ("equivalent", 120)
     assert "the judge alone says +50, improved" in after.fields.notes
     assert after.fields.score_delta == pytest.approx(0.5), "the raw figures stay beside the corrected ones"
+
+
+async def unsure_run(engine: Engine, verdicts: list[bool], *, unsure: int) -> Job:
+    """A run whose judge is unsure of every so manyth output."""
+    job = await bench(engine, "b", judge="caller", fresh=True)
+    packets = (await summarize(engine, job.id, limit=1000)).packets
+    given: list[AnsweredPacket] = []
+    for packet in packets:
+        assert isinstance(packet, dict)
+        number = int(str(packet["testCaseId"])[1:])
+        sure = 0.6 if number % unsure == 0 else 0.9
+        one = GivenJudgment(
+            criterion_id="r/tone", score=float(verdicts[number]), rationale="It seems so.", confidence=sure
+        )
+        given.append(AnsweredPacket(digest=str(packet["digest"]), judgments=(one,)))
+    await submit_judgments(engine, Submission(run_id=job.id, judged_by="provider:judge", packets=tuple(given)))
+    return job
+
+
+async def test_a_promised_error_lets_sure_verdicts_stand_and_queues_the_rest_for_people(engine: Engine) -> None:
+    await suite(engine, SIZE)
+    truth = alternating(SIZE)
+    run = await unsure_run(engine, flipped(truth, 4), unsure=4)
+    drawn = await draw_labels(engine, run.id, number=48, triggered_by="me")
+    await hand_in_all(engine, await get_job(engine, drawn.run_id), truth, by="anna")
+    found = await promise_error(engine, "b", max_error=0.1, triggered_by="me")
+    assert found.threshold is not None
+    assert 0.6 < found.threshold <= 0.9
+    assert found.wrong == 0
+    assert found.answered + len(found.waiting_cases) == SIZE - 48
+    assert {int(one[1:]) % 4 for one in found.waiting_cases} == {0}
+    assert found.in_words.startswith("Granted: where the judge is at least")
+    assert found.queue_run_id is not None
+    waiting = await get_job(engine, found.queue_run_id)
+    assert (waiting.state, waiting.total) == ("awaiting-judgments", len(found.waiting_cases))
+
+
+async def test_a_promise_that_labels_do_not_certify_is_not_granted_and_says_why(engine: Engine) -> None:
+    await suite(engine, SIZE)
+    truth = alternating(SIZE)
+    run = await unsure_run(engine, flipped(truth, 3), unsure=100)
+    none = await promise_error(engine, run.id, max_error=0.1, triggered_by="me")
+    assert (none.threshold, none.queue_run_id) == (None, None)
+    assert "takes 22 labels that were drawn at random, and there are 0" in none.in_words
+    drawn = await draw_labels(engine, run.id, number=60, triggered_by="me")
+    await hand_in_all(engine, await get_job(engine, drawn.run_id), truth, by="anna")
+    found = await promise_error(engine, run.id, max_error=0.1, triggered_by="me")
+    assert found.threshold is None
+    assert "cannot be promised" in found.in_words
+    with pytest.raises(BadInputError, match="max-judge-error is 1"):
+        await promise_error(engine, run.id, max_error=1, triggered_by="me")

@@ -1,0 +1,108 @@
+"""A promised error: where a judge is sure enough its verdicts stand, for labels certify it; the rest waits for people."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.people.corrected import drawn_labels
+from minions_evals_mcp.engine.people.draws import judged_job
+from minions_evals_mcp.engine.run.rejudge import rejudge_request
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.stats.promised_error import SLACK, LabelledAnswer, Promise, promised_error
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judge_labels import RunOutput, run_outputs
+
+
+class JudgePromise(Value):
+    """Whether labels certify that the judge errs in at most that share of its answers, once it answers only where it is sure.
+
+    `threshold` is the confidence from which on it answers, None where nothing is certified; `answered` are outputs of the run
+    that stand as judged, `waiting_cases` those that wait for people, in `queue_run_id`.
+    """
+
+    judged_run_id: str
+    max_error: float
+    threshold: float | None
+    labels: int
+    wrong: int
+    answered: int
+    outputs: int
+    waiting_cases: tuple[str, ...]
+    queue_run_id: str | None
+    in_words: str
+
+
+class _Sorted(Value):
+    run_id: str
+    outputs: int
+    answered: int
+    waiting: tuple[str, ...]
+
+
+async def promise_error(engine: Engine, ident: str, *, max_error: float, triggered_by: str) -> JudgePromise:
+    """Certifies the threshold by the labels of the run that were drawn at random, and queues what lies below for people.
+
+    Raises `BadInputError` where no run was judged by a model, or `max_error` is no share.
+    """
+    if not 0 < max_error < 1:
+        raise BadInputError(f"max-judge-error is {max_error:g}.", remedy="Give a share, such as 0.1.")
+    found, split = await engine.store.read(partial(_certified, ident=ident, max_error=max_error))
+    queue = None
+    if found.threshold is not None and split.waiting:
+        asked = await rejudge_request(engine, split.run_id, judge="human", triggered_by=triggered_by)
+        said = f"{len(split.waiting)} cases of which the judge is less sure than {found.threshold:g}"
+        job = await run_benchmark(engine, asked.model_copy(update={"case_ids": split.waiting, "selection": said}))
+        queue = job.id
+    return JudgePromise(
+        judged_run_id=split.run_id,
+        max_error=max_error,
+        threshold=found.threshold,
+        labels=found.labels,
+        wrong=found.wrong,
+        answered=split.answered,
+        outputs=split.outputs,
+        waiting_cases=split.waiting,
+        queue_run_id=queue,
+        in_words=_in_words(found, split),
+    )
+
+
+def _certified(db: Db, *, ident: str, max_error: float) -> tuple[Promise, _Sorted]:
+    job = judged_job(db, ident=ident)
+    outputs = run_outputs(db, job.id)
+    labels = drawn_labels(db, job.id)
+    passed = {} if labels is None else labels.passed
+    answers = [
+        LabelledAnswer(one.confidence, one.passed != passed[one.output]) for one in outputs if one.output in passed
+    ]
+    found = promised_error(answers, error=max_error)
+    left = [one for one in outputs if one.output not in passed]
+    stands = [one for one in left if _is_sure(one, found.threshold)]
+    waiting = dict.fromkeys(one.test_case_id for one in left if not _is_sure(one, found.threshold))
+    return found, _Sorted(run_id=job.id, outputs=len(outputs), answered=len(stands), waiting=tuple(waiting))
+
+
+def _is_sure(output: RunOutput, threshold: float | None) -> bool:
+    return threshold is not None and output.confidence >= threshold - SLACK
+
+
+def _in_words(found: Promise, split: _Sorted) -> str:
+    promise = f"at most {100 * found.error:g} % of its answers differ from people's"
+    if found.threshold is not None:
+        return (
+            f"Granted: where the judge is at least {found.threshold:g} sure, {promise} ({found.wrong} of {found.labels} labels do;"
+            f" the promise is broken in at most {100 * found.delta:g} % of draws). {split.answered} of {split.outputs} outputs stand"
+            f" as judged, {len(split.waiting)} cases wait for people."
+        )
+    if found.labels < found.needed:
+        return (
+            f"Not granted: that {promise} takes {found.needed} labels that were drawn at random, and there are {found.labels}:"
+            f" minions-evals label {split.run_id} --draw {2 * found.needed} draws more."
+        )
+    return (
+        f"Not granted: of the answers that it is surest of, {found.wrong} of {found.labels} differ from people's (up to"
+        f" {100 * found.bound:.0f} %); {100 * found.error:g} % cannot be promised."
+    )
