@@ -13,7 +13,7 @@ from pathlib import Path
 from minions_evals_mcp.domain.values import utc
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER, open_embedder
-from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings, parse_model
+from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings, parse_judges
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.skills import Skills, load_skills
@@ -89,7 +89,7 @@ class Engine:
         named = self.config.judge_model
         if named is None and not self.config.providers.anthropic_api_key:
             return None
-        return parse_model(named or DEFAULT_MODEL)
+        return parse_judges(named or DEFAULT_MODEL)
 
 
 @asynccontextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Generic, TypeVar, assert_never
 
@@ -18,6 +18,7 @@ from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable
 from minions_evals_mcp.domain.values import Unit, Value, is_blank
 from minions_evals_mcp.judges.floor import no_answer
 from minions_evals_mcp.judges.heuristic import by_rule
+from minions_evals_mcp.judges.panel_verdict import panel_verdict
 from minions_evals_mcp.judges.task import Criterion, Said, Work, shown
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.client import ModelClient
@@ -77,6 +78,7 @@ class Answer(Value):
 class LlmJudge:
     """A model as judge. `mark` makes a fresh delimiter for each call; `together` asks for all criteria of a run in one call.
 
+    `others` judge by criteria beside it, as a panel; what assertions ask of a model is asked of the first alone.
     `own` is how a config set it up beside its name; all of it bears on who judges.
     """
 
@@ -86,15 +88,18 @@ class LlmJudge:
     deadline_s: float
     together: bool = False
     own: Grader | None = None
+    others: tuple[LlmJudge, ...] = ()
 
     @property
     def name(self) -> str:
-        """`provider:model`, as it stands in `judgedBy`."""
-        return f"{self.client.provider}:{self.model}"
+        """`provider:model`, as it stands in `judgedBy`; of a panel all of them."""
+        return ",".join(f"{one.client.provider}:{one.model}" for one in (self, *self.others))
 
     def digest(self) -> str:
         """The digest of model, prompt and parameters."""
         found = _digest(self.name, self.together)
+        if self.others:
+            return digest(["panel", found, *(one.digest() for one in self.others)])
         return found if self.own is None or self.own == Grader(model=self.own.model) else digest([found, self.own.name])
 
     async def judge(self, criteria: Sequence[Criterion], work: Work) -> list[Said]:
@@ -102,7 +107,15 @@ class LlmJudge:
         excuse = no_answer(work)
         if excuse is not None:
             return [by_rule(criterion, criterion.fields.min_score, f"no answer: {excuse}") for criterion in criteria]
-        return await self._ask(tuple(criteria), work)
+        if not self.others:
+            return await self._ask(tuple(criteria), work)
+        members = (replace(self, others=()), *self.others)
+        # In turn: outputs are judged side by side already, and a cap that stops one member stops the whole.
+        said = [await member.judge(criteria, work) for member in members]
+        return [
+            panel_verdict(criterion, [by_member[number] for by_member in said])
+            for number, criterion in enumerate(criteria)
+        ]
 
     async def _ask(self, criteria: tuple[Criterion, ...], work: Work) -> list[Said]:
         mark = self.mark()

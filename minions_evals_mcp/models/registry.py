@@ -24,13 +24,19 @@ CLOSING_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class ModelRef:
-    """A model at its provider; as text, `provider:model`."""
+    """A model at its provider; as text, `provider:model`. `others` judge beside it, as a panel."""
 
     provider: Provider
     model: str
+    others: tuple[ModelRef, ...] = ()
+
+    @property
+    def members(self) -> tuple[ModelRef, ...]:
+        """Each model by itself."""
+        return (ModelRef(self.provider, self.model), *self.others)
 
     def __str__(self) -> str:
-        return f"{self.provider}:{self.model}"
+        return ",".join(f"{one.provider}:{one.model}" for one in (self, *self.others))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,14 @@ def parse_model(ref: str) -> ModelRef:
     if not model.strip():
         raise BadInputError(f"no model is named in {ref!r}.", remedy="Write it as provider:model.")
     return ModelRef(provider, model.strip())
+
+
+def parse_judges(refs: str) -> ModelRef:
+    """One model, or a panel of several with commas between them; raises as `parse_model`, and where one is named twice."""
+    first, *others = (parse_model(ref) for ref in refs.split(","))
+    if len({first, *others}) <= len(others):
+        raise BadInputError(f"{refs!r} names a model twice.", remedy="A panel is of different models.")
+    return ModelRef(first.provider, first.model, tuple(others))
 
 
 class Models:

@@ -101,13 +101,15 @@ async def estimate(engine: Engine, request: RunRequest, *, kind: Literal["test-c
         page = plan.case_ids[at : at + planning.PAGE]
         for work in await engine.store.read(lambda db, page=page: works.of(db, measures(db, page, plan.rubrics))):
             total += work
+    panel = engine.judge_model()
+    members = (None,) if panel is None else panel.members
     return Estimate(
         units=len(plan.case_ids) * request.trials,
         skipped=list(plan.skipped),
         missing=total.missing,
         judge_model=plan.judge_model,
-        model_calls=total.judge.number,
-        judge_cost_usd=_cost(engine.judge_model(), total.judge, MAX_TOKENS),
+        model_calls=total.judge.number * len(members),
+        judge_cost_usd=_judge_cost(members, total.judge),
         live_target=target is not None,
         target_calls=total.target.number,
         target_cost_usd=_cost(_model_of(target), total.target, TARGET_TOKENS),
@@ -190,6 +192,12 @@ def _guide_grades(criterion: RubricCriterion) -> int:
 def _model_of(target: Target | None) -> ModelRef | None:
     """The model that is the target; None where it is something else, whose price nobody knows."""
     return parse_model(target.name) if isinstance(target, ModelTarget) else None
+
+
+def _judge_cost(members: Sequence[ModelRef | None], calls: _Calls) -> float | None:
+    """A bound for all members of a panel; None where a price is unknown."""
+    costs = [_cost(one, calls, MAX_TOKENS) for one in members]
+    return None if None in costs else sum(cost or 0.0 for cost in costs)
 
 
 def _cost(model: ModelRef | None, calls: _Calls, max_tokens: int) -> float | None:

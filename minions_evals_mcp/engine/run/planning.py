@@ -24,7 +24,7 @@ from minions_evals_mcp.engine.run.versions import RunVersions, named_alike, vet_
 from minions_evals_mcp.engine.version_chain import default_name
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.llm import LlmJudge
-from minions_evals_mcp.models.registry import ModelRef, parse_model
+from minions_evals_mcp.models.registry import ModelRef, parse_judges, parse_model
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
@@ -84,7 +84,7 @@ def digests_of(job: Job) -> Digests:
 def model_of(job: Job) -> ModelRef | None:
     """The model that judges a job, if one does."""
     name = job.spec["judgeModel"]
-    return parse_model(name) if isinstance(name, str) else None
+    return parse_judges(name) if isinstance(name, str) else None
 
 
 def judged_alike(seen: Digests) -> str:
@@ -104,10 +104,16 @@ def judge_for(engine: Engine, request: RunRequest, budget: Budget, *, model: Mod
         by_models = request.judge not in {"heuristic", "human", "caller"}
         own = OwnJudges(engine, budget) if by_models else None
         return Judging(Panel(engine, request.judge, None, own), kept)
-    vet_cap(request.max_cost_usd, model.provider, model.model)
-    client = Metered(model.provider, partial(engine.models.client, model), budget)
-    judge = LlmJudge(client, model.model, engine.new_mark, engine.config.call_timeout_s, engine.config.judge_together)
+    for member in model.members:
+        vet_cap(request.max_cost_usd, member.provider, member.model)
+    first, *others = (_judge(engine, member, budget) for member in model.members)
+    judge = replace(first, others=tuple(others))
     return Judging(Panel(engine, request.judge, judge, OwnJudges(engine, budget)), kept)
+
+
+def _judge(engine: Engine, model: ModelRef, budget: Budget) -> LlmJudge:
+    client = Metered(model.provider, partial(engine.models.client, model), budget)
+    return LlmJudge(client, model.model, engine.new_mark, engine.config.call_timeout_s, engine.config.judge_together)
 
 
 def target_for(engine: Engine, request: RunRequest, versions: RunVersions, budget: Budget) -> Target | None:
