@@ -8,6 +8,7 @@ the judge stands in `templated`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, TypeVar
 
@@ -133,10 +134,34 @@ def by_grader(verdict: Verdict, judges: Sequence[LlmJudge]) -> Verdict:
     return verdict.model_copy(update=said)
 
 
+@dataclass(frozen=True, slots=True)
+class NoPreference:
+    """The judge chose by place: asked in the other order it chose another output."""
+
+    reason: str
+
+
+async def preferred(
+    judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json, template: str = ""
+) -> Choice | NoPreference | JudgeErrored:
+    """The output that fits the criterion best; of two, asked in both orders: a judge that contradicts itself prefers none."""
+    first = await best_of(judge, criterion, outputs, inputs=inputs, template=template)
+    if isinstance(first, JudgeErrored) or len(outputs) > 2:
+        return first
+    again = await best_of(judge, criterion, outputs[::-1], inputs=inputs, template=template)
+    if isinstance(again, JudgeErrored):
+        return again
+    if again.chosen != first.chosen:  # the same output stands in another place
+        return first
+    return NoPreference(
+        f"asked in both orders it chose the {('first', 'second')[first.chosen]} each time: {first.reason}"
+    )
+
+
 async def best_of(
     judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json, template: str = ""
 ) -> Choice | JudgeErrored:
-    """The output that fits the criterion best (`select-best`), by one call; at least two are needed."""
+    """The output that fits the criterion best (`select-best`), by one call in that order; at least two are needed."""
     assert len(outputs) > 1, "one output leaves nothing to choose"
     question = (
         choice_question(template, criterion, outputs, inputs=inputs)

@@ -199,14 +199,29 @@ async def test_a_judge_that_cannot_be_read_is_an_error_of_its_cell_and_no_failed
 
 
 async def test_select_best_asks_its_own_model_in_its_own_words_and_pays_once(engine: Engine, server: Server) -> None:
+    words = "{% for one in outputs %}{% if one == 'b' %}{{ loop.index0 }}{% endif %}{% endfor %}"
     text = (
         "prompts: [a, b]\nproviders: [echo]\n"
-        "tests: [{assert: [{type: select-best, value: x, provider: 'openai:m', rubricPrompt: '1'}]}]\n"
+        f'tests: [{{assert: [{{type: select-best, value: x, provider: "openai:m", rubricPrompt: "{words}"}}]}}]\n'
     )
     first_time = await run(engine, text)
     assert first_time.rows[0].selections[0].selected == 1
     assert await run(engine, text) == first_time
-    assert models_asked(server) == ["m"]
+    assert models_asked(server) == ["m", "m"], "two outputs are shown in both orders, once"
+
+
+async def test_a_judge_that_chooses_by_place_prefers_none_and_is_not_paid_to_say_so_again(
+    engine: Engine, server: Server
+) -> None:
+    text = (
+        "prompts: [a, b]\nproviders: [echo]\n"
+        "tests: [{assert: [{type: select-best, value: x, provider: 'openai:m', rubricPrompt: '1'}]}]\n"
+    )
+    selection = (await run(engine, text)).rows[0].selections[0]
+    assert selection.selected is None
+    assert "no preference: asked in both orders it chose the second each time" in str(selection.problem)
+    assert (await run(engine, text, asked=Asked(key="again"))).rows[0].selections[0] == selection
+    assert models_asked(server) == ["m", "m"]
 
 
 async def test_a_scoring_function_makes_the_verdict_of_all_assertions(engine: Engine, server: Server) -> None:

@@ -8,14 +8,15 @@ from functools import partial
 
 from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import digest, text_digest
-from minions_evals_mcp.domain.outcomes import JudgeErrored, UnitKey, Verdict
+from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.engine.config_eval.evaluation import Chooser, SelectBest
 from minions_evals_mcp.engine.config_eval.matrix import Cell, Selected
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
-from minions_evals_mcp.judges.grading import best_of, chooser_digest
+from minions_evals_mcp.judges.grading import NoPreference, chooser_digest, preferred
 from minions_evals_mcp.judges.llm import UNCALIBRATED, LlmJudge
 from minions_evals_mcp.judges.task import Criterion
+from minions_evals_mcp.judges.templated import Choice
 from minions_evals_mcp.scoring.checks import Aggregate, Unchecked
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, MaxScore, OutputScores, select
 from minions_evals_mcp.store import jobs
@@ -51,20 +52,28 @@ class Choosing:
         about = jobs.VerdictKey(digest([inputs, *texts]), criterion.digest, judge)
         kept = await self.engine.store.read(lambda db: jobs.verdict(db, about, criterion.id))
         if kept is None:
-            found = await best_of(asked, chooser.criterion, texts, inputs=inputs, template=template)
+            found = await preferred(asked, chooser.criterion, texts, inputs=inputs, template=template)
             if isinstance(found, JudgeErrored):
                 return Selected(type=SELECT_BEST, problem=found.reason)
-            said = criterion.verdict(
-                found.chosen, found.reason, judged_by=asked.name, judged_by_type="llm", confidence=UNCALIBRATED
-            )
+            said = _said(criterion, found, asked.name)
             at = self.engine.clock()
             await self.engine.store.write(partial(jobs.save_verdict, unit=unit, about=about, said=said, at=at))
         else:
             said = kept[0]
-        assert isinstance(said, Verdict)
+        if isinstance(said, NotJudgeable):
+            return Selected(type=SELECT_BEST, problem=said.reason)
         winner = there[int(said.score)]
         reasons = tuple(said.rationale if cell is winner else "" for cell in cells)
         return Selected(type=SELECT_BEST, selected=winner.column, reasons=reasons)
+
+
+def _said(criterion: Criterion, found: Choice | NoPreference, judged_by: str) -> Verdict | NotJudgeable:
+    """What is kept of the choice, and not paid for again."""
+    if isinstance(found, NoPreference):
+        return NotJudgeable(criterion.id, f"no preference: {found.reason}")
+    return criterion.verdict(
+        found.chosen, found.reason, judged_by=judged_by, judged_by_type="llm", confidence=UNCALIBRATED
+    )
 
 
 def _criterion(chooser: SelectBest, outputs: int) -> Criterion:
