@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from datetime import datetime
+from statistics import NormalDist
 
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.engine.people.corrected import CorrectedFigure, corrected_pass_difference
@@ -11,7 +13,8 @@ from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standi
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.store.connection import Db
 
-LEVEL = 0.05
+LEVEL = 0.05 * 6 / math.pi**2
+"""The error of a first attempt."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +23,7 @@ class JudgeEvidence:
 
     standing: JudgeStanding
     corrected: CorrectedFigure | None
+    error: float = LEVEL
 
     def verdict(self, raw: ComparisonVerdict, *, margin: float) -> ComparisonVerdict:
         """The corrected figure's verdict where there is one: labels stand above what the judge says."""
@@ -32,6 +36,15 @@ class JudgeEvidence:
             return "regressed"
         return "equivalent" if -margin < low and high < margin else "inconclusive"
 
+    def p_value(self) -> float:
+        """How likely so large a corrected difference is by chance: read off its interval, as that was made."""
+        assert self.corrected is not None
+        low, high = self.corrected.interval
+        if high <= low:
+            return 0.0
+        reach = NormalDist().inv_cdf(1 - self.error / 2)
+        return 2 * (1 - NormalDist().cdf(abs(self.corrected.value) / ((high - low) / 2) * reach))
+
     def applied(self, fields: PromptComparison, *, margin: float) -> PromptComparison:
         """The comparison with what is known of its judges."""
         found = self.corrected
@@ -41,6 +54,7 @@ class JudgeEvidence:
                 "verdict": self.verdict(fields.verdict, margin=margin),
                 "judge_state": self.standing.state,
                 "judge_note": self.standing.in_words,
+                "p_value": fields.p_value if found is None else self.p_value(),
                 "corrected_delta": None if found is None else found.value,
                 "corrected_ci": None if found is None else found.interval,
                 "corrected_labels": 0 if found is None else found.labels,
@@ -62,5 +76,5 @@ def judge_evidence(db: Db, run_a: str, run_b: str, *, at: datetime, error: float
     standing = judge_standing(db, [run_a, run_b], at=at)
     if standing.state == "none":
         return JudgeEvidence(standing, None)
-    level = 1 - (LEVEL if error is None else error)
-    return JudgeEvidence(standing, corrected_pass_difference(db, run_a, run_b, level=level))
+    error = LEVEL if error is None else error
+    return JudgeEvidence(standing, corrected_pass_difference(db, run_a, run_b, level=1 - error), error)
