@@ -79,8 +79,8 @@ RULES: tuple[tuple[str, str], ...] = (
         " AND json_extract(e.detail, '$.isRegression')))",
     ),
     (
-        "the eval-failure {} belongs to a benchmark-run that is not there",
-        "SELECT f.id FROM eval_failure f WHERE f.benchmark_run_id IS NOT NULL"
+        "the eval-failure {} is of a regression in a benchmark-run that is not there",
+        "SELECT f.id FROM eval_failure f WHERE f.id = f.benchmark_run_id || ':regression'"
         " AND NOT EXISTS (SELECT 1 FROM benchmark_run b WHERE b.id = f.benchmark_run_id)",
     ),
     (

@@ -162,9 +162,10 @@ class _Copy:
         """Each test-run with its failures, judgments and metrics, all or nothing."""
         parts = {table: self._by_run(table) for table in OF_A_RUN if table != "test_run"}
         doubtful = self._runs_with_lost_judgments()
+        regressions = {f"{run}:regression" for run in self._without}
         for run in self._provable.of("test_run"):
             ident = run["id"]
-            failures = [row for row in parts["eval_failure"][ident] if row["benchmark_run_id"] not in self._without]
+            failures = [row for row in parts["eval_failure"][ident] if row["id"] not in regressions]
             if ident in doubtful or not parts["eval_judgment"][ident]:
                 continue
             rows = [

@@ -105,8 +105,11 @@ PROBLEMS = [
         ["HR1: the test-run run1:1.1 passed otherwise when it was written"],
     ),
     (
-        "UPDATE eval_failure SET benchmark_run_id = 'none' WHERE id = 'run1:3.1:failure'",
-        ["the eval-failure run1:3.1:failure belongs to a benchmark-run that is not there"],
+        "UPDATE eval_failure SET benchmark_run_id = 'none', id = 'none:regression' WHERE id = 'run3:regression'",
+        [
+            "HR5: the regression in run3 was not told",
+            "the eval-failure none:regression is of a regression in a benchmark-run that is not there",
+        ],
     ),
     (
         "UPDATE sqlite_sequence SET seq = 1 WHERE name = 'test_run'",
@@ -165,6 +168,15 @@ async def test_what_was_tampered_with_is_named(small_store: Path, done: str, pro
     assert (await check_store(small_store)).problems == ()
     tamper(small_store, done)
     assert list((await check_store(small_store)).problems) == problems
+
+
+async def test_the_failures_of_a_run_under_way_and_of_one_without_a_regression_are_no_problem(
+    small_store: Path,
+) -> None:
+    tamper(small_store, "UPDATE eval_failure SET benchmark_run_id = 'run1' WHERE id = 'run1:3.1:failure'")
+    assert (await check_store(small_store)).problems == ()
+    tamper(small_store, "UPDATE eval_failure SET benchmark_run_id = 'not yet' WHERE id = 'run1:3.1:failure'")
+    assert (await check_store(small_store)).problems == ()
 
 
 async def test_a_missing_event_is_told_with_how_many(small_store: Path) -> None:

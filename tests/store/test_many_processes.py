@@ -9,6 +9,7 @@ import anyio
 
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.database import open_store
+from tests.bench.writers import raced
 from tests.store.command_line import Told, ran
 
 PROCESSES, WRITES = 4, 200
@@ -35,6 +36,13 @@ async def test_four_processes_that_write_at_once_lose_nothing(tmp_path: Path) ->
     assert kept == acknowledged
     assert events == list(range(1, PROCESSES * WRITES + 1))
     assert (await check_store(path)).problems == ()
+
+
+async def test_of_writers_two_of_which_are_killed_every_acknowledged_row_is_there(tmp_path: Path) -> None:
+    found = await raced(tmp_path, writers=4, writes=50, killed=2)
+    assert found.lost == []
+    assert found.problems == ()
+    assert found.acknowledged >= 2 * 50
 
 
 async def test_two_stores_in_one_process_see_each_others_commits(tmp_path: Path) -> None:

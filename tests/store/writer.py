@@ -30,6 +30,7 @@ async def write(path: Path, name: str, count: int) -> None:
             ident = f"{name}:{number}"
             await store.write(partial(save, record=case(ident)))
             sys.stdout.write(f"{ident}\n")
+            sys.stdout.flush()  # whoever kills this has heard of every row that was acknowledged
 
 
 if __name__ == "__main__":
