@@ -22,6 +22,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
+from minions_evals_mcp.engine.people.licence import labels_say
 from minions_evals_mcp.stats.agreement import agreement
 from minions_evals_mcp.stats.intervals import Bounds
 from minions_evals_mcp.stats.prediction_powered import JudgedOutput, corrected_difference, corrected_rate
@@ -256,6 +257,35 @@ def _promise_lines(folder: Path | None, splits: int) -> Iterator[Line]:
         yield Line(text, kept.broken > 0.124 * splits or (deserves and kept.answered < 0.7))
 
 
+def licensed(judge: Judge | None, prevalence: float, *, seeds: int, labels: int = 80) -> float:
+    """The share of seeds in which that judge gets a licence; None stands for one that follows length more than worth."""
+    granted = 0
+    for seed in range(seeds):
+        draw = np.random.default_rng([SEED, seed, round(prevalence * 100)])
+        truth = draw.random(labels) < prevalence
+        said = draw.normal(size=labels) + 0.6 * truth > 0.3 if judge is None else judge.says(truth, draw.random(labels))
+        people, model = (cast("list[float]", side.astype(float).tolist()) for side in (truth, said))
+        granted += labels_say(people, model) == "qualified"
+    return granted / seeds
+
+
+BAD_JUDGES = {
+    "inverted": Judge(0.05, 0.05),
+    "always passes": Judge(1.0, 0.0),
+    "a coin": Judge(0.5, 0.5),
+    "loves length": None,
+}
+
+
+def _licence_lines(repeats: int) -> Iterator[Line]:
+    for prevalence in (0.3, 0.5, 0.7):
+        share = licensed(Judge(0.9, 0.9), prevalence, seeds=repeats)
+        yield Line(f"licence, Youden .8, 80 labels, {prevalence:.0%} passed: granted in {share:.3f}", share < 0.9)
+    for (name, judge), prevalence in product(BAD_JUDGES.items(), (0.2, 0.5, 0.8)):
+        share = licensed(judge, prevalence, seeds=repeats)
+        yield Line(f"licence, {name}, 80 labels, {prevalence:.0%} passed: granted in {share:.3f}", share > 0.01)
+
+
 def main() -> None:
     """Prints the report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -265,7 +295,7 @@ def main() -> None:
     broken = False
     for lines in (
         _kappa_lines(given.repeats), _rate_lines(given.repeats), _difference_lines(given.repeats),
-        _promise_lines(given.llmbar, given.repeats),
+        _licence_lines(given.repeats), _promise_lines(given.llmbar, given.repeats),
     ):  # fmt: skip
         for line in lines:
             sys.stdout.write(f"{'BROKEN ' if line.broken else ''}{line.text}\n")

@@ -15,10 +15,12 @@ from minions_evals_mcp.stats.krippendorff import interval_alpha
 from minions_evals_mcp.stats.prediction_powered import FEWEST_LABELS, JudgedOutput, corrected_difference, corrected_rate
 from minions_evals_mcp.stats.promised_error import LabelledAnswer, fewest_labels, promised_error, upper_limit
 from tests.bench.licences import (
+    BAD_JUDGES,
     Judge,
     covered,
     difference_interval,
     kappa_interval,
+    licensed,
     promise_kept,
     rate_interval,
     simulated_answers,
@@ -164,6 +166,11 @@ def test_a_promise_is_rarely_broken_and_granted_to_a_panel_that_deserves_it() ->
     assert good.broken <= 8
     assert (good.granted >= 30, bad.granted <= 8) == (True, True)
     assert good.answered >= 0.7
+
+
+def test_bad_judges_get_no_licence_and_a_good_one_does() -> None:
+    assert licensed(Judge(0.9, 0.9), 0.5, seeds=30) >= 0.9
+    assert [licensed(judge, 0.6, seeds=20) for judge in BAD_JUDGES.values()] == [0, 0, 0, 0]
 
 
 def test_fewer_answers_than_could_certify_anything_are_not_asked() -> None:
