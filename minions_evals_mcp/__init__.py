@@ -35,16 +35,27 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.run.rejudge import rejudge_request
     from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
     from minions_evals_mcp.engine.run.run_test_case import run_test_case
+    from minions_evals_mcp.evaluation.case import Case
+    from minions_evals_mcp.evaluation.checks import Rubric, Verdict
+    from minions_evals_mcp.evaluation.evaluate import evaluate, evaluate_async
+    from minions_evals_mcp.evaluation.output import Output
+    from minions_evals_mcp.evaluation.result import EvaluationResult
+    from minions_evals_mcp.evaluation.tracing import step, tool
     from minions_evals_mcp.interop.row_answers import pick_output, score_output
 
 __all__ = [
     "AbTestRequest",
     "ApprovalAsked",
     "CalibrationRequest",
+    "Case",
     "ComparisonRequest",
     "Engine",
     "EngineConfig",
+    "EvaluationResult",
+    "Output",
+    "Rubric",
     "RunRequest",
+    "Verdict",
     "approve_prompt_version",
     "batch_run_tests",
     "branch_executions",
@@ -58,6 +69,8 @@ __all__ = [
     "delete_branch",
     "delete_test_case",
     "embedding_similarity",
+    "evaluate",
+    "evaluate_async",
     "execute_test_case",
     "llm_judge",
     "open_engine",
@@ -70,6 +83,7 @@ __all__ = [
     "run_test_case",
     "run_test_suite",
     "score_output",
+    "step",
     "summarize",
     "summarize_comparison",
     "summarize_trend",
@@ -77,6 +91,7 @@ __all__ = [
     "test_case_executions",
     "test_case_stats",
     "test_cases",
+    "tool",
     "update_branch",
     "update_expected_output",
     "update_test_case",
@@ -86,10 +101,15 @@ _HOMES = {
     "AbTestRequest": "engine.ab_test.run_ab_test",
     "ApprovalAsked": "engine.compare.approve_prompt_version",
     "CalibrationRequest": "engine.run.calibrate",
+    "Case": "evaluation.case",
     "ComparisonRequest": "engine.request",
     "Engine": "engine.context",
     "EngineConfig": "engine.context",
+    "EvaluationResult": "evaluation.result",
+    "Output": "evaluation.output",
+    "Rubric": "evaluation.checks",
     "RunRequest": "engine.request",
+    "Verdict": "evaluation.checks",
     "approve_prompt_version": "engine.compare.approve_prompt_version",
     "batch_run_tests": "engine.cases.testing",
     "branch_executions": "engine.ab_test.branches",
@@ -103,6 +123,8 @@ _HOMES = {
     "delete_branch": "engine.ab_test.branches",
     "delete_test_case": "engine.cases.testing",
     "embedding_similarity": "engine.prompt_scoring.evaluators",
+    "evaluate": "evaluation.evaluate",
+    "evaluate_async": "evaluation.evaluate",
     "execute_test_case": "engine.cases.testing",
     "llm_judge": "engine.prompt_scoring.evaluators",
     "open_engine": "engine.context",
@@ -115,6 +137,7 @@ _HOMES = {
     "run_test_case": "engine.run.run_test_case",
     "run_test_suite": "engine.prompt_scoring.score",
     "score_output": "interop.row_answers",
+    "step": "evaluation.tracing",
     "summarize": "engine.answers.run_summary",
     "summarize_comparison": "engine.answers.comparison_summary",
     "summarize_trend": "engine.answers.trend_summary",
@@ -122,6 +145,7 @@ _HOMES = {
     "test_case_executions": "engine.cases.test_history",
     "test_case_stats": "engine.cases.test_history",
     "test_cases": "engine.cases.test_history",
+    "tool": "evaluation.tracing",
     "update_branch": "engine.ab_test.branches",
     "update_expected_output": "engine.cases.baselines",
     "update_test_case": "engine.cases.testing",

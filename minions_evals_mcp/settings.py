@@ -11,6 +11,7 @@ from pathlib import Path
 
 from minions_evals_mcp import known_secrets
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.project import Project, find_project
 
 PREFIX = "MINIONS_EVALS_"
 KNOWN = ("DB", "JUDGE_MODEL", "JUDGE_CALLS", "SKILLS", "CONCURRENCY", "CALL_TIMEOUT", "EMBEDDER", "HTTP_TOKEN")
@@ -36,10 +37,15 @@ class Settings:
     gemini_base_url: str | None = None
     embedder: str | None = None
     http_token: str | None = field(default=None, repr=False)
+    project: Project | None = None
+    """The project file that these were completed from."""
 
 
-def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
-    """The settings of this process; raises `BadInputError` naming an unknown or malformed variable."""
+def read_settings(environment: Mapping[str, str] = os.environ, project: Project | None = None) -> Settings:
+    """The settings of this process: what the environment says, else the project file.
+
+    Raises `BadInputError` naming an unknown or malformed variable.
+    """
     for name in environment:
         if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in KNOWN:
             near = difflib.get_close_matches(name.removeprefix(PREFIX), KNOWN, 1)
@@ -53,29 +59,42 @@ def read_settings(environment: Mapping[str, str] = os.environ) -> Settings:
     def own(name: str) -> str | None:
         return environment.get(PREFIX + name) or None
 
+    file = None if project is None else project.fields
+    keys: Mapping[str, str] = {} if project is None else project.keys
     read = Settings(
-        db=_path(own("DB")),
-        judge_model=own("JUDGE_MODEL"),
+        db=_path(own("DB")) or (project.store() if project else None),
+        judge_model=own("JUDGE_MODEL") or (file and file.judge),
         judge_calls=_judge_calls(own("JUDGE_CALLS")),
         skills=_path(own("SKILLS")),
-        concurrency=_whole("CONCURRENCY", own("CONCURRENCY"), 16),
-        call_timeout_s=_seconds("CALL_TIMEOUT", own("CALL_TIMEOUT"), 60.0),
-        anthropic_api_key=environment.get("ANTHROPIC_API_KEY") or None,
+        concurrency=_whole("CONCURRENCY", own("CONCURRENCY"), (file and file.concurrency) or 16),
+        call_timeout_s=_seconds("CALL_TIMEOUT", own("CALL_TIMEOUT"), (file and file.call_timeout) or 60.0),
+        anthropic_api_key=environment.get("ANTHROPIC_API_KEY") or keys.get("ANTHROPIC_API_KEY"),
         anthropic_base_url=environment.get("ANTHROPIC_BASE_URL") or None,
-        openai_api_key=environment.get("OPENAI_API_KEY") or None,
+        openai_api_key=environment.get("OPENAI_API_KEY") or keys.get("OPENAI_API_KEY"),
         openai_base_url=environment.get("OPENAI_BASE_URL") or None,
-        gemini_api_key=environment.get("GEMINI_API_KEY") or None,
+        gemini_api_key=environment.get("GEMINI_API_KEY") or keys.get("GEMINI_API_KEY"),
         gemini_base_url=environment.get("GEMINI_BASE_URL") or None,
-        embedder=own("EMBEDDER"),
+        embedder=own("EMBEDDER") or (file and file.embedder),
         http_token=own("HTTP_TOKEN"),
+        project=project,
     )
     known_secrets.remember_keys((read.anthropic_api_key, read.openai_api_key, read.gemini_api_key, read.http_token))
     known_secrets.remember_named(environment)
-    known_secrets.remember_named(_written_down())
+    known_secrets.remember_named(written_down())
     return read
 
 
-def _written_down(file: Path = Path(".env")) -> dict[str, str]:
+def is_set(name: str, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether the environment says something of that setting."""
+    return bool(environment.get(PREFIX + name))
+
+
+def settings_here() -> Settings:
+    """The settings of a command that a person runs here: the environment's, else those of the project file above."""
+    return read_settings(project=find_project(Path.cwd()))
+
+
+def written_down(file: Path = Path(".env")) -> dict[str, str]:
     """The variables of the folder's `.env`: programs read it by themselves, and may tell what stands there."""
     if not file.is_file():
         return {}

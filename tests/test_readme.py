@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 import yaml
 
-from minions_evals_mcp.cli.app import COMMANDS, DB_COMMANDS
+from minions_evals_mcp.cli.commands import COMMANDS, DB_COMMANDS
 from minions_evals_mcp.cli.targeting import TargetFile
 from minions_evals_mcp.settings import KNOWN, PREFIX
 from minions_evals_mcp.shipped import shipped_folder

@@ -81,7 +81,7 @@ async def _ab_test(asked: dict[str, object], branch_ids: list[str], embedder: st
         first = next(iter(cast("tuple[str, ...]", asked["ids"])))
         chosen = branch_ids if branch_ids or asked["branches"] else await _active(engine, first)
         asked = await _about(engine, asked)
-        with progress_line(common) as progress:
+        with progress_line(common, engine) as progress:
             found = await run_ab_test(engine, _request({**asked, "branch_ids": tuple(chosen)}), progress=progress)
     _show(found, common)
     return 0 if any(one.runs > one.failures for one in found.branches) else BROKEN

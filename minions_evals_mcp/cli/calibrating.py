@@ -78,7 +78,7 @@ async def _calibrate(asking: Callable[[], CalibrationRequest], judge_model: str 
     except ValidationError as error:
         raise refused_option(error, benchmark_id="ID", prompt_version_ref="--prompt-version") from None
     async with session(common, judge_model=judge_model) as engine:
-        with progress_line(common) as progress:
+        with progress_line(common, engine) as progress:
             found = await carry_out(engine, request, progress=progress)
     if common.json:
         say(found.model_dump(mode="json"))

@@ -144,7 +144,7 @@ async def _run_both(engine: Engine, benchmark_id: str, how: _How, options: RunOp
         )  # fmt: skip
     except ValidationError as error:
         raise refused_option(error, version_a="--from", version_b="--to") from None
-    with progress_line(common) as progress:
+    with progress_line(common, engine) as progress:
         found = await compare_prompt_versions(engine, request, progress=progress)
     return found.id if found else None
 
@@ -189,7 +189,7 @@ def rejudge(
 async def _rejudge(ident: str, judge: Judge, judge_model: str | None, key: str | None, common: Common) -> int:
     async with session(common, judge_model=judge_model) as engine:
         request = await rejudge_request(engine, ident, judge=judge, key=key, triggered_by="command-line")
-        with progress_line(common) as progress:
+        with progress_line(common, engine) as progress:
             job = await run_benchmark(engine, request, progress=progress)
         summary = await summarize(engine, job.id)
     show_summary(summary, common)

@@ -144,7 +144,7 @@ async def _evaluated(
         trust_code=how.trust_code,
     )
     async with opening as engine:
-        with progress_line(common) as progress:
+        with progress_line(common, engine) as progress:
             return await evaluate(engine, evaluation, asked, environment=environment, progress=progress)
 
 

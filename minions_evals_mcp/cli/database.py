@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, run, say
-from minions_evals_mcp.settings import read_settings
+from minions_evals_mcp.settings import settings_here
 from minions_evals_mcp.store.backup import back_up
 from minions_evals_mcp.store.check import Found, Looking, Problem, check_store
 from minions_evals_mcp.store.salvage import salvage as write_salvaged
@@ -27,7 +27,7 @@ def check(*, deep: bool = False, common: Common = DEFAULTS) -> int:
     deep
         Compare every row with the digest that was written beside it, too.
     """
-    path = db_path(common, read_settings())
+    path = db_path(common, settings_here())
     report = run(partial(check_store, path, deep=deep, tell=None if common.json else _tell))
     if common.json:
         problems: list[JsonValue] = list(report.problems)
@@ -66,7 +66,7 @@ def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:
     file
         Where to; an existing file is not overwritten.
     """
-    path = db_path(common, read_settings())
+    path = db_path(common, settings_here())
     size = run(partial(back_up, path, file))
     if common.json:
         say({"path": str(path), "backup": str(file), "bytes": size})
@@ -85,7 +85,7 @@ def salvage(file: Path, /, *, common: Common = DEFAULTS) -> int:
     file
         Where to; an existing file is not overwritten.
     """
-    path = db_path(common, read_settings())
+    path = db_path(common, settings_here())
     found = run(partial(write_salvaged, path, file))
     if common.json:
         kept: dict[str, JsonValue] = dict(found.kept)
@@ -108,7 +108,7 @@ def path(*, common: Common = DEFAULTS) -> int:
 
     Example: minions-evals db path
     """
-    found = db_path(common, read_settings())
+    found = db_path(common, settings_here())
     if common.json:
         say({"path": str(found), "exists": found.exists()})
     else:

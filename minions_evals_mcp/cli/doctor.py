@@ -19,8 +19,9 @@ from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.models.replies import Failed
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.project import NAME
 from minions_evals_mcp.report.plain import printable
-from minions_evals_mcp.settings import Settings, read_settings
+from minions_evals_mcp.settings import Settings, is_set, settings_here
 from minions_evals_mcp.skills import load_skills
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import library_version, wal_is_safe
@@ -40,8 +41,9 @@ def doctor(*, ping: Annotated[bool, Parameter(negative="")] = False, common: Com
         Also start the server and the agent, measure with the embedder,
         and ask the judge model one short question (costs a fraction of a cent).
     """
-    settings = read_settings()
+    settings = settings_here()
     findings = [
+        *set_up(common, settings),
         _sqlite(),
         _skills(common, settings),
         *run(partial(_store, db_path(common, settings))),
@@ -66,6 +68,38 @@ def doctor(*, ping: Annotated[bool, Parameter(negative="")] = False, common: Com
             if one.remedy:
                 sys.stdout.write(f"    {one.remedy}\n")
     return BROKEN if broken else 0
+
+
+def set_up(common: Common, settings: Settings) -> list[Finding]:
+    """What the commands are set up with, and who says so: the command line before the environment, the project file, the default."""
+    project = settings.project
+    file = None if project is None else project.fields
+    values = {
+        "store": (common.db, "DB", file and file.store, db_path(common, settings)),
+        "judge model": (None, "JUDGE_MODEL", file and file.judge, settings.judge_model or "none named"),
+        "embedder": (None, "EMBEDDER", file and file.embedder, settings.embedder or "wordllama"),
+        "concurrency": (None, "CONCURRENCY", file and file.concurrency, settings.concurrency),
+        "target": (None, None, file and (file.target or file.target_config), (file and file.target) or "none"),
+    }
+    told = "; ".join(
+        f"{name} {printable(str(shown), 120)} ({_said_by(given, variable, kept)})"
+        for name, (given, variable, kept, shown) in values.items()
+    )
+    if project is None:
+        found = Finding("project", ok=None, said=f"no {NAME} here or above; {told}")
+    else:
+        keys = f"; .env gives {', '.join(sorted(project.keys))}" if project.keys else ""
+        left = f"; not read from .env: {', '.join(project.ignored)}" if project.ignored else ""
+        found = Finding("project", ok=True, said=f"{project.file}; {told}{keys}{left}")
+    return [found]
+
+
+def _said_by(given: object, variable: str | None, in_file: object) -> str:
+    if given is not None:
+        return "command line"
+    if variable is not None and is_set(variable):
+        return f"MINIONS_EVALS_{variable}"
+    return "project file" if in_file is not None else "default"
 
 
 def _sqlite() -> Finding:

@@ -25,6 +25,9 @@ class Help:
         from cyclopts.help.formatters import DefaultFormatter  # noqa: PLC0415  as above
         from rich.text import Text  # noqa: PLC0415  as above
 
+        if panel.format == "command":
+            _print_commands(console, panel)
+            return
         for entry in panel.entries:
             told = entry.description
             if isinstance(told, InlineText) and isinstance(told.primary_renderable, Text):
@@ -42,6 +45,22 @@ class Help:
         for line in described(str(getattr(description, "primary_renderable", "")), options.max_width):
             console.print(line, soft_wrap=True, markup=False, highlight=False)
         console.print()
+
+
+def _print_commands(console: Console, panel: HelpPanel) -> None:
+    """A group of commands, a line for each: what is said of one is cut where the terminal ends."""
+    if not panel.entries:
+        return
+    names = [" ".join(entry.names) for entry in panel.entries]
+    wide = 14
+    console.print(str(panel.title), style="bold", highlight=False, markup=False)
+    for name, entry in zip(names, panel.entries, strict=True):
+        said = " ".join(str(getattr(entry.description, "primary_renderable", entry.description) or "").split())
+        room = console.width - wide - 3
+        line = said if len(said) <= room else said[: room - 1].rstrip() + "…"
+        console.print(
+            f"  {name:<{wide}} {line}", highlight=False, markup=False, no_wrap=True, overflow="ignore", crop=False
+        )
 
 
 def described(text: str, width: int) -> Iterator[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -13,7 +11,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.report.writing import written
 
 SHOWN = 20
 
@@ -54,7 +52,7 @@ async def _report(ident: str, out: Path, compare: str | None, common: Common) ->
         subject = await find_subject(engine, ident, compare=compare)
         found = await read_report(engine, subject)
         async with aclosing(form(engine, found)) as pieces:
-            size = await _written(out, pieces)
+            size = await written(out, pieces)
     if common.json:
         say({"file": str(out), "bytes": size, "runId": subject.run_id, "answer": answer(found)})
         return 0
@@ -62,25 +60,6 @@ async def _report(ident: str, out: Path, compare: str | None, common: Common) ->
 
     show_written(out, answer(found))
     return 0
-
-
-async def _written(out: Path, pieces: AsyncIterator[str]) -> int:
-    """The file's size in bytes, once it stands there whole: nobody ever reads half a report."""
-    part = out.with_name(f".{out.name[:40]}.{secrets.token_hex(4)}")
-    try:
-        try:
-            with part.open("x", encoding="utf-8", errors="backslashreplace", newline="") as file:
-                async for piece in pieces:
-                    file.write(piece)
-                size = file.tell()
-            part.replace(out)
-        finally:
-            part.unlink(missing_ok=True)
-    except OSError as error:
-        raise BadInputError(
-            f"{out} cannot be written: {error.strerror or error}.", remedy="Check the path and its rights."
-        ) from error
-    return size
 
 
 def diff(before: str, after: str, /, *, limit: Limit = SHOWN, common: Common = DEFAULTS) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from codecs import BOM_UTF8
-from collections import Counter
 from collections.abc import Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ import anyio
 from cyclopts import Parameter, validators
 from pydantic import JsonValue, ValidationError
 
+from minions_evals_mcp.cli.agreeing import vet_agreed
 from minions_evals_mcp.cli.choosing import WHOLE, Choice
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.cli.targeting import read_target
@@ -29,8 +29,11 @@ from minions_evals_mcp.engine.run.run_benchmark import run_benchmark as carry_ou
 from minions_evals_mcp.engine.run.run_test_case import run_test_case as carry_out_case
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.packets import Submission
+from minions_evals_mcp.report.progress import shown_progress
+from minions_evals_mcp.settings import settings_here
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.targets.own import OwnTarget
 
 GATE = 1
 BROKEN = 3
@@ -90,12 +93,16 @@ class RunOptions:
             help="Measures likeness: wordllama, semantic, openai:MODEL (MINIONS_EVALS_EMBEDDER, else wordllama)."
         ),
     ] = None
+    yes: Annotated[
+        bool, Parameter(help="Agree to the project file's target that runs a program or calls an address.", negative="")
+    ] = False
     triggered_by: Annotated[str, Parameter(help="Who asks: an agent's, a person's or a schedule's id.")] = (
         "command-line"
     )
 
     def request(self, subject_id: str, *, agent_run_id: str | None = None, cache: bool = False) -> RunRequest:
         """The run that these options ask for."""
+        max_cost_usd, max_seconds = self._caps()
         try:
             return RunRequest(
                 subject_id=subject_id,
@@ -108,8 +115,8 @@ class RunOptions:
                 cache=cache,
                 triggered_by=self.triggered_by,
                 key=self.key,
-                max_cost_usd=self.max_cost_usd,
-                max_seconds=self.max_seconds,
+                max_cost_usd=max_cost_usd,
+                max_seconds=max_seconds,
             )
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
@@ -120,12 +127,40 @@ class RunOptions:
             ) from None
 
     def target_name(self) -> str | None:
-        """The target that is asked for: the one that is named, or set up in a file; raises `BadInputError` for both."""
+        """The target that is asked for: the one that is named, set up in a file, or the project's.
+
+        Raises `BadInputError` for two of them, and for a project's that runs code and was not agreed to.
+        """
         if self.target_config is None:
-            return self.target
+            return self.target or self._of_project()
         if self.target is not None:
             raise BadInputError("--target and --target-config both name a target.", remedy="Give one of them.")
         return read_target(self.target_config).name
+
+    def _of_project(self) -> str | None:
+        project = settings_here().project
+        if project is None or (project.fields.target is None and project.fields.target_config is None):
+            return None
+        vet_agreed(project, yes=self.yes)
+        if str(project.folder) not in sys.path:
+            sys.path.insert(0, str(project.folder))  # a python: target stands beside the file
+        if project.fields.target_config is not None:
+            return read_target(project.path(project.fields.target_config)).name
+        return project.fields.target
+
+    def _own_target(self) -> OwnTarget | None:
+        if self.target_config is not None:
+            return read_target(self.target_config)
+        project = settings_here().project
+        if project is None or project.fields.target_config is None or self.target is not None:
+            return None
+        return read_target(project.path(project.fields.target_config))
+
+    def _caps(self) -> tuple[float | None, float | None]:
+        """The caps of the command line, else the project's."""
+        project = settings_here().project
+        own = None if project is None else project.fields.caps
+        return self.max_cost_usd or (own and own.max_cost_usd), self.max_seconds or (own and own.max_seconds)
 
     def session(self, common: Common) -> AbstractAsyncContextManager[Engine]:
         """An open engine that is set up by these options."""
@@ -135,7 +170,7 @@ class RunOptions:
             concurrency=self.concurrency,
             embedder=self.embedder,
             trust_code=self.trust_code,
-            own_target=None if self.target_config is None else read_target(self.target_config),
+            own_target=self._own_target(),
         )
 
 
@@ -174,8 +209,14 @@ def run_test_case(
 async def _run_case(ident: str, agent_run: str | None, options: RunOptions, common: Common) -> int:
     request = options.request(ident, agent_run_id=agent_run)
     async with options.session(common) as engine:
-        job = await carry_out_case(engine, request)
-        summary = await summarize(engine, job.id)
+        return await run_case(engine, request, common)
+
+
+async def run_case(engine: Engine, request: RunRequest, common: Common) -> int:
+    """Runs one test case and shows what came of it; the exit code."""
+    with progress_line(common, engine) as progress:
+        job = await carry_out_case(engine, request, progress=progress)
+    summary = await summarize(engine, job.id)
     show_summary(summary, common)
     if unscored(summary):
         return BROKEN
@@ -218,7 +259,7 @@ async def _run_benchmark(
     request = options.request(ident, cache=choice.cache)
     async with options.session(common) as engine:
         request = await choice.narrowed(engine, request)
-        with progress_line(common) as progress:
+        with progress_line(common, engine) as progress:
             job = await carry_out_benchmark(engine, request, progress=progress)
         summary = await summarize(engine, job.id)
     show_summary(summary, common)
@@ -246,20 +287,11 @@ def unscored(summary: RunSummary) -> bool:
 
 
 @contextmanager
-def progress_line(common: Common) -> Generator[Callable[[Outcome], Awaitable[None]]]:
-    """A line that counts, on a terminal only."""
-    done: Counter[Outcome] = Counter()
-    shown = sys.stderr.isatty() and not common.json
-
-    async def progress(outcome: Outcome) -> None:
-        done[outcome] += 1
-        if shown:
-            sys.stderr.write("\r\x1b[K" + ", ".join(f"{number} {name}" for name, number in done.items()))
-            sys.stderr.flush()
-
-    yield progress
-    if shown:
-        sys.stderr.write("\r\x1b[K")
+def progress_line(common: Common, engine: Engine) -> Generator[Callable[[Outcome], Awaitable[None]]]:
+    """Shows on standard error how far the engine's runs are; not for programs, nor with --quiet."""
+    with shown_progress(shown=False if common.json or common.quiet else None) as progress:
+        engine.watch = progress.stands
+        yield progress.ended
 
 
 def show_summary(summary: RunSummary, common: Common) -> None:

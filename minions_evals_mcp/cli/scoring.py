@@ -22,7 +22,7 @@ from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed
 from minions_evals_mcp.scoring.examination import Examination
-from minions_evals_mcp.settings import read_settings
+from minions_evals_mcp.settings import settings_here
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import EngineConfig
@@ -125,7 +125,7 @@ class _Opened:
         from minions_evals_mcp.cli.session import DEFAULTS, engine_config  # noqa: PLC0415  0.1 s that most rows do not need
         from minions_evals_mcp.models.registry import Models  # noqa: PLC0415  as above
 
-        config = engine_config(DEFAULTS, read_settings(), judge_model=self.how.judge_model)
+        config = engine_config(DEFAULTS, settings_here(), judge_model=self.how.judge_model)
         models = Models(config.providers)
         self.opened.push_async_exit(models)
         return config, models

@@ -20,7 +20,7 @@ from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.engine.near_ids import with_near_ids
 from minions_evals_mcp.errors import NotFoundError, ungrouped
 from minions_evals_mcp.known_secrets import masked
-from minions_evals_mcp.settings import Settings, read_settings
+from minions_evals_mcp.settings import Settings, settings_here
 from minions_evals_mcp.targets.own import OwnTarget
 
 T = TypeVar("T")
@@ -35,6 +35,7 @@ class Common:
 
     db: Annotated[Path | None, Parameter(help="The store's file (MINIONS_EVALS_DB; else in your data folder).")] = None
     json: Annotated[bool, Parameter(help="Answer in JSON, for programs.", negative="")] = False
+    quiet: Annotated[bool, Parameter(name=["--quiet", "-q"], help="Show no progress.", negative="")] = False
     read_only: Annotated[bool, Parameter(help="Change nothing; a store that is missing is an error.", negative="")] = (
         False
     )
@@ -83,7 +84,7 @@ async def session(
     """An open engine for one command."""
     config = engine_config(
         common,
-        read_settings(),
+        settings_here(),
         judge_model=judge_model,
         concurrency=concurrency,
         embedder=embedder,

@@ -9,14 +9,22 @@ from pathlib import Path
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, say
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.project import NAME
 
 SUITE = "evals.yaml"
 BENCHMARK = "starter/quality"
 VERSION = "starter/prompt@2"
+PROJECT = f'''# What `minions-evals run` runs here, and with what; the command line and MINIONS_EVALS_* go before it.
+suites = ["{SUITE}"]
+prompt-version = "{VERSION}"
+
+[thresholds]
+fail-on-regression = true
+'''
 
 
 def init(folder: Path = Path(), /, *, common: Common = DEFAULTS) -> int:
-    """Write evals.yaml, a small commented suite: cases, a rubric, recorded outputs, a prompt in two versions.
+    """Write evals.yaml, a small commented suite, and minions-evals.toml, which has `minions-evals run` run it.
 
     It runs at once, without a key. Nothing is overwritten.
     Example: minions-evals init my-evals
@@ -37,6 +45,9 @@ def init(folder: Path = Path(), /, *, common: Common = DEFAULTS) -> int:
             f"{error.filename} cannot be written: {error.strerror}.",
             remedy="Name another folder: minions-evals init DIR.",
         ) from None
+    project = folder / NAME
+    if not project.exists():
+        project.write_text(PROJECT, "utf-8")
     following = [f"import {shlex.quote(str(file))}", f"run-benchmark {BENCHMARK} --prompt-version {VERSION}"]
     if common.json:
         say({"file": str(file), "next": [f"minions-evals {command}" for command in following]})

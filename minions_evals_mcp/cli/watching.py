@@ -101,6 +101,6 @@ async def _news(engine: Engine, files: Sequence[Path]) -> bool:
 
 async def _run_again(engine: Engine, ident: str, choice: Choice, options: RunOptions, common: Common) -> None:
     request = await choice.narrowed(engine, options.request(ident, cache=choice.cache))
-    with progress_line(common) as progress:
+    with progress_line(common, engine) as progress:
         job = await run_benchmark(engine, request, progress=progress)
     show_summary(await summarize(engine, job.id), common)

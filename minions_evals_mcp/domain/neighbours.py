@@ -21,7 +21,10 @@ class ToolCall(Value):
 
 
 class AgentRun(Fields):
-    """What an agent produced (minions-agents). `cost` is in US dollars."""
+    """What an agent produced (minions-agents). `cost` is in US dollars.
+
+    `tool_calls_log` is None where nobody recorded the calls; a log without calls is empty.
+    """
 
     slug: ClassVar[str] = "agent-run"
 
@@ -32,7 +35,7 @@ class AgentRun(Fields):
     completed_at: Timestamp | None = None
     inputs: Json = {}
     outputs: Json = {}
-    tool_calls_log: Annotated[tuple[ToolCall, ...], Field(strict=False)] = ()
+    tool_calls_log: Annotated[tuple[ToolCall, ...] | None, Field(strict=False)] = None
     tokens_used: Count | None = None
     cost: Annotated[float, Field(ge=0)] | None = None
     status: Literal["running", "success", "failed", "pending-approval"] = "success"

@@ -18,7 +18,8 @@ from minions_evals_mcp.known_secrets import masked
 class Observed(Value):
     """An output and what was measured while it was made. Milliseconds, tokens, US dollars; None is unknown.
 
-    `made_from` is the digest of target, prompt version and inputs; `reused_from` the test-run for which it was made.
+    `tool_calls` is None where nobody recorded them, empty where it is known that none was made. `made_from` is the
+    digest of target, prompt version and inputs; `reused_from` the test-run for which it was made.
     """
 
     output: Json
@@ -31,8 +32,7 @@ class Observed(Value):
     output_tokens: Count | None = None
     cost_usd: float | None = None
     finish_reason: str | None = None
-    tool_calls: tuple[ToolCall, ...] = ()
-    has_log: bool = False
+    tool_calls: tuple[ToolCall, ...] | None = None
     agent_error: str | None = None
     stderr: str = ""
     made_from: str | None = None

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import secrets
 import uuid
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from minions_evals_mcp.domain.standing import Standing
 from minions_evals_mcp.domain.values import utc
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER, open_embedder
+from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings, parse_judges
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
+from minions_evals_mcp.scoring.checks import OwnVerdict, Unmet
 from minions_evals_mcp.skills import Skills, load_skills
 from minions_evals_mcp.store.database import Store, open_store
 from minions_evals_mcp.targets.http import Web
 from minions_evals_mcp.targets.own import OwnTarget
 
 DEFAULT_MODEL = "anthropic:claude-sonnet-5-5"
+
+
+def unwatched(standing: Standing) -> None:
+    """Nobody looks on."""
+    del standing
+
+
+OwnCheck = Callable[[Work], Awaitable[OwnVerdict | Unmet]]
+"""Asks a function of the user's about an output; what the function raises is no verdict."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +89,10 @@ class Engine:
     opened_embedder: Embedder | None = None
     own_models: Mapping[str, Models] = field(default_factory=dict[str, Models])
     """The clients of judges whose address or key stands in a config (`Grader.name`); whoever opened them closes them."""
+    own_checks: Mapping[str, OwnCheck] = field(default_factory=dict[str, "OwnCheck"])
+    """The user's functions that check outputs, by the names under which assertions ask for them."""
+    watch: Callable[[Standing], None] = unwatched
+    """Is told how far each run is."""
 
     def embedder(self) -> Embedder:
         """What measures likeness in meaning, opened at the first call; raises as `open_embedder` does."""

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.score_rows import (
+    ALSO,
     Answer,
     listed,
     read_assertion,
@@ -28,7 +29,7 @@ from minions_evals_mcp.scoring.max_score import (
 )
 
 KEYS = frozenset({"id", "outputs", "assert"})
-MEASURED = frozenset({"output", "latencyMs", "cost"})
+MEASURED = frozenset({"output", "latencyMs", "cost", "toolCalls"})
 """An output with no keys but these is its text with what was measured; any other object is a record."""
 
 
@@ -62,7 +63,7 @@ def _picked(ident: str, found: Selection) -> Answer:
 
 def read_pick_row(line: str | bytes) -> PickRow:
     """The row in a line; raises `InvalidRecordError` naming the field that does not fit."""
-    found = read_object(line, KEYS, ("outputs", "assert"))
+    found = read_object(line, KEYS, ("outputs", "assert"), also=ALSO)
     subjects = tuple(map(_subject, listed(found["outputs"], "outputs")))
     assertions, config = _divided(listed(found["assert"], "assert"))
     return PickRow(row_id(found), Contest(assertions, subjects, config))

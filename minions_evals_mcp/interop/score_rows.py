@@ -1,9 +1,9 @@
-"""The rows of `minions-evals score`: `{id, output, assert, threshold?, latencyMs?, cost?}` in, a verdict a row out."""
+"""The rows of `minions-evals score`: `{id, output, assert, threshold?, latencyMs?, cost?, toolCalls?}` in, a verdict a row out."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -11,14 +11,19 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
 
 from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import output_value, value_text
+from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, Need, Subject, Unchecked
 from minions_evals_mcp.scoring.examination import Checks, Examination
 
-KEYS = frozenset({"id", "output", "assert", "threshold", "latencyMs", "cost"})
+KEYS = frozenset({"id", "output", "assert", "threshold", "latencyMs", "cost", "toolCalls"})
+ALSO = {"assertions": "assert"}
+"""Other names of keys: what a test case calls its checks."""
+NO_OTHER_NAMES: dict[str, str] = {}
 CHUNK = 1 << 17
 MOST_KNOWN = 4096
 _ASSERTION = TypeAdapter(Assertion)
@@ -44,7 +49,7 @@ class Row:
         found = self.checks.answer(evidence)
         if isinstance(found, Unchecked):
             return {"id": self.id, "error": f"{found.type}: {found.reason}"}
-        return _verdict(self.id, found)
+        return verdict_row(self.id, found)
 
 
 def _assertions(found: JsonValue) -> tuple[Assertion, ...]:
@@ -95,12 +100,14 @@ def read_assertion(one: JsonValue, number: int) -> Assertion:
 
 def read_row(line: str | bytes) -> Row:
     """The row in a line; raises `InvalidRecordError` naming the field that does not fit."""
-    found = read_object(line, KEYS, ("output", "assert"))
+    found = read_object(line, KEYS, ("output", "assert"), also=ALSO)
     subject = subject_of(found["output"], found)
     return Row(row_id(found), Checks(_assertions(found["assert"]), subject, _number(found, "threshold")))
 
 
-def read_object(line: str | bytes, known: frozenset[str], required: Sequence[str]) -> dict[str, JsonValue]:
+def read_object(
+    line: str | bytes, known: frozenset[str], required: Sequence[str], *, also: Mapping[str, str] = NO_OTHER_NAMES
+) -> dict[str, JsonValue]:
     """The JSON object in a line, with known keys only and every one that is required."""
     try:
         found: JsonValue = from_json(line, allow_inf_nan=False)
@@ -108,6 +115,9 @@ def read_object(line: str | bytes, known: frozenset[str], required: Sequence[str
         raise InvalidRecordError(f"no JSON: {error}") from None
     if not isinstance(found, dict):
         raise InvalidRecordError("a row is a JSON object")
+    for name, meant in also.items():
+        if name in found and meant not in found:
+            found[meant] = found.pop(name)
     if not found.keys() <= known:
         unknown = min(found.keys() - known)
         raise InvalidRecordError(f"unknown key; known are {', '.join(sorted(known))}", field=unknown)
@@ -126,14 +136,26 @@ def row_id(found: dict[str, JsonValue]) -> str:
 
 
 def subject_of(output: JsonValue, measured: dict[str, JsonValue]) -> Subject:
-    """The output as checks see it, with the `latencyMs` and `cost` (US dollars) that were measured."""
+    """The output as checks see it, with the `latencyMs`, `cost` (US dollars) and `toolCalls` that were recorded."""
     value = output_value(output) if isinstance(output, dict) else output
     return Subject(
         value_text(value) if isinstance(output, str | dict) else json.dumps(value, ensure_ascii=False),
         _number(measured, "latencyMs"),
         _number(measured, "cost"),
+        tool_calls=_tool_calls(measured),
         value=None if isinstance(value, str) else value,
     )
+
+
+def _tool_calls(measured: dict[str, JsonValue]) -> tuple[ToolCall, ...] | None:
+    """The calls that the row holds; None where it says nothing of them."""
+    given = measured.get("toolCalls")
+    if given is None:
+        return None
+    try:
+        return tool_calls_of(given)
+    except InvalidRecordError as error:
+        raise InvalidRecordError(error.reason, field="toolCalls") from None
 
 
 def _number(found: dict[str, JsonValue], key: str) -> float | None:
@@ -145,7 +167,8 @@ def _number(found: dict[str, JsonValue], key: str) -> float | None:
     return float(value)
 
 
-def _verdict(ident: str, found: Aggregate) -> Answer:
+def verdict_row(ident: str, found: Aggregate) -> Answer:
+    """The verdict as a row says it."""
     results: list[JsonValue] = [
         {"type": one.type, "pass": one.passed, "score": one.score, "reason": one.reason} for one in found.results
     ]

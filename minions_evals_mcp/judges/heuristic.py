@@ -11,7 +11,7 @@ from pydantic_core import to_json
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import RubricCriterion
-from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
+from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Verdict
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION, check_all, needs, vet
@@ -97,13 +97,15 @@ def guide_asks(criterion: RubricCriterion) -> list[Asks]:
 
 def judge_by_rule(
     criterion: Criterion, work: Work, evidence: Evidence
-) -> tuple[Verdict | JudgeErrored, tuple[Checked, ...]]:
+) -> tuple[Verdict | JudgeErrored | NotJudgeable, tuple[Checked, ...]]:
     """The verdict of the criterion's assertions, `minScore + (maxScore − minScore) · aggregate`, and each check's own."""
     rules = guide(criterion.fields.scoring_guide)
     if isinstance(rules, str):
         return _from_proposal(criterion, work, rules), ()
     found = check_all(rules, work.subject, evidence=evidence)
     if not isinstance(found, Aggregate):
+        if found.not_judgeable:
+            return NotJudgeable(criterion.id, f"{found.type}: {found.reason}"), ()
         return JudgeErrored(f"criterion {criterion.id}: {found.type}: {found.reason}"), ()
     fields = criterion.fields
     low, high = fields.min_score, fields.max_score

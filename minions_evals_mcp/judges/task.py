@@ -32,6 +32,8 @@ class Work:
     """The case's runs before this one, newest first; no judge is shown them."""
     prompt: str = ""
     """What the output was asked for with; empty where that is not known."""
+    case_id: str = ""
+    """The case that asked for it, where it is one."""
 
     @property
     def text(self) -> str:

@@ -1,19 +1,23 @@
-"""The pytest plugin: the fixture `evals`, and suites named `*.evals.yaml` of which each case is a test.
+"""The pytest plugin: the fixture `evals`, its mark, suites named `*.evals.yaml` of which each case is a test, a summary.
 
 It imports nothing of the engine until a test asks for it.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
+    from pydantic import JsonValue
+
     from minions_evals_mcp.pytest_plugin.fixture import Evals
     from minions_evals_mcp.pytest_plugin.suites import SuiteOfCases
 
+PROPERTY = "minions-evals"
 SUITES = (".evals.yaml", ".evals.yml")
 
 
@@ -33,8 +37,54 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SuiteOfCas
 
 
 @pytest.fixture
-def evals(tmp_path: Path) -> Evals:
-    """Checks outputs and runs benchmarks from a test, sync or async."""
+def evals(request: pytest.FixtureRequest, tmp_path: Path) -> Evals:
+    """Checks outputs, evaluates functions and runs benchmarks from a test, sync or async; what it judges is kept."""
     from minions_evals_mcp.pytest_plugin.fixture import Evals  # noqa: PLC0415  the engine is imported for a test that asks
+    from minions_evals_mcp.pytest_plugin.repeating import trials_of  # noqa: PLC0415  as above
 
-    return Evals(tmp_path)
+    node: pytest.Item = request.node
+
+    def tell(told: dict[str, JsonValue]) -> None:
+        node.user_properties.append((PROPERTY, json.dumps(told)))  # with the report it comes back from a worker
+
+    return Evals(tmp_path, node.nodeid, trials_of(node.get_closest_marker("evals")), tell)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes the mark known."""
+    config.addinivalue_line(
+        "markers", "evals(trials=1, min_pass_rate=1.0): run the test so often; so large a share of its runs must pass"
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_call(item: pytest.Item) -> None:
+    """Has a marked test run several times; whoever calls it, sync or async, calls that."""
+    if not isinstance(item, pytest.Function) or item.get_closest_marker("evals") is None:
+        return
+    from minions_evals_mcp.pytest_plugin.fixture import Evals  # noqa: PLC0415  the engine is imported for a test that asks
+    from minions_evals_mcp.pytest_plugin.repeating import repeated  # noqa: PLC0415  as above
+
+    found = item.funcargs.get("evals")
+    if not isinstance(found, Evals):
+        pytest.fail("a test with the mark evals takes the fixture `evals`.", pytrace=False)
+    item.obj = repeated(item.obj, found)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What was judged, at the end of the test run."""
+    told = [
+        json.loads(str(value))
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        if getattr(report, "when", None) == "call"
+        for name, value in report.user_properties
+        if name == PROPERTY
+    ]
+    if not told:
+        return
+    from minions_evals_mcp.pytest_plugin.summary import summary_lines  # noqa: PLC0415  where there is something to tell
+
+    terminalreporter.section("evals")
+    for line in summary_lines(told):
+        terminalreporter.write_line(line)

@@ -2,64 +2,123 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
-import anyio
 from pydantic import JsonValue
 
 from minions_evals_mcp.configured import Chosen, engine_config
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.engine.records.save_records import save_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError, InstrumentError
-from minions_evals_mcp.interop.row_answers import answered, row_of
-from minions_evals_mcp.interop.score_rows import Answer, Row
+from minions_evals_mcp.evaluation.case import Cases
+from minions_evals_mcp.evaluation.evaluate import evaluate
+from minions_evals_mcp.evaluation.one_check import CheckAsked, kept_check
+from minions_evals_mcp.evaluation.result import EvaluationResult
+from minions_evals_mcp.evaluation.shown import next_command, verdict_line
+from minions_evals_mcp.evaluation.waiting import waited
+from minions_evals_mcp.interop.score_rows import Answer
 from minions_evals_mcp.interop.suite import read_suite
-from minions_evals_mcp.settings import read_settings
+from minions_evals_mcp.settings import settings_here
 
-T = TypeVar("T")
 NAMED = 10
+LONGEST = 100
 
 
-def waited(work: Callable[[], Awaitable[T]]) -> T:
-    """What the work returns, run in a thread of its own: the test itself may be async."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(anyio.run, work).result()
+@dataclass(slots=True)
+class Trials:
+    """How often a marked test is run, and which share of its runs must pass."""
+
+    trials: int = 1
+    min_pass_rate: float = 1.0
+    at: int = 1
 
 
 class Evals:
-    """Judges outputs within a test. What does not pass is an AssertionError with the reasons; what cannot be judged is not."""
+    """Judges outputs within a test. What does not pass is an AssertionError with the reasons; what cannot be judged is not.
 
-    def __init__(self, folder: Path) -> None:
+    What it judges is kept in the store that is set up, under the test's own name.
+    """
+
+    def __init__(
+        self, folder: Path, node_id: str, trials: Trials | None = None, tell: Callable[[Json], None] | None = None
+    ) -> None:
         self._folder = folder
+        self._node_id = node_id
+        self._tell = tell
+        self.trials = trials or Trials()
+        self.evaluated = False
+        """Whether the test has evaluated something: trials are then those of its cases."""
+        self._checked_so_far = 0
+
+    def begin_trial(self, number: int) -> None:
+        """Another run of the same test begins: its checks are those of the run before."""
+        self.trials.at = number
+        self._checked_so_far = 0
 
     def check(
         self, output: JsonValue, *, assertions: Sequence[dict[str, JsonValue]], threshold: float | None = None
     ) -> Answer:
-        """The verdict on an output: `{pass, score, results: [{type, pass, score, reason}]}`.
+        """The verdict on an output, which is kept: `{id, pass, score, results: [{type, pass, score, reason}]}`.
 
         Raises AssertionError where it does not pass, `InvalidRecordError` for an assertion that is none,
         `InstrumentError` where one could not be carried out.
         Example: `evals.check(reply, assertions=[{"type": "icontains", "value": "refund"}])`
         """
         __tracebackhide__ = True  # a failure shows the caller's line
-        found = waited(partial(self._checked, row_of(output, assertions, threshold)))
+        self._checked_so_far += 1
+        number = self._checked_so_far
+        asked = CheckAsked(
+            f"{case_id(self._node_id)}/{number}",
+            self._node_id if number == 1 else f"{self._node_id} (check {number})",
+            output,
+            assertions,
+            threshold,
+            is_history=self.trials.at == 1,
+        )
+        found = waited(partial(self._kept, asked))
+        self._say({"kind": "check", "name": asked.case_id, "passed": found["pass"]})
         if not found["pass"]:
             raise AssertionError(_reasons(found))
         return found
 
-    async def _checked(self, row: Row) -> Answer:
-        if not row.needs():
-            return row.answer()
-        config = engine_config(read_settings(), Chosen(db=self._folder / "evals.db"))
-        async with open_engine(config) as engine:
-            return await answered(engine, row)
+    async def _kept(self, asked: CheckAsked) -> Answer:
+        async with open_engine(engine_config(settings_here())) as engine:
+            return await kept_check(engine, asked)
+
+    def evaluate(self, task: Callable[..., object], cases: Cases, **options: Any) -> EvaluationResult:
+        """As `evaluate(task, cases, …)`, named by the test; trials and min_pass_rate are the mark's where none are given.
+
+        Example: `assert evals.evaluate(answer, "cases.csv", checks=["icontains"]).passed`
+        """
+        self.evaluated = True
+        if self.trials.trials > 1:
+            options.setdefault("trials", self.trials.trials)
+        if self.trials.min_pass_rate < 1:
+            options.setdefault("min_pass_rate", self.trials.min_pass_rate)
+        options.setdefault("name", case_id(self._node_id))
+        options.setdefault("progress", False)
+        result = evaluate(task, cases, **options)
+        self._say(
+            {
+                "kind": "evaluation", "name": result.name, "passed": result.passed, "line": verdict_line(result),
+                "next": next_command(result),
+            }
+        )  # fmt: skip
+        return result
+
+    def _say(self, told: Json) -> None:
+        if self._tell is not None:
+            self._tell(told)
 
     def run_benchmark(  # a test names what it asks for
         self,
@@ -86,12 +145,20 @@ class Evals:
 
     async def _ran(self, request: RunRequest, suite: Path | None) -> RunSummary:
         chosen = Chosen() if suite is None else Chosen(db=self._folder / "evals.db")
-        async with open_engine(engine_config(read_settings(), chosen)) as engine:
+        async with open_engine(engine_config(settings_here(), chosen)) as engine:
             if suite is not None:
                 arrivals, relations = read_suite(suite, new_id=engine.new_id, now=engine.clock())
                 await save_records(engine, arrivals, relations)
             job = await run_benchmark(engine, request)
             return await summarize(engine, job.id)
+
+
+def case_id(node_id: str) -> str:
+    """The test's name as an id: what an id may not hold is a hyphen, and then a digest tells it from its like."""
+    clean = re.sub(r"[^A-Za-z0-9._:/@-]+", "-", node_id).strip("-")
+    return (
+        clean if clean == node_id and len(clean) <= LONGEST else f"{clean[-LONGEST + 9 :]}-{text_digest(node_id)[:8]}"
+    )
 
 
 def _reasons(found: Answer) -> str:

@@ -17,9 +17,9 @@ from minions_evals_mcp.engine.records.save_records import save_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError
+from minions_evals_mcp.evaluation.waiting import waited
 from minions_evals_mcp.interop.suite import read_suite
-from minions_evals_mcp.pytest_plugin.fixture import waited
-from minions_evals_mcp.settings import read_settings
+from minions_evals_mcp.settings import settings_here
 from minions_evals_mcp.store import jobs
 
 JUDGES = ("auto", "heuristic", "llm")
@@ -62,7 +62,7 @@ class SuiteOfCases(pytest.File):
         return Path(self._folder.name) / "evals.db"
 
     async def _imported(self) -> None:
-        async with open_engine(engine_config(read_settings(), Chosen(db=self.store))) as engine:
+        async with open_engine(engine_config(settings_here(), Chosen(db=self.store))) as engine:
             arrivals, relations = read_suite(self.path, new_id=engine.new_id, now=engine.clock())
             await save_records(engine, arrivals, relations)
 
@@ -92,7 +92,7 @@ class CaseOfSuite(pytest.Item):
             triggered_by="pytest",
             key=f"pytest:{uuid4()}",
         )
-        async with open_engine(engine_config(read_settings(), Chosen(db=suite.store))) as engine:
+        async with open_engine(engine_config(settings_here(), Chosen(db=suite.store))) as engine:
             try:
                 await run_test_case(engine, request)
             except (BadInputError, InstrumentError):

@@ -19,7 +19,8 @@ class Subject:
     latency_ms: float | None = None
     cost_usd: float | None = None
     variables: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
-    tool_calls: tuple[ToolCall, ...] = ()
+    tool_calls: tuple[ToolCall, ...] | None = None
+    """None where nobody recorded them."""
     finish_reason: str | None = None
     prompt: str = ""
     value: JsonValue = None
@@ -83,11 +84,13 @@ class Unmet:
     """Evidence that could not be had, and why (time limit, engine died).
 
     `fatal`: no other call to what should give it can succeed either; `unanswered`: nothing about the output explains it.
+    `not_judgeable`: the output lacks what the check looks at, and so it would be for any judge.
     """
 
     reason: str
     fatal: bool = False
     unanswered: bool = False
+    not_judgeable: bool = False
 
 
 GradeType = Literal["llm-rubric", "factuality"]
@@ -117,6 +120,14 @@ class Grade(NamedTuple):
     reason: str
     input_tokens: int = 0
     output_tokens: int = 0
+
+
+class OwnVerdict(NamedTuple):
+    """What a function of the user's said of an output. Without `passed` the score (0–1) decides."""
+
+    passed: bool | None
+    score: float | None = None
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,6 +161,8 @@ class Evidence:
     similarities: Mapping[SimilarityNeed, float | Unmet] = field(default_factory=dict[SimilarityNeed, float | Unmet])
     grades: Mapping[GradeNeed, Grade] = field(default_factory=dict[GradeNeed, Grade])
     ungraded: Mapping[GradeNeed, Unmet] = field(default_factory=dict[GradeNeed, Unmet])
+    own: Mapping[str, OwnVerdict | Unmet] = field(default_factory=dict[str, OwnVerdict | Unmet])
+    """What the user's functions said, by their names."""
 
 
 NO_EVIDENCE = Evidence()
@@ -181,10 +194,14 @@ class Checked(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Unchecked:
-    """A check that could not be carried out: no verdict follows from it."""
+    """A check that could not be carried out: no verdict follows from it.
+
+    `not_judgeable`: the output lacks what the check looks at; else the instrument failed.
+    """
 
     type: str
     reason: str
+    not_judgeable: bool = False
 
 
 class Aggregate(NamedTuple):

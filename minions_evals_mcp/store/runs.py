@@ -360,6 +360,29 @@ def benchmark_run(db: Db, run_id: str) -> Record[BenchmarkRun] | None:
     return None if row is None else record_of(table, row)  # pyright: ignore[reportReturnType]  the table's kind
 
 
+def run_before(db: Db, *, run_id: str) -> str | None:
+    """The newest whole run of the same benchmark that ended before that one."""
+    row = db.execute(
+        f"SELECT id FROM benchmark_run WHERE benchmark_id = (SELECT benchmark_id FROM benchmark_run WHERE id = ?) AND {WHOLE}"
+        " AND seq < (SELECT seq FROM benchmark_run WHERE id = ?) ORDER BY seq DESC LIMIT 1",
+        (run_id, run_id),
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def rationales(db: Db, job_id: str) -> dict[str, str]:
+    """Why each test-run of a job was scored as it was: its judgments' rationales, one after the other."""
+    rows = db.execute(
+        "SELECT test_run_id, rationale FROM eval_judgment WHERE test_run_id IN (SELECT test_run_id FROM unit WHERE job_id = ?)"
+        " ORDER BY seq",
+        (job_id,),
+    )
+    found: dict[str, str] = {}
+    for test_run_id, rationale in rows:
+        found[test_run_id] = f"{found[test_run_id]}; {rationale}" if test_run_id in found else rationale
+    return found
+
+
 def record_benchmark_run(
     db: Db, run: Record[BenchmarkRun], *, judged_alike: str, series_key: str, at: datetime
 ) -> None:

@@ -19,8 +19,9 @@ from minions_evals_mcp.domain.neighbours import PromptVersion, ToolCall
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.outputs import output_text, value_text
 from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.domain.values import Count, Value
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.scoring.version_text import version_text
 
@@ -75,7 +76,6 @@ class AnswerError(Exception):
     """An answer in which what was asked for does not stand."""
 
 
-_CALLS: TypeAdapter[tuple[ToolCall, ...]] = TypeAdapter(Annotated[tuple[ToolCall, ...], Field(strict=False)])
 _TOKENS: TypeAdapter[int] = TypeAdapter(Count)
 _COST: TypeAdapter[float] = TypeAdapter(Annotated[float, Field(ge=0, allow_inf_nan=False)])
 
@@ -200,11 +200,10 @@ def _read(body: bytes, exchange: Exchange) -> Observed:
     value = answer[0] if exchange.output is None else _selected(answer[0], exchange.output)
     if value is None:
         raise AnswerError(f"there is no {exchange.output or 'output'} in its answer: {_shown(body)}")
-    log = () if exchange.tool_calls is None else _tool_calls(_selected(answer[0], exchange.tool_calls))
+    log = None if exchange.tool_calls is None else _tool_calls(_selected(answer[0], exchange.tool_calls))
     return Observed(
         output=value if isinstance(value, dict) else {"output": value},
         tool_calls=log,
-        has_log=exchange.tool_calls is not None,
         input_tokens=_number(answer[0], exchange.usage.input_tokens, _TOKENS),
         output_tokens=_number(answer[0], exchange.usage.output_tokens, _TOKENS),
         cost_usd=_number(answer[0], exchange.usage.cost_usd, _COST),
@@ -230,13 +229,9 @@ def _selected(answer: JsonValue, selector: str) -> JsonValue:
 
 def _tool_calls(found: JsonValue) -> tuple[ToolCall, ...]:
     try:
-        return _CALLS.validate_python(found or ())
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise AnswerError(
-            f"its tool calls are no list of {{tool, arguments, result, error}}: {place}: {first['msg']}"
-        ) from None
+        return tool_calls_of(found or [])
+    except InvalidRecordError as error:
+        raise AnswerError(f"its {error.reason}") from None
 
 
 def _number(answer: JsonValue, selector: str | None, kind: TypeAdapter[N]) -> N | None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, assert_never
 
 import anyio
@@ -185,6 +187,9 @@ def _output(found: object) -> Json | None:
 def python_target(ref: str, *, deadline_s: float) -> PythonTarget:
     """The target that `module:function` names; raises `BadInputError` where there is none."""
     module_name, _, function_name = ref.partition(":")
+    beside = str(Path.cwd())
+    if beside not in sys.path:  # a program started by its name does not look in the current folder
+        sys.path.insert(0, beside)
     try:
         function = getattr(importlib.import_module(module_name), function_name)
     except Exception as error:  # noqa: BLE001  a user's module may raise anything while it is loaded

@@ -38,7 +38,6 @@ def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed |
         latency_ms=latency,
         cost_usd=fields.cost,
         tool_calls=fields.tool_calls_log,
-        has_log=bool(fields.tool_calls_log),
         agent_error=error,
         timed_out=timed_out,
     )

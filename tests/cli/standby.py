@@ -19,7 +19,7 @@ from pathlib import Path
 
 from coverage import Coverage
 
-from minions_evals_mcp.cli.app import COMMANDS, DB_COMMANDS
+from minions_evals_mcp.cli.commands import COMMANDS, DB_COMMANDS
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 100_000

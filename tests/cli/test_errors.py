@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from minions_evals_mcp.cli.app import COMMANDS, DB_COMMANDS
+from minions_evals_mcp.cli.commands import COMMANDS, DB_COMMANDS
 from tests.cli.terminal import Ended, Terminal
 
 EVERY = [[name] for name in COMMANDS] + [["db", name] for name in DB_COMMANDS]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minions_evals_mcp.cli.app import COMMANDS, DB_COMMANDS
+from minions_evals_mcp.cli.commands import COMMANDS, DB_COMMANDS, NOUNS, SHOWN
 from minions_evals_mcp.cli.helping import described
 from tests.cli.terminal import Terminal
 
@@ -46,3 +47,23 @@ def test_every_command_has_an_example_that_is_its_own_and_no_line_breaks_where_i
             assert after[: len(command)] == command, words
         for line in found.out.split("╭")[0].splitlines():
             assert len(line) <= 80 or "{" in line, line
+
+
+@pytest.mark.parametrize("columns", ["80", "120"])
+def test_the_commands_stand_on_one_screen_and_every_other_one_is_under_a_noun(at: Terminal, columns: str) -> None:
+    said = at.with_env(COLUMNS=columns).run("--help").out
+    assert len(said.splitlines()) <= 40
+    assert max(map(len, said.splitlines())) <= int(columns)
+    shown = [name for names in SHOWN.values() for name in names]
+    assert len(shown) <= 24
+    assert len(SHOWN) == 6
+    assert all(f"  {name} " in said for name in shown)
+    assert "…" not in said
+    under = {verb for _, verbs in NOUNS.values() for verb in verbs}
+    assert {*COMMANDS} - {*shown} - under == {"run-benchmark", "run-test-case"}  # `run` is both
+    assert {*shown} - {*COMMANDS} == {*NOUNS}
+
+
+def test_what_stands_under_a_noun_is_the_same_command(at: Terminal) -> None:
+    own, under = at.many(["stats", "--help"], ["data", "stats", "--help"])
+    assert own.out.partition("\n")[2] == under.out.partition("\n")[2]

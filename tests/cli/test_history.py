@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.cli.app import COMMANDS
+from minions_evals_mcp.cli.commands import COMMANDS
 from tests.cli.suites import answer, case, record, suite
 from tests.cli.terminal import Terminal
 

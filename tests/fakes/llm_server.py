@@ -45,6 +45,7 @@ from tests.fakes.llm_wire import (
     http,
     openai_body,
     openai_events,
+    with_tool_call,
 )
 
 
@@ -207,6 +208,7 @@ class Connection(asyncio.Protocol):
             said = replace(said, text=dumps(spoilt(said.value, as_text=len(body) % 2 == 0)))
         anthropic = path == b"/v1/messages"
         whole = (anthropic_body if anthropic else openai_body)(str(request["model"]), said, fault)
+        whole = with_tool_call(whole, request)
         if request.get("stream") is True and self.server.streams:
             written = (anthropic_events if anthropic else openai_events)(whole, fault)
             return framed(200, self.server.canned or b"".join(written), kind=b"text/event-stream")

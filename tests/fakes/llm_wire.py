@@ -9,7 +9,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from tests.fakes.llm_answers import Answer, Object, obj
+from tests.fakes.llm_answers import Answer, Object, obj, text_of
 
 REASONS = {200: b"OK", 429: b"Too Many Requests", 529: b"Overloaded"}
 ERRORS = {
@@ -95,6 +95,27 @@ def openai_body(model: str, said: Answer, fault: str) -> Object:
         "choices": [{"index": 0, "message": message, "logprobs": None, "finish_reason": finish}],
         "usage": {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written},
     }
+
+
+def with_tool_call(whole: Object, request: Object) -> Object:
+    """The reply as a call of the request's first tool, asked with the user's words, while no result of a call is in it.
+
+    A prompt that says "no tools" is answered at once.
+    """
+    tools, messages = request.get("tools"), request.get("messages")
+    turns = [obj(turn) for turn in messages] if isinstance(messages, list) else []
+    asked = text_of(turns[-1].get("content")) if turns else ""
+    if not isinstance(tools, list) or not tools or turns[-1].get("role") != "user" or not asked or "no tools" in asked:
+        return whole
+    tool = obj(tools[0])
+    if "choices" not in whole:
+        block: Object = {"type": "tool_use", "id": "toolu_fake", "name": tool["name"], "input": {"query": asked}}
+        return {**whole, "content": [block], "stop_reason": "tool_use"}
+    arguments = {"name": obj(tool["function"])["name"], "arguments": dumps({"query": asked})}
+    call: Object = {"id": "call_fake", "type": "function", "function": arguments}
+    message: Object = {"role": "assistant", "content": None, "refusal": None, "tool_calls": [call]}
+    choice: Object = {"index": 0, "message": message, "logprobs": None, "finish_reason": "tool_calls"}
+    return {**whole, "choices": [choice]}
 
 
 def anthropic_events(whole: Object, fault: str) -> list[bytes]:

@@ -73,6 +73,7 @@ def test_an_agents_span_and_its_steps_are_one_run_with_its_tool_calls() -> None:
     assert fields.triggered_at is not None
     assert fields.completed_at is not None
     assert (fields.completed_at - fields.triggered_at).total_seconds() == 9
+    assert fields.tool_calls_log is not None
     found, mailed = fields.tool_calls_log
     assert (found.tool, found.arguments, found.result, found.error) == (
         "find_order",
@@ -100,7 +101,7 @@ def test_an_agent_under_another_agent_is_a_step_of_its_run() -> None:
         "b2", "execute_tool x", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "x"}, parent="b1"
     )
     (run,) = runs(document(*order_desk(), helper, called))
-    assert {one.tool for one in run.fields.tool_calls_log} == {"find_order", "mail", "x"}
+    assert {one.tool for one in run.fields.tool_calls_log or ()} == {"find_order", "mail", "x"}
 
 
 def test_two_agents_of_one_trace_are_two_runs() -> None:
@@ -129,7 +130,9 @@ def test_openinference_is_read_too() -> None:
     fields = run.fields
     assert (fields.agent_id, fields.inputs, fields.outputs) == ("desk", {"q": "order 7"}, {"output": "It was sent."})
     assert (fields.tokens_used, fields.cost) == (11, 0.25)
-    assert [(one.tool, one.arguments, one.result) for one in fields.tool_calls_log] == [("find", {"id": 7}, "sent")]
+    assert [(one.tool, one.arguments, one.result) for one in fields.tool_calls_log or ()] == [
+        ("find", {"id": 7}, "sent")
+    ]
 
 
 def test_a_model_call_without_an_agent_is_a_run_of_its_service_with_flattened_messages() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.terminal import inherited
+from tests.store.small_store import raw
 
 SUITE = """
 minions:
@@ -32,11 +33,19 @@ class Project:
     def write(self, name: str, text: str) -> None:
         (self.folder / name).write_text(text)
 
+    @property
+    def store(self) -> Path:
+        """What the tests' judgments are kept in."""
+        return self.folder / "kept" / "evals.db"
+
+    def environment(self) -> dict[str, str]:
+        return {**inherited(), "MINIONS_EVALS_DB": str(self.store)}
+
     def run(self, *arguments: str) -> str:
         """What pytest says, and its exit code in the last line."""
         command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *arguments]
         ended = subprocess.run(
-            command, cwd=self.folder, env=inherited(), capture_output=True, text=True, check=False, timeout=120
+            command, cwd=self.folder, env=self.environment(), capture_output=True, text=True, check=False, timeout=120
         )
         return f"{ended.stdout}{ended.stderr}\nexit {ended.returncode}"
 
@@ -148,3 +157,58 @@ def test_nothing_is_imported():
 """,
     )
     assert "1 passed" in project.run()
+
+
+KEPT = """
+import pytest
+from minions_evals_mcp import Case
+
+def answer(q):
+    return {"France": "Paris", "Italy": "Milan"}[q]
+
+CASES = [Case({"q": "France"}, expected="Paris"), Case({"q": "Italy"}, expected="Rome")]
+
+def test_good(evals):
+    evals.check("A refund", assertions=[{"type": "icontains", "value": "refund"}])
+
+def test_bad(evals):
+    evals.check("no", assertions=[{"type": "icontains", "value": "refund"}])
+
+def test_evaluated(evals):
+    result = evals.evaluate(answer, CASES, checks=["icontains"], name="geography")
+    assert result.passed, result
+
+@pytest.mark.evals(trials=2, min_pass_rate=0.5)
+def test_half_of_the_cases_is_enough(evals):
+    result = evals.evaluate(answer, CASES, checks=["icontains"])
+    assert result.scored_count == 4 and result.passed
+
+TRIED = []
+
+@pytest.mark.evals(trials=5, min_pass_rate=0.8)
+@pytest.mark.parametrize("falls", [1, 2])
+async def test_often(evals, falls):
+    TRIED.append(falls)
+    evals.check("no" if TRIED.count(falls) <= falls else "yes", assertions=[{"type": "equals", "value": "yes"}])
+"""
+
+
+def test_what_a_test_judges_is_kept_trials_are_counted_and_the_end_sums_it_up(project: Project) -> None:
+    project.write("pytest.ini", "[pytest]\nanyio_mode = auto\n")
+    project.write("test_kept.py", KEPT)
+    said = project.run("-n", "2")
+    assert "3 failed, 3 passed" in said
+    assert "3 of 5 trials passed, 80% must: score 0.0: equals" in said
+    assert "8 of 12 checks passed" in said
+    assert "failed: test_kept.py::test_bad/1 (minions-evals history test_kept.py::test_bad/1)" in said
+    assert "geography: failed; the first run of this name" in said
+    assert f"kept in {project.store}" in said
+    with raw(project.store) as db:
+        kept = dict(db.execute("SELECT test_case_id, sum(passed) FROM test_run GROUP BY 1 ORDER BY 1").fetchall())
+    assert (kept["test_kept.py::test_good/1"], kept["test_kept.py::test_bad/1"]) == (1, 0)
+    assert "geography: failed; as the run before: 1 of 2 passed before, 1 of 2 now" in project.run("-k", "evaluated")
+
+
+def test_a_mark_that_asks_for_what_cannot_be_is_refused(project: Project) -> None:
+    project.write("test_mark.py", "import pytest\n@pytest.mark.evals(trial=2)\ndef test_it(evals): pass\n")
+    assert "the mark evals takes trials= and min_pass_rate= only" in project.run()

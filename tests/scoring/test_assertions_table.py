@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.scoring.assertions import KINDS, SCORER_VERSION, check, check_all, needs, vet
+from minions_evals_mcp.scoring.assertions.own import FUNCTION
 from minions_evals_mcp.scoring.checks import (
     Aggregate,
     Checked,
@@ -69,7 +70,7 @@ EXAMPLES = (
 )
 YES = Assertion(type="contains", value="a")
 NO = Assertion(type="contains", value="z")
-SUBJECT = Subject("a", latency_ms=5, cost_usd=0.5)
+SUBJECT = Subject("a", latency_ms=5, cost_usd=0.5, tool_calls=())
 
 
 def aggregate(assertions: list[Assertion], threshold: float | None = None) -> Aggregate:
@@ -101,7 +102,9 @@ def verdict(assertions: list[Assertion], subject: Subject, threshold: float | No
 
 
 def test_vet_and_the_table_agree_on_the_known_types() -> None:
-    assert {example.type for example in EXAMPLES} == set(KINDS)
+    assert {example.type for example in EXAMPLES} == set(KINDS) - {
+        FUNCTION
+    }  # which only the program that has it can ask
     for example in EXAMPLES:
         vet(example)
         vet(example.model_copy(update={"type": f"not-{example.type}"}))
@@ -139,7 +142,7 @@ def test_a_name_like_no_other_gets_no_hint() -> None:
 
 
 def test_the_scorer_has_a_version() -> None:
-    assert SCORER_VERSION == "assertions/3"
+    assert SCORER_VERSION == "assertions/4"
 
 
 def test_a_result_carries_its_weight_and_metric() -> None:
@@ -220,7 +223,7 @@ def built(parts: list[tuple[Assertion, bool, float]]) -> list[Assertion]:
 @settings(deadline=None)  # the first use of a type may import its parser
 @given(st.sampled_from(EXAMPLES), TEXTS)
 def test_not_inverts_pass_for_every_type_and_text(example: Assertion, text: str) -> None:
-    subject = Subject(text, latency_ms=float(len(text)), cost_usd=float(len(text)))
+    subject = Subject(text, latency_ms=float(len(text)), cost_usd=float(len(text)), tool_calls=())
     negated = example.model_copy(update={"type": f"not-{example.type}"})
     ((plain,), (turned,)) = (verdict([one], subject).results for one in (example, negated))
     assert plain.passed is not turned.passed
@@ -238,7 +241,7 @@ def test_the_verdict_is_the_same_in_any_order(
 ) -> None:
     assertions = built(parts)
     turned = data.draw(st.permutations(assertions))
-    subject = Subject(text, latency_ms=5, cost_usd=5)
+    subject = Subject(text, latency_ms=5, cost_usd=5, tool_calls=())
     one, other = verdict(assertions, subject), verdict(turned, subject)
     assert one.passed is other.passed
     assert math.isclose(one.score, other.score, abs_tol=1e-12)

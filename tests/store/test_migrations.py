@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import StoreError, StoreVersionError
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.backup import back_up
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import APPLICATION_ID, STATEMENTS, Db, make_durable, open_raw
 from minions_evals_mcp.store.database import open_store
+from minions_evals_mcp.store.jobs import units
 from minions_evals_mcp.store.migrate import migrate, migrations, statements
 from tests.store.command_line import told
 from tests.store.small_store import raw
@@ -83,6 +85,33 @@ def test_migrating_twice_changes_nothing(small_store: Path) -> None:
         before = (schema(db), db.total_changes)
         migrate(db, small_store)
         assert (schema(db), db.total_changes) == before
+
+
+def test_logs_of_older_stores_count_as_recorded_only_where_that_was_said(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    built_to(path, 3)
+    kept = {
+        "silent": '{"output":{}}',
+        "none": '{"output":{},"hasLog":true}',
+        "one": '{"output":{},"toolCalls":[{"tool":"t"}],"hasLog":true}',
+    }
+    with closing(open_raw(path)) as db:
+        db.execute("PRAGMA foreign_keys = OFF")
+        fields = '{"agentId":"a","status":"success","toolCallsLog":%s}'
+        for ident, log in (("r0", "[]"), ("r1", '[{"tool":"t"}]')):
+            values = (ident, ident, fields % log)
+            db.execute(
+                "INSERT INTO minion VALUES (NULL, ?, 'agent-run', ?, ?, '[]', 'active', 'd', 1, 1, NULL, NULL)", values
+            )
+        db.execute("INSERT INTO job VALUES ('j', 'j', 'benchmark', 'b', '{}', 'running', '', '{}', 3, 1, 1)")
+        for place, (case_id, output) in enumerate(kept.items()):
+            values = (place, case_id, output)
+            db.execute("INSERT INTO unit (job_id, position, trial, case_id, output) VALUES ('j', ?, 1, ?, ?)", values)
+        migrate(db, path)
+        logs = dict(db.execute("SELECT id, fields -> '$.toolCallsLog' FROM minion").fetchall())
+        calls = [row.observed.tool_calls if row.observed else "" for row in units(db, "j", first=0, last=3).values()]
+    assert logs == {"r0": "null", "r1": '[{"tool":"t"}]'}
+    assert calls == [None, (), (ToolCall(tool="t"),)]
 
 
 def put(path: Path, content: bytes) -> None:

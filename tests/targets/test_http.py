@@ -68,7 +68,7 @@ async def test_the_inputs_are_posted_as_json_and_a_mapping_is_the_output_itself(
     async with application(saying(reply({"answer": "Because.", "sources": [1]}))) as app:
         found = await observed(web, HttpSettings(url=f"{app.url}/ask"))
     assert found.output == {"answer": "Because.", "sources": [1]}
-    assert (found.produced_by, found.timed_out, found.has_log) == (f"{app.url}/ask", False, False)
+    assert (found.produced_by, found.timed_out, found.tool_calls) == (f"{app.url}/ask", False, None)
     assert found.latency_ms is not None
     (asked,) = app.asked
     assert (asked.method, asked.path, asked.json()) == ("POST", "/ask", INPUTS)
@@ -103,7 +103,6 @@ async def test_selectors_read_output_tool_calls_and_usage(web: Web) -> None:
         found = await observed(web, settings)
     assert found.output == {"output": "Because."}
     assert found.tool_calls == (ToolCall(tool="look", arguments={"q": 1}, result="x"),)
-    assert found.has_log
     assert (found.input_tokens, found.output_tokens, found.cost_usd) == (7, 2, 0.5)
 
 

@@ -35,13 +35,13 @@ def test_s076_a_successful_run_is_observed_with_all_that_was_recorded() -> None:
     found = seen(prompt_version_ref="v2", cost=0.5, tool_calls_log=(call,), **took(1500))
     assert found == Observed(
         output={"output": "yes"}, agent_run_id="run1", prompt_version_ref="v2", produced_by="agent:a", latency_ms=1500,
-        cost_usd=0.5, tool_calls=(call,), has_log=True,
+        cost_usd=0.5, tool_calls=(call,),
     )  # fmt: skip
 
 
 def test_a_run_without_times_log_or_cost_leaves_them_unknown() -> None:
     found = seen()
-    assert (found.latency_ms, found.cost_usd, found.tool_calls, found.has_log) == (None, None, (), False)
+    assert (found.latency_ms, found.cost_usd, found.tool_calls) == (None, None, None)
     assert seen(triggered_at=AT).latency_ms is None
     assert seen(completed_at=AT).latency_ms is None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from minions_evals_mcp.domain.outcomes import JudgeErrored, Observed
+from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestRun
@@ -113,4 +113,4 @@ async def checked_cell(judging: Judging, measure: Measure, unit: UnitRow | None,
     case = measure.case.fields
     work = Work(case.inputs, case.expected_outputs, unit.observed, prompt=cell.prompt or "")
     found = await judging.checked(unit.key, measure, work)
-    return None if isinstance(found, JudgeErrored) else found
+    return found if isinstance(found, Aggregate) else None

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NoReturn
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import JsonValue, TypeAdapter, ValidationError
 
+from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.domain.values import Unit, Value
@@ -97,7 +98,7 @@ class Explainer:
         material = json.dumps(
             {
                 "inputs": work.inputs, "expected": work.expected, "output": work.observed.output,
-                "toolCallsLog": [call.model_dump(mode="json") for call in work.observed.tool_calls], "stderr": work.observed.stderr,
+                "toolCallsLog": _log(work.observed), "stderr": work.observed.stderr,
                 "rulesSay": {"failureType": analysis.failure_type, "signals": list(analysis.signals), "rootCause": analysis.root_cause},
             },
             ensure_ascii=False,
@@ -109,6 +110,11 @@ class Explainer:
             max_tokens=MAX_TOKENS,
             schema=SCHEMA,  # pyright: ignore[reportArgumentType]  JSON all through
         )
+
+
+def _log(seen: Observed) -> list[JsonValue] | None:
+    """The tool calls on the wire; None where nobody recorded them."""
+    return None if seen.tool_calls is None else [call.model_dump(mode="json") for call in seen.tool_calls]
 
 
 def explainer(engine: Engine, *, ask_model: bool | None = None, max_cost_usd: float | None = None) -> Explainer:

@@ -17,12 +17,13 @@ from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.engine.judge.kept_verdicts import Given, KeptVerdicts
 from minions_evals_mcp.engine.judge.model_grades import UnitGrades
 from minions_evals_mcp.engine.judge.panel import Panel, implicit
-from minions_evals_mcp.engine.judge.unit_examination import Rescoring, Ruled, UnitExamination
-from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure
+from minions_evals_mcp.engine.judge.unit_examination import Rescoring, Ruled, UnitExamination, Unruled
+from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByNothing, Measure
 from minions_evals_mcp.judges.grading import by_grader
 from minions_evals_mcp.judges.heuristic import by_rule
 from minions_evals_mcp.judges.packets import packet, packet_digest
 from minions_evals_mcp.judges.task import Criterion, Said, Work
+from minions_evals_mcp.scoring.assertions.own import own_names
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Named
 from minions_evals_mcp.scoring.metrics import named_in, named_scores
 from minions_evals_mcp.scoring.rubric import RubricInUse
@@ -39,20 +40,28 @@ class Judging:
 
     async def judge(self, page: Sequence[tuple[UnitKey, Measure, Work]]) -> list[Decision]:
         """What all judges of their cases say of those outputs, in order. Raises `HaltedError` where a cap forbids to ask."""
-        units = [UnitExamination(self.panel, *one) for one in page]
+        units = [await self._examination(*one) for one in page]
         ruled = await self._ruled(units)
         given = await self._kept(units, ruled)
         return [await self._decision(*one) for one in zip(units, ruled, given, strict=True)]
 
-    async def checked(self, key: UnitKey, measure: Measure, work: Work) -> Aggregate | JudgeErrored:
+    async def checked(self, key: UnitKey, measure: Measure, work: Work) -> Aggregate | Unruled:
         """The verdict of each assertion of the case and of all together; grades that are kept are not asked for again."""
-        (ruled,) = await self._ruled([UnitExamination(self.panel, key, measure, work)])
-        if isinstance(ruled, JudgeErrored):
+        (ruled,) = await self._ruled([await self._examination(key, measure, work)])
+        if not isinstance(ruled, Ruled):
             return ruled
         assert ruled.whole is not None, "the case has assertions"
         return ruled.whole
 
-    async def _ruled(self, units: Sequence[UnitExamination]) -> list[Ruled | JudgeErrored]:
+    async def _examination(self, key: UnitKey, measure: Measure, work: Work) -> UnitExamination:
+        """The examination of an output, with what the user's functions say of it."""
+        known = self.panel.engine.own_checks
+        if not known or not isinstance(measure.yardstick, ByAssertions):
+            return UnitExamination(self.panel, key, measure, work)
+        asked = [name for name in own_names(measure.yardstick.assertions) if name in known]
+        return UnitExamination(self.panel, key, measure, work, {name: await known[name](work) for name in asked})
+
+    async def _ruled(self, units: Sequence[UnitExamination]) -> list[Ruled | Unruled]:
         engine = self.panel.engine
         own = self.panel.own and self.panel.own.named_embedder
         graders = UnitGrades(self.panel, self.kept)
@@ -67,7 +76,7 @@ class Judging:
             ruled[number] = one
         return ruled
 
-    async def _kept(self, units: Sequence[UnitExamination], ruled: Sequence[Ruled | JudgeErrored]) -> list[Given]:
+    async def _kept(self, units: Sequence[UnitExamination], ruled: Sequence[Ruled | Unruled]) -> list[Given]:
         """What is kept of what those judge who are no rules, for each unit."""
         wanted = [
             (unit.key, criterion.id, self.panel.about(criterion, kind, unit.work))
@@ -79,8 +88,8 @@ class Judging:
         kept = await self.kept.of(wanted)
         return [kept.get(unit.key, {}) for unit in units]
 
-    async def _decision(self, unit: UnitExamination, ruled: Ruled | JudgeErrored, given: Given) -> Decision:
-        if isinstance(ruled, JudgeErrored):
+    async def _decision(self, unit: UnitExamination, ruled: Ruled | Unruled, given: Given) -> Decision:
+        if not isinstance(ruled, Ruled):
             return ruled
         if unit.is_lost:
             return self._lost(unit)

@@ -26,6 +26,7 @@ from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
 from minions_evals_mcp.scoring.assertions.graded import Asks, grades_asked
+from minions_evals_mcp.scoring.assertions.own import own_names
 from minions_evals_mcp.scoring.assertions.similar import embedders_asked
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
@@ -170,6 +171,7 @@ class Panel:
         Called before anything runs: `UnsupportedError` for the first, `BadInputError` for the second.
         """
         self._vet_criteria(measure)
+        self._vet_own(measure)
         for asks in self.asks(measure):
             if not self.has(asks):
                 raise UnsupportedError(
@@ -181,6 +183,17 @@ class Panel:
             for grader in embedders_asked(measure.yardstick.assertions):
                 if grader is not None:
                     self.own.embedder(grader)
+
+    def _vet_own(self, measure: Measure) -> None:
+        """Refuses a case that is checked by functions of a program which is not this one."""
+        if not isinstance(measure.yardstick, ByAssertions):
+            return
+        for name in own_names(measure.yardstick.assertions):
+            if name not in self.engine.own_checks:
+                raise UnsupportedError(
+                    f"test-case {measure.case.id} is checked by the Python function {name!r}.",
+                    remedy="Run the program that calls evaluate(…) again: only it has the function.",
+                )
 
     def _vet_criteria(self, measure: Measure) -> None:
         if not isinstance(measure.yardstick, RubricInUse):

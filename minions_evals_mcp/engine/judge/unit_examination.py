@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.outcomes import JudgeErrored, UnitKey, Verdict
+from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.engine.judge.door import grade_needs
-from minions_evals_mcp.engine.judge.panel import Panel
+from minions_evals_mcp.engine.judge.panel import Panel, implicit
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByExpectation, ByNothing, BySimilarity, Measure
 from minions_evals_mcp.judges.grading import by_grader
 from minions_evals_mcp.judges.heuristic import explained, guide_needs, judge_by_rule
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions.scoring_code import rescored, scoring_need
-from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, Need, SnippetNeed, Unchecked
+from minions_evals_mcp.scoring.checks import (
+    Aggregate,
+    Checked,
+    Evidence,
+    Need,
+    OwnVerdict,
+    SnippetNeed,
+    Unchecked,
+    Unmet,
+)
 from minions_evals_mcp.scoring.examination import Checks, Expectation
 from minions_evals_mcp.scoring.history import SIMILAR_ENOUGH
 from minions_evals_mcp.scoring.rubric import RubricInUse
@@ -36,6 +45,8 @@ class Ruled:
 
 
 NOTHING = Ruled()
+Unruled = JudgeErrored | NotJudgeable
+"""Why rules could not find anything."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +57,8 @@ class UnitExamination:
     key: UnitKey
     measure: Measure
     work: Work
+    own: Mapping[str, OwnVerdict | Unmet] = field(default_factory=dict[str, OwnVerdict | Unmet])
+    """What the user's functions said of the output, by their names."""
 
     @property
     def is_lost(self) -> bool:
@@ -66,7 +79,7 @@ class UnitExamination:
             case BySimilarity() | ByNothing():
                 return ()
 
-    def answer(self, evidence: Evidence, /) -> Ruled | JudgeErrored:
+    def answer(self, evidence: Evidence, /) -> Unruled | Ruled:
         """What the rules find, or why they could not be carried out."""
         if self.is_lost:
             return NOTHING
@@ -78,7 +91,7 @@ class UnitExamination:
             case ByAssertions() as yardstick:
                 return self._ruled_checks(yardstick, evidence)
             case ByExpectation(expected):
-                return _ruled_expectation(self._expectation(expected).answer(evidence))
+                return _ruled_expectation(self._expectation(expected).answer(evidence), implicit(self.measure).id)
             case BySimilarity():
                 return self._ruled_similarity()
             case ByNothing():
@@ -93,12 +106,12 @@ class UnitExamination:
     def _expectation(self, expected: Json) -> Expectation:
         return Expectation(expected, self.work.observed.output, self.work.subject)
 
-    def _ruled_criteria(self, evidence: Evidence) -> Ruled | JudgeErrored:
+    def _ruled_criteria(self, evidence: Evidence) -> Unruled | Ruled:
         verdicts: dict[str, Verdict] = {}
         results: list[Checked] = []
         for criterion in self._by_rule():
             verdict, checks = judge_by_rule(criterion, self.work, evidence)
-            if isinstance(verdict, JudgeErrored):
+            if not isinstance(verdict, Verdict):
                 return verdict
             verdicts[criterion.id] = self._graded(criterion, verdict, evidence)
             results.extend(checks)
@@ -111,15 +124,15 @@ class UnitExamination:
         asked = grade_needs(guide_needs(criterion, self.work), evidence)
         return by_grader(verdict, [self.panel.llm]) if asked else verdict
 
-    def _ruled_checks(self, yardstick: ByAssertions, evidence: Evidence) -> Ruled | JudgeErrored:
-        whole = self._checks(yardstick).answer(evidence)
+    def _ruled_checks(self, yardstick: ByAssertions, evidence: Evidence) -> Unruled | Ruled:
+        whole = self._checks(yardstick).answer(replace(evidence, own=self.own) if self.own else evidence)
         if isinstance(whole, Unchecked):
-            return _errored(whole)
+            return _unjudged(whole, implicit(self.measure).id)
         code, threshold = yardstick.scoring, yardstick.threshold
         need = code and scoring_need(code, yardstick.assertions, whole, threshold=threshold, grades=evidence.grades)
         return Ruled(whole, _reason(whole), results=whole.results, scoring=need)
 
-    def _ruled_similarity(self) -> Ruled | JudgeErrored:
+    def _ruled_similarity(self) -> Unruled | Ruled:
         likeness = self.work.likeness
         assert likeness is not None, "the case expects a text"
         if likeness.semantic_score is None:
@@ -140,21 +153,27 @@ class Rescoring:
         """That the code is run."""
         return (self.need,)
 
-    def answer(self, evidence: Evidence, /) -> Ruled | JudgeErrored:
+    def answer(self, evidence: Evidence, /) -> Unruled | Ruled:
         """Its verdict, in place of the checks'."""
         whole = rescored(self.whole, evidence.snippets[self.need])
-        return _errored(whole) if isinstance(whole, Unchecked) else Ruled(whole, _reason(whole), results=whole.results)
+        return (
+            _unjudged(whole, "")
+            if isinstance(whole, Unchecked)
+            else Ruled(whole, _reason(whole), results=whole.results)
+        )
 
 
 def _reason(whole: Aggregate) -> str:
     return "; ".join(filter(None, (whole.reason, explained(whole.results))))
 
 
-def _ruled_expectation(checked: Checked | Unchecked) -> Ruled | JudgeErrored:
+def _ruled_expectation(checked: Checked | Unchecked, criterion_id: str) -> Unruled | Ruled:
     if isinstance(checked, Unchecked):
-        return _errored(checked)
+        return _unjudged(checked, criterion_id)
     return Ruled(Aggregate(checked.passed, checked.score, (checked,)), checked.reason, results=(checked,))
 
 
-def _errored(unchecked: Unchecked) -> JudgeErrored:
-    return JudgeErrored(f"{unchecked.type}: {unchecked.reason}")
+def _unjudged(unchecked: Unchecked, criterion_id: str) -> Unruled:
+    """How a unit ends of which a check could not be carried out."""
+    reason = f"{unchecked.type}: {unchecked.reason}"
+    return NotJudgeable(criterion_id, reason) if unchecked.not_judgeable else JudgeErrored(reason)

@@ -96,10 +96,12 @@ class Health:
     judged: bool = False
     errors_in_a_row: int = 0
     counts: Counter[Outcome] = field(default_factory=Counter[Outcome])
+    failed: int = 0
 
     def saw(self, ended: Ended) -> None:
         """Counts an ending; breaks the run off where the instrument can be blamed."""
         self.counts[outcome_of(ended)] += 1
+        self.failed += isinstance(ended, Failed)
         if not isinstance(ended, JudgeErrored | TargetErrored):
             self.errors_in_a_row = 0
             self.judged = self.judged or isinstance(ended, Passed | Failed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -12,6 +13,7 @@ import anyio
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
+from minions_evals_mcp.domain.standing import Standing
 from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.conclude.benchmark_run import Concluding, conclude
 from minions_evals_mcp.engine.conclude.comparison import conclude_comparison
@@ -179,13 +181,15 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
     engine = run.bench.engine
     await set_state(engine, run.job, "running")
     run.budget.earlier_usd = run.job.spent.get("costUsd", 0.0)
-    progress = _telling(run, progress)
     reason = "interrupted"
     counts = await engine.store.read(lambda db: jobs.unit_counts(db, run.job.id))
     judged = "scored" in counts
+    tally = _Tally(run, sum(number for outcome, number in counts.items() if outcome in planning.SETTLED))
+    progress = _telling(tally, progress)
+    tally.tell()
     try:
         for _ in range(PASSES):
-            health = Health(run.switch, judged)
+            health = tally.health = Health(run.switch, judged)
             units = planning.open_units(run.bench, run.job.id, run.plan.case_ids[:cases], run.plan.rubrics)
             await run_units(run.bench, units, health=health, workers=engine.config.concurrency, progress=progress)
             judged = health.judged
@@ -209,15 +213,42 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
         )
 
 
-def _telling(run: _Run, progress: Progress) -> Progress:
+@dataclass(slots=True, eq=False)
+class _Tally:
+    """How far a run is: what was settled before this start, and what its passes add."""
+
+    run: _Run
+    settled: int
+    done: int = 0
+    failed: int = 0
+    health: Health | None = None
+
+    def tell(self) -> None:
+        """Tells who watches."""
+        run, counts = self.run, Counter[Outcome]() if self.health is None else self.health.counts
+        failed = 0 if self.health is None else self.health.failed
+        self.failed = max(self.failed, failed)
+        budget = run.budget
+        standing = Standing(
+            run.job.id,
+            total=run.job.total,
+            done=min(run.job.total, self.settled + self.done),
+            failed=self.failed,
+            unscored=sum(counts[outcome] for outcome in UNSCORED),
+            spent_usd=None if budget.unpriced else budget.earlier_usd + budget.spent_usd,
+        )
+        run.bench.engine.watch(standing)
+
+
+def _telling(tally: _Tally, progress: Progress) -> Progress:
     """The same progress; what was spent is written down now and then, so that a kill loses little of it."""
-    done = 0
+    run = tally.run
 
     async def told(outcome: Outcome) -> None:
-        nonlocal done
-        done += 1
+        tally.done += 1
+        tally.tell()
         run.budget.look_at_clock()  # a target that is no model's is not metered
-        if done % SPENT_EVERY == 0:
+        if tally.done % SPENT_EVERY == 0:
             await run.bench.judging.kept.queue(partial(jobs.add_spent, ident=run.job.id, spent=run.budget.news()))
         await progress(outcome)
 

@@ -119,7 +119,7 @@ async def _work(bench: Bench, unit: Unit, seen: Observed, alike: Likeness | None
         scores = await bench.engine.store.read(lambda db: proposal_scores(db, run_id))
     case = unit.measure.case.fields
     prompt = _prompt(bench, case, seen) if _wants_prompt(case.assertions) else ""
-    return Work(case.inputs, case.expected_outputs, seen, scores, alike, unit.earlier, prompt)
+    return Work(case.inputs, case.expected_outputs, seen, scores, alike, unit.earlier, prompt, unit.measure.case.id)
 
 
 def _wants_prompt(assertions: Iterable[Assertion]) -> bool:

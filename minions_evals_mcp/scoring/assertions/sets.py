@@ -19,7 +19,7 @@ MOST_NESTED = 8
 def as_one(verdict: Aggregate | Unchecked) -> Found | Unmet:
     """The verdict of a set's assertions as that of one assertion: its score is their weighted mean."""
     if isinstance(verdict, Unchecked):
-        return Unmet(f"{verdict.type}: {verdict.reason}")
+        return Unmet(f"{verdict.type}: {verdict.reason}", not_judgeable=verdict.not_judgeable)
     failed = [result for result in verdict.results if not result.passed]
     told = shown("; ".join(f"{result.type}: {result.reason}" for result in failed), 200)
     reason = f"score {verdict.score:.2f}, {len(verdict.results) - len(failed)} of {len(verdict.results)} hold"

@@ -15,6 +15,7 @@ from minions_evals_mcp.scoring.assertions import (
     markup,
     measures,
     overlap,
+    own,
     refusal,
     sets,
     similar,
@@ -39,7 +40,7 @@ from minions_evals_mcp.scoring.checks import (
 )
 from minions_evals_mcp.scoring.max_score import SELECTING
 
-SCORER_VERSION = "assertions/3"
+SCORER_VERSION = "assertions/4"
 """Part of every digest of a scorer; raised when a check can give another verdict for the same output."""
 
 SLACK = 1e-9
@@ -97,6 +98,7 @@ KINDS: dict[str, Kind] = {
     "equals": Kind(structure.equals, structure.vet_given),
     "factuality": Kind(graded.factuality, graded.vet_facts, graded.factuality_needs),
     "finish-reason": Kind(trajectory.finish_reason, trajectory.vet_reason),
+    own.FUNCTION: Kind(own.function, own.vet_named),
     "gleu": Kind(overlap.gleu, overlap.vet_references),
     "icontains": Kind(text.icontains, text.vet_scalar),
     "icontains-all": Kind(text.icontains_all, text.vet_listed),
@@ -117,14 +119,14 @@ KINDS: dict[str, Kind] = {
     "starts-with": Kind(text.starts_with, text.vet_scalar),
     "tool-call-f1": Kind(trajectory.tool_call_f1, trajectory.vet_names),
     "trajectory:match": Kind(
-        trajectory_match.trajectory_match,
+        trajectory.on_log(trajectory_match.trajectory_match),
         trajectory_match.vet_trajectory,
         trajectory_match.trajectory_match_needs,
     ),
-    "trajectory:step-count": Kind(trajectory.step_count, trajectory.vet_step_count),
-    "trajectory:tool-args-match": Kind(trajectory.tool_args_match, trajectory.vet_arguments),
-    "trajectory:tool-sequence": Kind(trajectory.tool_sequence, trajectory.vet_sequence),
-    "trajectory:tool-used": Kind(trajectory.tool_used, trajectory.vet_used),
+    "trajectory:step-count": Kind(trajectory.on_log(trajectory.step_count), trajectory.vet_step_count),
+    "trajectory:tool-args-match": Kind(trajectory.on_log(trajectory.tool_args_match), trajectory.vet_arguments),
+    "trajectory:tool-sequence": Kind(trajectory.on_log(trajectory.tool_sequence), trajectory.vet_sequence),
+    "trajectory:tool-used": Kind(trajectory.on_log(trajectory.tool_used), trajectory.vet_used),
     "word-count": Kind(measures.word_count, measures.vet_count),
 }
 """Every type that we have, by its name without `not-`."""
@@ -184,7 +186,7 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
     except RecursionError:
         return Unchecked(assertion.type, "the output or the value nests too deeply to be read")
     if isinstance(found, Unmet):
-        return Unchecked(assertion.type, found.reason)
+        return Unchecked(assertion.type, found.reason, not_judgeable=found.not_judgeable)
     passed, reason, score, negated_score, parts, named = found
     if negated:
         passed = not passed

@@ -1,17 +1,19 @@
 """Checks of what an agent did: the tools that it called, in which order, with which arguments, and how it ended.
 
 The steps are the agent-run's `toolCallsLog`. Where promptfoo 0.121.20 and we differ:
-- There the steps come from OpenTelemetry spans and a missing trace stops the evaluation; an empty log is no steps here.
+- There the steps come from OpenTelemetry spans and a missing trace stops the evaluation; here a log that nobody recorded
+  makes the output not judgeable, and an empty log is no steps.
 - The log has steps of type `tool` and `command` only (a call of `shell`, `local_shell` or `exec_command` that holds a
   command is one); `message`, `reasoning`, `search` and `span` are refused, not counted as none.
-- `tool-call-f1` reads the log, and the output only where the log is empty; empty names in its `value` are left out.
+- `tool-call-f1` reads the log, and the output only where the log is empty or was not recorded; empty names in its `value` are left out.
 - Keys and modes that are not known are refused when they are read; there they are passed over.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 
 from pydantic import JsonValue
 
@@ -35,7 +37,21 @@ from minions_evals_mcp.scoring.assertions.steps import (
 )
 from minions_evals_mcp.scoring.assertions.text import listed
 from minions_evals_mcp.scoring.assertions.values import Found, shown
-from minions_evals_mcp.scoring.checks import Evidence, Subject
+from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
+
+NOT_RECORDED = Unmet("nobody recorded the tool calls of this output", not_judgeable=True)
+
+
+def on_log(
+    check: Callable[[Assertion, Subject, Evidence], Found | Unmet],
+) -> Callable[[Assertion, Subject, Evidence], Found | Unmet]:
+    """The check of a log: where nobody recorded one there is nothing to judge, and no verdict."""
+
+    @wraps(check)
+    def checked(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+        return NOT_RECORDED if subject.tool_calls is None else check(assertion, subject, evidence)
+
+    return checked
 
 
 def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
@@ -55,7 +71,7 @@ def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) ->
     Names count once, in any order. The score is F1 under `not-` too, as in promptfoo.
     """
     wanted = set(_names(assertion.value))
-    called = {call.tool for call in subject.tool_calls} or _called_in(subject.text)
+    called = {call.tool for call in subject.tool_calls or ()} or _called_in(subject.text)
     f1 = 2 * len(wanted & called) / (len(wanted) + len(called))
     threshold = 1.0 if assertion.threshold is None else assertion.threshold
     reason = f"F1 {f1:.3f}, threshold {threshold:g}; called {shown(', '.join(sorted(called)) or 'nothing')}"
@@ -115,7 +131,7 @@ def tool_args_match(assertion: Assertion, subject: Subject, _evidence: Evidence)
 def step_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
     """The number of steps (of {type, name} where given) lies in {min, max}, both inclusive, at least one of them."""
     value = mapping(assertion.value)
-    return _within(value, _count(steps_of(subject.tool_calls), matcher_of(value, "")), least=0)
+    return _within(value, _count(steps_of(subject.tool_calls or ()), matcher_of(value, "")), least=0)
 
 
 def vet_reason(assertion: Assertion) -> None:
@@ -180,7 +196,7 @@ def vet_step_count(assertion: Assertion) -> None:
 
 
 def _tools(subject: Subject) -> list[Step]:
-    return [step for step in steps_of(subject.tool_calls) if step.type == "tool"]
+    return [step for step in steps_of(subject.tool_calls or ()) if step.type == "tool"]
 
 
 def _count(steps: Sequence[Step], matcher: Matcher) -> int:

@@ -88,7 +88,7 @@ def trajectory_match(assertion: Assertion, subject: Subject, evidence: Evidence)
     A missing step costs 1, a call that must go 1, a call with wrong arguments the share of those that do not fit; the
     score is 1 minus the cheapest total in relation to the most that a log with those calls could cost.
     """
-    plan, steps = _plan(canonical(assertion.value)), steps_of(subject.tool_calls)
+    plan, steps = _plan(canonical(assertion.value)), steps_of(subject.tool_calls or ())
     if plan.places * len(steps) > MOST_WORK:
         return Unmet(f"{len(steps):,} calls against {plan.places:,} ways to do what was asked are too many to compare")
     reading = _Reading(evidence)
@@ -101,7 +101,7 @@ def trajectory_match(assertion: Assertion, subject: Subject, evidence: Evidence)
 
 def trajectory_match_needs(assertion: Assertion, subject: Subject) -> tuple[RegexNeed, ...]:
     """The searches of arguments that cannot be made here, if there are any."""
-    plan, steps = _plan(canonical(assertion.value)), steps_of(subject.tool_calls)
+    plan, steps = _plan(canonical(assertion.value)), steps_of(subject.tool_calls or ())
     if plan.places * len(steps) > MOST_WORK:
         return ()
     collecting = _Reading(Evidence())

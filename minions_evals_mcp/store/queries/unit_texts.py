@@ -48,7 +48,7 @@ _TOLD = (
     " json_array(json_extract(m.fields, '$.inputs'), json_extract(m.fields, '$.expectedOutputs'), m.updated_at > r.ran_at),"
     " json_array(r.id, u.outcome, u.reason, r.total_score, r.max_possible_score,"
     " json(coalesce(r.rest -> '$.actualOutput', u.output -> '$.output')),"
-    " json(coalesce(nullif(a.fields -> '$.toolCallsLog', '[]'), u.output -> '$.toolCalls', '[]')),"
+    " json(coalesce(nullif(a.fields -> '$.toolCallsLog', 'null'), nullif(u.output -> '$.toolCalls', 'null'), '[]')),"
     " r.rest ->> '$.latencyMs', r.rest ->> '$.costUsd', json(coalesce(r.rest -> '$.regressionTypes', '[]')),"
     " r.rest ->> '$.flipped', CASE WHEN f.id IS NULL THEN json('null') ELSE"
     " json_array(f.failure_type, f.severity, f.rest ->> '$.description', f.rest ->> '$.rootCause') END,"

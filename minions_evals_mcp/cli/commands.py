@@ -1,0 +1,93 @@
+"""The table of commands: what each does, in which group help shows it, and what stands under a noun."""
+
+from __future__ import annotations
+
+from cyclopts import Group
+
+COMMANDS = {
+    "demo": ("demo:demo", "See it work: a regression is caught. No key, no network."),
+    "init": ("starting:init", "Write a small suite and a project file; they run at once."),
+    "import": ("suites:import_", "Take records in from suite files or tables of your own."),
+    "export": ("suites:export", "Write records as JSON lines."),
+    "list": ("suites:list_", "List the records of one type."),
+    "show": ("suites:show", "Show one record and what it is linked to."),
+    "delete": ("suites:delete", "Hide a record; what refers to it is kept."),
+    "run": ("project_run:run_", "Run the project, or the benchmark or test case of that id."),
+    "run-test-case": ("running:run_test_case", "Judge one output of one test case."),
+    "run-benchmark": ("running:run_benchmark", "Judge a benchmark's cases, catch regressions, keep everything."),
+    "watch": ("watching:watch", "Run a benchmark again whenever its suite files change."),
+    "compare": ("comparing:compare", "Say which prompt version is better, and how sure that is."),
+    "versions": ("versions:versions", "Show the versions of a prompt, or what changed between two."),
+    "approve": ("comparing:approve", "Approve a version that a comparison shows to be better."),
+    "trend": ("trends:trend", "Tell where a benchmark is heading, and why."),
+    "what-changed": (
+        "trends:what_changed",
+        "Tell when a benchmark moved, and which cases are flaky.",
+    ),
+    "calibrate": ("calibrating:calibrate", "Find the noise floor of a benchmark, for gates to use."),
+    "rejudge": ("comparing:rejudge", "Judge a run's stored outputs anew; no target is called."),
+    "ab-test": ("ab_tests:ab_test", "Run branches of a test case side by side; say which wins."),
+    "branches": ("ab_tests:branches", "Show a test case's branches and what they add up to."),
+    "classify": ("classifying:classify", "Say why a run failed."),
+    "submit": ("running:submit", "Hand in judgments for packets that wait."),
+    "judge": ("people:judge", "Judge what waits for a person, one output at a time."),
+    "label": ("labels:label", "Draw outputs that a model judged at random, for people to judge."),
+    "judge-check": (
+        "judge_checks:check",
+        "Probe a model judge without labels: does padding or an instruction sway it?",
+    ),
+    "agreement": ("agreements:agreement", "Show how far people and the model judge agree, and where they do not."),
+    "view": ("viewing:view", "Look at everything in the browser, and judge there."),
+    "stats": ("history:stats", "Show a test case's pass rate, mean score, regressions and trend by day."),
+    "history": ("history:history", "Show a test case's runs beside what was expected."),
+    "accept": ("history:accept", "Accept an output as what its test case expects from now on."),
+    "runs": ("running:runs", "Show runs: how far they are, what they wait for."),
+    "outbox": ("suites:outbox", "Show what is queued for other agents and people."),
+    "score": ("scoring:score", "Check recorded outputs: a JSON row in, a verdict out."),
+    "scorecard": ("scorecards:scorecard", "Give a table or a benchmark-run one score, and compare two."),
+    "eval": ("configs:eval_", "Run a promptfoo config as it stands, kept and resumable."),
+    "pick": ("picking:pick", "Select the best of several recorded outputs by their scores, streaming."),
+    "report": ("reports:report", "Write a run as HTML, Markdown, JUnit, JSON or CSV."),
+    "diff": ("reports:diff", "Show case by case what changed between two benchmark-runs."),
+    "doctor": ("doctor:doctor", "Tell what is configured, what works and what to do next."),
+}
+DB_COMMANDS = {
+    "check": ("database:check", "Verify the store's integrity and every hard rule."),
+    "backup": ("database:backup", "Copy the store to a file while others write."),
+    "salvage": ("database:salvage", "Write what is whole of a damaged store into a new one."),
+    "path": ("database:path", "Print where the store is."),
+}
+SHOWN = {
+    "Start": ("init", "demo", "doctor"),
+    "Run": ("run", "watch", "eval", "score"),
+    "Look": ("runs", "diff", "report", "view", "classify", "history", "trend", "what-changed"),
+    "Decide": ("compare", "approve", "ab-test", "prompt"),
+    "People": ("judge", "people"),
+    "Keep": ("import", "data", "db"),
+}
+"""What `--help` shows, on one screen. The other commands work under their own names, too."""
+GROUPS = {title: Group(title, sort_key=place) for place, title in enumerate(SHOWN)}
+ORDER = {name: place for place, name in enumerate(name for names in SHOWN.values() for name in names)}
+GROUP_OF = {name: GROUPS[title] for title, names in SHOWN.items() for name in names}
+
+
+def _under(*names: str) -> dict[str, tuple[str, str]]:
+    return {name: COMMANDS[name] for name in names}
+
+
+NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
+    "prompt": (
+        "Versions and branches of a prompt; how sure a difference is.",
+        _under("versions", "branches", "compare", "approve", "ab-test", "calibrate", "rejudge"),
+    ),
+    "people": (
+        "People's judgments; how far a model judge can be trusted.",
+        _under("judge", "submit", "label", "agreement", "judge-check", "accept"),
+    ),
+    "data": (
+        "Records, tables and messages: in, out, listed, scored.",
+        _under("import", "export", "list", "show", "delete", "outbox", "stats", "scorecard", "pick"),
+    ),
+    "db": ("Look after the store: check, backup, salvage, path.", DB_COMMANDS),
+}
+"""Nouns with their verbs; every verb of the first three is a command of its own as well."""

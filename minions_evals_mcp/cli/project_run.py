@@ -1,0 +1,124 @@
+"""`run`: what the project file names, or what an id names, with one command."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from functools import partial
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from minions_evals_mcp.cli.choosing import WHOLE, Choice
+from minions_evals_mcp.cli.running import (
+    BROKEN,
+    GATE,
+    RUN_DEFAULTS,
+    Fraction,
+    RunOptions,
+    gate,
+    progress_line,
+    run_case,
+    show_summary,
+)
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run
+from minions_evals_mcp.cli.suites import import_file
+from minions_evals_mcp.domain.definitions import Benchmark, TestCase
+from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.save_records import get_record
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark as carry_out_benchmark
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.interop.suite import read_suite
+from minions_evals_mcp.project import NAME, Project
+from minions_evals_mcp.settings import settings_here
+
+
+def run_(
+    ids: tuple[str, ...] = (),
+    /,
+    *,
+    min_score: Fraction | None = None,
+    fail_on_regression: Annotated[bool | None, Parameter(negative="")] = None,
+    choice: Choice = WHOLE,
+    options: RunOptions = RUN_DEFAULTS,
+    common: Common = DEFAULTS,
+) -> int:
+    """Run the project: its suites are taken in, every benchmark in them is run, its thresholds are the gates.
+
+    With ids, run those benchmarks or test cases. What to run, with what, is set up in minions-evals.toml (or under
+    [tool.minions-evals] in pyproject.toml), which is looked for from here upwards: docs/settings.md.
+    Exit 1 if a gate failed, 3 if an output could not be judged or a gate not be decided.
+    Example: minions-evals run
+    Example: minions-evals run support/quality --fail-on-regression
+
+    Parameters
+    ----------
+    ids
+        Benchmarks or test cases; without any, those of the project's suites.
+    min_score
+        Exit 1 if an overall score (0 to 1) is below this (else the project's).
+    fail_on_regression
+        Exit 1 if a pass rate fell by more than chance explains (else the project's).
+    """
+    project = settings_here().project
+    if project is None and not ids:
+        raise BadInputError(
+            f"there is no {NAME} here or above, and no benchmark is named.",
+            remedy="`minions-evals init` writes one; or: minions-evals run BENCHMARK",
+        )
+    if project is not None:
+        options = replace(
+            options,
+            trials=project.fields.trials if options.trials == 1 else options.trials,
+            prompt_version=options.prompt_version or project.fields.prompt_version,
+        )
+    limits = None if project is None else project.fields.thresholds
+    lowest = min_score if min_score is not None or limits is None else limits.min_score
+    falls = fail_on_regression if fail_on_regression is not None else limits is not None and limits.fail_on_regression
+    gates = partial(gate, min_score=lowest, fail_on_regression=falls)
+    return run(partial(_run, ids, project, gates, choice, options, common))
+
+
+async def _run(
+    ids: tuple[str, ...], project: Project | None, gates: partial[int], choice: Choice, options: RunOptions, common: Common
+) -> int:  # fmt: skip
+    async with options.session(common) as engine:
+        named = [*ids]
+        if project is not None:
+            benchmarks = await _taken_in(engine, project)
+            named = named or benchmarks
+        codes = [await _one(engine, ident, gates, choice, options, common) for ident in named]
+    return next((code for code in (BROKEN, GATE) if code in codes), 0)
+
+
+async def _taken_in(engine: Engine, project: Project) -> list[str]:
+    """Takes the project's suites in; the ids of their benchmarks."""
+    found: list[str] = []
+    for file in project.suites():
+        await import_file(engine, file)
+        arrivals, _ = read_suite(file, new_id=engine.new_id, now=engine.clock())
+        found += [one.record.id for one in arrivals if isinstance(one.record.fields, Benchmark)]
+    if not found:
+        raise BadInputError(
+            f"{project.file}: its suites hold no benchmark.", remedy='Name files under `suites = ["evals.yaml"]`.'
+        )
+    return found
+
+
+async def _one(
+    engine: Engine, ident: str, gates: partial[int], choice: Choice, options: RunOptions, common: Common
+) -> int:
+    record = await get_record(engine, ident)
+    if isinstance(record.fields, TestCase):
+        return await run_case(engine, options.request(ident), common)
+    request = await choice.narrowed(engine, options.request(ident, cache=choice.cache))
+    with progress_line(common, engine) as progress:
+        job = await carry_out_benchmark(engine, request, progress=progress)
+    summary = await summarize(engine, job.id)
+    show_summary(summary, common)
+    code = gates(summary)
+    if not common.json:
+        verdict = {0: "the gates hold", GATE: "a gate failed"}.get(code, "not decided")
+        sys.stdout.write(f"{ident}: {verdict}; next: minions-evals report {job.id} -o report.html\n")
+    return code

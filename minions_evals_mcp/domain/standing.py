@@ -1,0 +1,20 @@
+"""How far a run is, as those who watch it are told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One run under way. `total` and `done` count units (case × trial), `unscored` those that have no verdict.
+
+    `spent_usd` is what model calls cost so far; None where a price is not known.
+    """
+
+    run_id: str
+    total: int
+    done: int = 0
+    failed: int = 0
+    unscored: int = 0
+    spent_usd: float | None = 0.0

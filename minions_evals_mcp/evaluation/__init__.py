@@ -1,0 +1,1 @@
+"""Evaluation of a Python function: cases in, a kept and compared result out."""

@@ -1,0 +1,153 @@
+"""A case of an evaluation, and where cases come from: Python values, files, data frames, generators."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol, cast, runtime_checkable
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.evaluation.checks import Check
+from minions_evals_mcp.evaluation.messages import plain_json
+from minions_evals_mcp.interop.parsing import parse_yaml
+
+EXPECTED = ("expected", "expectedOutput", "expected_output")
+CHECKS = ("checks", "assertions", "assert")
+OWN = frozenset({"inputs", "id", "name", "tags", "timeout", *EXPECTED, *CHECKS})
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What the task is given, and what should come of it.
+
+    `inputs`: a mapping (keyword arguments, or one mapping, as the task takes them), or one value, which is its only
+    argument. `checks` come beside those of the evaluation. `id` keeps the case's history where its inputs are edited;
+    without one the inputs are its identity. `timeout` is in seconds: a slower answer has failed.
+    """
+
+    inputs: object
+    expected: object = None
+    id: str | None = None
+    name: str | None = None
+    tags: tuple[str, ...] = ()
+    checks: tuple[Check, ...] = ()
+    timeout: float | None = None
+
+    def json_inputs(self) -> Json:
+        """The inputs as they are kept; raises `BadInputError` for what is no JSON."""
+        value = self._json(self.inputs, "inputs")
+        return value if isinstance(value, dict) else {"input": value}
+
+    def json_expected(self) -> JsonValue:
+        """What is expected, as it is kept; raises as above."""
+        return self._json(self.expected, "expected")
+
+    def _json(self, value: object, field_name: str) -> JsonValue:
+        try:
+            return plain_json(value)
+        except ValueError as error:
+            raise BadInputError(
+                f"the case {self.id or self.name or self.inputs!r}: {field_name}: {error}.",
+                remedy="Cases are kept: give texts, numbers, lists and mappings.",
+            ) from None
+
+
+@runtime_checkable
+class DataFrame(Protocol):
+    """What is used of a data frame of pandas."""
+
+    columns: Any
+
+    def to_dict(self, orient: str) -> list[dict[str, Any]]: ...
+
+
+Cases = Iterable["Case | Mapping[str, Any] | tuple[Any, Any]"] | AsyncIterator[Any] | Path | str | DataFrame
+
+
+@dataclass(slots=True)
+class _Row:
+    """A mapping that describes a case; what it names of ours is taken out, the rest are inputs."""
+
+    given: dict[str, Any]
+    at: str
+    inputs: dict[str, Any] = field(default_factory=dict[str, Any])
+
+    def first(self, names: Iterable[str]) -> Any:
+        return next((self.given[name] for name in names if self.given.get(name) is not None), None)
+
+
+def cases_in(given: Cases) -> Iterator[Case]:
+    """The cases one after the other; raises `BadInputError` naming the one that does not fit."""
+    if isinstance(given, str | Path):
+        yield from _in_file(Path(given))
+        return
+    rows: Iterable[Any] = given.to_dict("records") if isinstance(given, DataFrame) else cast("Iterable[Any]", given)
+    for number, one in enumerate(rows, 1):
+        yield case_of(one, f"case {number}", holes_are_none=isinstance(given, DataFrame))
+
+
+def case_of(one: object, at: str, *, holes_are_none: bool = False) -> Case:
+    """The case that a value is: a `Case`, a mapping, or a pair of inputs and expected output."""
+    match one:
+        case Case():
+            return one
+        case Mapping():
+            row = {str(key): value for key, value in cast("Mapping[object, Any]", one).items()}
+            return _of_row({key: value for key, value in row.items() if not (holes_are_none and value != value)}, at)  # noqa: PLR0124  NaN, which stands for a hole
+        case tuple() | list() if len(pair := cast("tuple[Any, ...]", one)) == 2:
+            return Case(pair[0], pair[1])
+        case _:
+            raise BadInputError(
+                f"{at} is a {type(one).__name__}, no case.",
+                remedy="Give Case(inputs, expected=…), a mapping, or a pair of both.",
+            )
+
+
+def _of_row(given: dict[str, Any], at: str) -> Case:
+    row = _Row(given, at)
+    inputs = given["inputs"] if "inputs" in given else {key: one for key, one in given.items() if key not in OWN}
+    strange = sorted(given.keys() - OWN) if "inputs" in given else []
+    if strange:
+        raise BadInputError(f"{at}: unknown key {strange[0]!r}.", remedy=f"Known are {', '.join(sorted(OWN))}.")
+    if inputs is None or inputs == {}:
+        raise BadInputError(f"{at} has no inputs.", remedy="Give `inputs`, or columns beside `expected` and `id`.")
+    checks = row.first(CHECKS) or ()
+    tags = row.first(("tags",)) or ()
+    timeout = row.first(("timeout",))
+    return Case(
+        inputs,
+        row.first(EXPECTED),
+        id=None if given.get("id") in (None, "") else str(given["id"]),
+        name=row.first(("name",)),
+        tags=tuple(tags.replace(",", " ").split()) if isinstance(tags, str) else tuple(tags),
+        checks=(cast("Check", checks),)
+        if isinstance(checks, str | Mapping)
+        else tuple(cast("tuple[Check, ...]", checks)),
+        timeout=None if timeout in (None, "") else float(timeout),
+    )
+
+
+def _in_file(path: Path) -> Iterator[Case]:
+    try:
+        if path.suffix.lower() == ".csv":
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                for number, row in enumerate(csv.DictReader(file), 2):
+                    held = {key: value for key, value in row.items() if value != ""}
+                    yield case_of(held, f"{path}:{number}")
+            return
+        text = path.read_text("utf-8-sig")
+    except OSError as error:
+        raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
+    except UnicodeDecodeError:
+        raise BadInputError(f"{path} is no UTF-8.", remedy="Save it as UTF-8.") from None
+    found = parse_yaml(text, str(path))
+    listed = cast("dict[str, object]", found).get("cases") if isinstance(found, dict) else found
+    if not isinstance(listed, list):
+        raise BadInputError(f"{path} holds no list of cases.", remedy="Write a list, or `cases:` with one.")
+    for number, one in enumerate(cast("list[object]", listed), 1):
+        yield case_of(one, f"{path}: case {number}")

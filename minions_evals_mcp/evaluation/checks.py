@@ -1,0 +1,181 @@
+"""What an output is checked by: assertions by name, rubrics, and functions of the user's."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, cast
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import SET, Assertion
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
+from minions_evals_mcp.evaluation.code_version import source_digest
+from minions_evals_mcp.evaluation.messages import plain_json
+from minions_evals_mcp.interop.score_rows import read_assertion
+from minions_evals_mcp.scoring.assertions import vet
+from minions_evals_mcp.scoring.assertions.own import FUNCTION
+
+WITHOUT_VALUE = frozenset(
+    {"is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-sql", "contains-sql", "is-refusal"}
+)  # fmt: skip
+"""Types that look for a form: what a case expects is not their value."""
+PASSES_AT = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a check of yours says of an output. `passed=None`: this output cannot be judged by it, and why."""
+
+    passed: bool | None
+    reason: str = ""
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Rubric:
+    """Criteria that a model or a person judges each output by, from 0 to 1: it passes from `threshold` of the total on.
+
+    A criterion is a sentence, or {name, description, weight, scoringGuide, minScore, maxScore, judgeType}.
+    """
+
+    criteria: tuple[str | Mapping[str, Any], ...]
+    threshold: float
+    name: str
+
+    def __init__(self, *criteria: str | Mapping[str, Any], threshold: float = 0.7, name: str = "rubric") -> None:
+        if not criteria:
+            raise BadInputError("a Rubric needs a criterion.", remedy='Rubric("The answer says why.")')
+        object.__setattr__(self, "criteria", criteria)
+        object.__setattr__(self, "threshold", threshold)
+        object.__setattr__(self, "name", name)
+
+
+Function = Callable[[Any, Any], object]
+"""A check of yours: `(output, case) → bool | float | Verdict`, sync or async."""
+Check = str | Mapping[str, Any] | Rubric | Function
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """The checks of an evaluation, each kind by itself; `functions` by the names under which they are kept."""
+
+    given: tuple[Check, ...]
+    threshold: float
+    functions: dict[str, Function] = field(default_factory=dict[str, Function])
+
+    def rubric(self) -> Rubric | None:
+        """The rubric that judges every case by itself; one beside other checks is a check like them."""
+        alone = self.given[0] if len(self.given) == 1 else None
+        return alone if isinstance(alone, Rubric) else None
+
+    def functions_given(self, case: object) -> bool:
+        """Whether a function of the user's may be asked about outputs of the case."""
+        own: Sequence[Check] = getattr(case, "checks", ())
+        return any(callable(one) for one in (*self.given, *own))
+
+    def assertions(self, own: Sequence[Check], expected: JsonValue, where: str) -> tuple[Assertion, ...]:
+        """What a case is checked by: these and its own; raises `BadInputError` naming the case and what does not fit."""
+        every = (*self.given, *own)
+        try:
+            found = tuple(self._assertion(check, expected, number) for number, check in enumerate(every))
+            for assertion in found:
+                vet(assertion)
+        except InvalidRecordError as error:
+            missing = expected is None and error.field == "value"
+            remedy = "The case has no `expected`, which is the value of a check by name." if missing else error.remedy
+            raise BadInputError(f"{where}: {error.message}", remedy=remedy) from None
+        except EvalsError as error:
+            raise type(error)(f"{where}: {error.message}", remedy=error.remedy) from None
+        return found
+
+    def _assertion(self, check: Check, expected: JsonValue, number: int) -> Assertion:
+        match check:
+            case str():
+                bare = check.removeprefix("not-") in WITHOUT_VALUE
+                return Assertion(type=check, value=None if bare else expected)
+            case Rubric():
+                return _as_set(check)
+            case Mapping():
+                return read_assertion(_mapping(check), number)
+            case _ if callable(check):
+                return self._function(check)
+            case _:
+                raise BadInputError(
+                    f"{check!r} is no check.", remedy="Give a name, a mapping, a Rubric or a function (output, case)."
+                )
+
+    def _function(self, function: Function) -> Assertion:
+        name = function_name(function)
+        known = self.functions.setdefault(name, function)
+        if known is not function:
+            name = next(
+                other
+                for other in (name, *(f"{name} {at}" for at in range(2, 1000)))
+                if self.functions.setdefault(other, function) is function
+            )
+        value: Json = {"name": name, "code": source_digest(function)}
+        return Assertion(type=FUNCTION, value=value, threshold=self.threshold)
+
+
+def function_name(function: object) -> str:
+    """What a function is called; an object that is called by its type's name."""
+    inner: Any = function
+    while isinstance(inner, partial):
+        inner = cast("Any", inner.func)
+    named = getattr(inner, "__name__", None)
+    name = str(named) if named else str(type(inner).__name__)
+    return "function" if name == "<lambda>" else name
+
+
+def _mapping(check: Mapping[str, Any]) -> Json:
+    found = plain_json(dict(check))
+    assert isinstance(found, dict)
+    return found
+
+
+def _as_set(rubric: Rubric) -> Assertion:
+    """The rubric as a check beside others: each criterion graded by the model, their weighted mean against the threshold."""
+    parts = tuple(
+        Assertion(type="llm-rubric", value=criterion_text(one), weight=weight_of(one), metric=criterion_name(one, number))
+        for number, one in enumerate(rubric.criteria, 1)
+    )  # fmt: skip
+    return Assertion(type=SET, assertions=parts, threshold=rubric.threshold)
+
+
+def criterion_text(criterion: str | Mapping[str, Any]) -> str:
+    """What a criterion asks for, in words."""
+    if isinstance(criterion, str):
+        return criterion
+    said = [str(criterion[key]) for key in ("description", "scoringGuide") if criterion.get(key)]
+    return "\n".join(said) or str(criterion.get("name", ""))
+
+
+def weight_of(criterion: str | Mapping[str, Any]) -> float:
+    """How much a criterion weighs."""
+    return 1.0 if isinstance(criterion, str) else float(criterion.get("weight", 1.0))
+
+
+def criterion_name(criterion: str | Mapping[str, Any], number: int) -> str:
+    """What a criterion is called: its name, else its first words."""
+    if isinstance(criterion, str):
+        return " ".join(criterion.split())[:60].rstrip(" .") or f"criterion {number}"
+    return str(criterion.get("name") or f"criterion {number}")
+
+
+async def called(function: Function, output: object, case: object) -> Verdict:
+    """What a function says; raises what it raises, and `ValueError` for an answer that is none."""
+    found = function(output, case)
+    answer: object = await found if inspect.isawaitable(found) else found
+    match answer:
+        case Verdict():
+            return answer
+        case bool():
+            return Verdict(answer)
+        case int() | float() if 0 <= answer <= 1:
+            return Verdict(passed=None, score=float(answer))
+        case _:
+            raise ValueError(f"it returned {answer!r}; return a bool, a number from 0 to 1, or a Verdict")

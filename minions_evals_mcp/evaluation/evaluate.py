@@ -1,0 +1,194 @@
+"""`evaluate`: a Python function run over cases on the same engine as everything else, kept, and compared with its last run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from minions_evals_mcp.configured import Chosen, engine_config
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.context import Engine, EngineConfig, OwnCheck, open_engine
+from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
+from minions_evals_mcp.engine.run.run_benchmark import StartedCases, start_benchmark
+from minions_evals_mcp.errors import BadInputError, InstrumentError, ungrouped
+from minions_evals_mcp.evaluation.case import Case, Cases
+from minions_evals_mcp.evaluation.checks import PASSES_AT, Check, Checks, Function, Rubric, called, function_name
+from minions_evals_mcp.evaluation.code_version import source_of, version_label
+from minions_evals_mcp.evaluation.output import output_of
+from minions_evals_mcp.evaluation.records import Suite, name_of, save_version
+from minions_evals_mcp.evaluation.result import Asked, EvaluationResult, result_of
+from minions_evals_mcp.evaluation.task import task_of
+from minions_evals_mcp.evaluation.waiting import waited
+from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.report.progress import ProgressShown, shown_progress
+from minions_evals_mcp.scoring.checks import OwnVerdict, Unmet
+from minions_evals_mcp.settings import settings_here
+
+JUDGES: tuple[str, ...] = get_args(JudgeChoice)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """What `evaluate` was asked for, vetted."""
+
+    task: Callable[..., object]
+    cases: Cases
+    checks: Checks
+    request: RunRequest
+    name: str
+    label: str
+    config: EngineConfig
+    asked: Asked
+    progress: bool | None
+
+
+def evaluate(  # noqa: PLR0913  its parameters are the evaluation
+    task: Callable[..., object],
+    cases: Cases,
+    *,
+    checks: Sequence[Check] | Check = (),
+    name: str | None = None,
+    version: str | None = None,
+    trials: int = 1,
+    judge: str | None = None,
+    concurrency: int | None = None,
+    store: Path | str | None = None,
+    max_cost_usd: float | None = None,
+    threshold: float = PASSES_AT,
+    min_pass_rate: float | None = None,
+    fail_on_regression: bool = False,
+    key: str | None = None,
+    progress: bool | None = None,
+) -> EvaluationResult:
+    """Runs the task over the cases, checks what it returns, keeps all of it and compares it with the last run of the name.
+
+    `task` is given a case's inputs as keyword arguments, or as one mapping where it has one parameter; it returns a text,
+    a mapping, an `Output`, or a list of messages. `checks`: the name of an assertion type whose value is what the case
+    expects, a mapping {type, value, …}, a `Rubric`, or a function `(output, case) → bool | float | Verdict`; without any,
+    the expected text must stand in the output. `version` is by default the commit and a digest of the task's source.
+    `judge` is `provider:model`. `key` names the run: the same key goes on where a run was stopped.
+    Raises `BadInputError` before anything runs, `StoppedError` at a cap.
+    Example: `evaluate(answer, [Case({"question": "Capital of France?"}, expected="Paris")], checks=["icontains"])`
+    """
+    call = _vetted(
+        task, cases, checks=checks, name=name, version=version, trials=trials, judge=judge, concurrency=concurrency,
+        store=store, max_cost_usd=max_cost_usd, threshold=threshold, min_pass_rate=min_pass_rate,
+        fail_on_regression=fail_on_regression, key=key, progress=progress,
+    )  # fmt: skip
+    return _waited(call)
+
+
+async def evaluate_async(task: Callable[..., object], cases: Cases, **options: Any) -> EvaluationResult:
+    """As `evaluate`, from a running event loop: `await evaluate_async(answer, cases)`."""
+    return await _evaluated(_vetted(task, cases, **options))
+
+
+def _waited(call: _Call) -> EvaluationResult:
+    try:
+        return waited(partial(_evaluated, call))
+    except KeyboardInterrupt:
+        sys.stderr.write(f"Interrupted: what was judged is kept; evaluate(…, key={call.request.key!r}) goes on.\n")
+        raise
+
+
+def _vetted(  # noqa: PLR0913  as above
+    task: Callable[..., object],
+    cases: Cases,
+    *,
+    checks: Sequence[Check] | Check = (),
+    name: str | None = None,
+    version: str | None = None,
+    trials: int = 1,
+    judge: str | None = None,
+    concurrency: int | None = None,
+    store: Path | str | None = None,
+    max_cost_usd: float | None = None,
+    threshold: float = PASSES_AT,
+    min_pass_rate: float | None = None,
+    fail_on_regression: bool = False,
+    key: str | None = None,
+    progress: bool | None = None,
+) -> _Call:
+    if not callable(task):
+        raise BadInputError(f"the task is a {type(task).__name__}, no function.", remedy="Give the function itself.")
+    if min_pass_rate is not None and not 0 <= min_pass_rate <= 1:
+        raise BadInputError(f"min_pass_rate is {min_pass_rate:g}.", remedy="Give a share from 0 to 1.")
+    alone = isinstance(checks, str | Mapping | Rubric) or callable(checks)
+    given = (cast("Check", checks),) if alone else tuple(cast("Sequence[Check]", checks))
+    subject = name_of(name or function_name(task))
+    chosen = Chosen(
+        db=None if store is None else Path(store),
+        judge_model=None if judge in JUDGES else judge,
+        concurrency=concurrency,
+    )
+    config = engine_config(settings_here(), chosen)
+    request = RunRequest(
+        subject_id=subject,
+        judge=cast("JudgeChoice", judge) if judge in JUDGES else "auto",
+        trials=trials,
+        triggered_by="python",
+        key=key,
+        max_cost_usd=max_cost_usd,
+    )
+    asked = Asked(min_pass_rate, fail_on_regression, config, is_default_store=store is None)
+    label = version or version_label(task)
+    return _Call(task, cases, Checks(given, threshold), request, subject, label, config, asked, progress)
+
+
+async def _evaluated(call: _Call) -> EvaluationResult:
+    with shown_progress(shown=call.progress) as progress:
+        async with open_engine(call.config) as engine:
+            with ungrouped():
+                return await _in(engine, call, progress)
+
+
+async def _in(engine: Engine, call: _Call, progress: ProgressShown) -> EvaluationResult:
+    progress.phase("saving the cases")
+    task = task_of(call.task, call.name, deadline_s=call.config.call_timeout_s, width=call.config.concurrency)
+    suite = Suite(engine, call.name, call.checks, task)
+    await suite.save(call.cases)
+    version = await save_version(engine, call.name, call.label, source_of(call.task))
+    engine = replace(engine, own_checks=_own_checks(call.checks, suite.known), watch=progress.stands)
+    request = call.request.model_copy(
+        update={
+            "prompt_version_ref": version,
+            "target": f"evaluate:{call.name}",
+            "key": call.request.key or f"{call.name}/{engine.new_id()}",
+        }
+    )
+    started = await start_benchmark(engine, request, target=lambda _: task)
+    problem = await _carried_out(started, progress)
+    return await result_of(engine, started.job.id, call.asked, problem=problem)
+
+
+async def _carried_out(started: StartedCases, progress: ProgressShown) -> str:
+    """Runs the cases; the instrument's failure, if it failed: that is told in the result."""
+    try:
+        await started.finish(progress.ended)
+    except (InstrumentError, BadInputError) as error:
+        return error.message
+    return ""
+
+
+def _own_checks(checks: Checks, known: dict[str, Case]) -> dict[str, OwnCheck]:
+    return {name: partial(_asked, name, function, known) for name, function in checks.functions.items()}
+
+
+async def _asked(name: str, function: Function, known: dict[str, Case], work: Work) -> OwnVerdict | Unmet:
+    """What a function of the user's says of an output; what it raises is no verdict."""
+    case = known.get(work.case_id) or Case(work.inputs, _expected(work.expected), id=work.case_id.rpartition("/")[2])
+    try:
+        found = await called(function, output_of(work.observed), case)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything
+        return Unmet(f"{name} raised {type(error).__name__}: {error}")
+    if found.passed is None and found.score is None:
+        return Unmet(f"{name}: {found.reason or 'it cannot be judged'}", not_judgeable=True)
+    return OwnVerdict(found.passed, found.score, found.reason)
+
+
+def _expected(expected: Json | None) -> object:
+    return expected["output"] if expected is not None and expected.keys() == {"output"} else expected

@@ -1,0 +1,110 @@
+"""One output that is at hand, checked and kept: a test case with a run of its own, as any other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Fields, Json, TestCase
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.outcomes import Observed
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.engine.budget import Budget
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.yardstick import ByAssertions, measures
+from minions_evals_mcp.engine.records.save_records import Arrival, save_records
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run import planning
+from minions_evals_mcp.engine.run.run_benchmark import silent, start_cases
+from minions_evals_mcp.errors import InstrumentError
+from minions_evals_mcp.interop.score_rows import Answer, read_assertion, verdict_row
+from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.scoring.checks import Aggregate
+from minions_evals_mcp.store import jobs
+
+GIVEN = "python:given"
+MADE_BY = "pytest"
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """An output that is at hand, as a target."""
+
+    output: Json
+
+    @property
+    def takes_version(self) -> bool:
+        """It is made already."""
+        return False
+
+    def digest(self) -> str:
+        """The digest of where it comes from."""
+        return digest({"target": GIVEN})
+
+    async def produce(
+        self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+    ) -> Observed:  # fmt: skip
+        """The output itself."""
+        del inputs, version, timeout_ms
+        return Observed(output=self.output, produced_by=GIVEN)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckAsked:
+    """An output with what it is to pass, and the case under which that is kept."""
+
+    case_id: str
+    title: str
+    output: JsonValue
+    assertions: Sequence[Json]
+    threshold: float | None = None
+    is_history: bool = True
+
+    def record(self, engine: Engine) -> Record[Fields]:
+        """The test case; raises `InvalidRecordError` for an assertion that does not fit."""
+        checks = tuple(read_assertion(one, number) for number, one in enumerate(self.assertions))
+        fields = TestCase(
+            name=self.title, inputs={"test": self.case_id}, assertions=checks, threshold=self.threshold, tags=("pytest",)
+        )  # fmt: skip
+        now = engine.clock()
+        return Record(self.case_id, fields, self.title, now, now, ("pytest",), created_by=MADE_BY)
+
+
+async def kept_check(engine: Engine, asked: CheckAsked) -> Answer:
+    """The verdict `{id, pass, score, results}`, kept; raises `InstrumentError` where there is none."""
+    await save_records(engine, [Arrival(asked.record(engine))])
+    output = asked.output if isinstance(asked.output, dict) else cast("Json", {"output": asked.output})
+    request = RunRequest(
+        subject_id=asked.case_id,
+        target=GIVEN,
+        triggered_by=MADE_BY,
+        purpose="manual" if asked.is_history else "comparison",
+        key=f"{asked.case_id}#{engine.new_id()}",
+    )
+    started = await start_cases(
+        engine, request, [asked.case_id], kind="test-case", target=lambda _: Given(output)
+    )  # fmt: skip
+    try:
+        await started.finish(silent)
+    except InstrumentError as error:
+        raise InstrumentError(f"it could not be checked: {error.message}", remedy=error.remedy) from None
+    return await _answer(engine, started.job.id, request)
+
+
+async def _answer(engine: Engine, job_id: str, request: RunRequest) -> Answer:
+    """Each check's own verdict on the kept output; kept grades cost nothing again."""
+    (unit,) = (await engine.store.read(lambda db: jobs.units(db, job_id, first=0, last=1))).values()
+    (measure,) = await engine.store.read(lambda db: measures(db, [request.subject_id], {}))
+    if unit.observed is None or not isinstance(measure.yardstick, ByAssertions):
+        raise InstrumentError(f"it could not be checked: {unit.reason or 'there is nothing to check it by'}")
+    judging = planning.judge_for(engine, request, Budget(None, None, lambda _: None), model=engine.judge_model())
+    case = measure.case.fields
+    work = Work(case.inputs, case.expected_outputs, unit.observed, case_id=measure.case.id)
+    found = await judging.checked(unit.key, measure, work)
+    if not isinstance(found, Aggregate):
+        raise InstrumentError(f"it could not be checked: {found.reason}")
+    return verdict_row(unit.test_run_id or "", found)

@@ -1,0 +1,188 @@
+"""An evaluation as records: its cases as test cases, all of them as a benchmark, the code's version as a prompt version."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Benchmark, Fields, Json, RubricCriterion, TestCase
+from minions_evals_mcp.domain.definitions import Rubric as RubricFields
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.outputs import value_text
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.engine.answers.prompt_versions import VersionLine, version_chain
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.save_records import Arrival, save_records
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.evaluation.case import Case, Cases, case_of, cases_in
+from minions_evals_mcp.evaluation.checks import Checks, Rubric, criterion_name, criterion_text, weight_of
+from minions_evals_mcp.evaluation.task import Task
+from minions_evals_mcp.store import records
+
+PAGE = 500
+MADE_BY = "evaluate"
+LONGEST_TITLE = 80
+_NAME = re.compile(r"[^A-Za-z0-9._:/@-]+")
+
+
+def name_of(text: str) -> str:
+    """The text as an id's part: what an id may not hold is a hyphen."""
+    found = _NAME.sub("-", text.strip()).strip("-")[:60]
+    if not found:
+        raise BadInputError(f"{text!r} is no name for an evaluation.", remedy="Use letters, digits, . _ : / @ and -.")
+    return found
+
+
+@dataclass(slots=True)
+class Suite:
+    """The cases of an evaluation on their way into the store: a page of them in memory at a time."""
+
+    engine: Engine
+    name: str
+    checks: Checks
+    task: Task
+    case_ids: list[str] = field(default_factory=list[str])
+    taken: set[str] = field(default_factory=set[str])
+    known: dict[str, Case] = field(default_factory=dict[str, Case])
+    """The user's own cases by id, where they hold all of them anyway."""
+
+    async def save(self, given: Cases) -> None:
+        """Keeps every case, and the benchmark that holds them; raises `BadInputError` naming the one that does not fit."""
+        await self._refuse_other_suite()
+        held = isinstance(given, list | tuple)
+        rubric = self.checks.rubric()
+        if rubric is not None:
+            await save_records(self.engine, [Arrival(one) for one in self._rubric(rubric)])
+        async for page in _pages(given):
+            await save_records(self.engine, [Arrival(self._record(case, held=held)) for case in page])
+        if not self.case_ids:
+            raise BadInputError("there are no cases.", remedy="Give evaluate(task, cases) at least one.")
+        fields = Benchmark(name=self.name, test_case_ids=tuple(self.case_ids))
+        await save_records(self.engine, [Arrival(self._made(self.name, fields, self.name))])
+
+    async def _refuse_other_suite(self) -> None:
+        held = await self.engine.store.read(lambda db: records.find(db, self.name))
+        if held is not None and (held.created_by != MADE_BY or not isinstance(held.fields, Benchmark)):
+            raise BadInputError(
+                f"{self.name!r} is the id of a {held.type} that was imported.",
+                remedy="Give the evaluation another name: evaluate(…, name=…).",
+            )
+
+    def _made(self, ident: str, fields: Fields, title: str, *, tags: Sequence[str] = ()) -> Record[Fields]:
+        now: datetime = self.engine.clock()
+        return Record(ident, fields, title, now, now, tuple(tags), created_by=MADE_BY)
+
+    def _record(self, case: Case, *, held: bool) -> Record[Fields]:
+        inputs, expected = case.json_inputs(), case.json_expected()
+        self.task.plain = self.task.plain or not isinstance(case.inputs, dict)
+        ident = self._ident(case, inputs)
+        if held and self.checks.functions_given(case):
+            self.known[ident] = case
+        title = case.name or _title(inputs)
+        self.task.vet(inputs, ident)
+        alone = self.checks.rubric() is not None and not case.checks
+        fields = TestCase(
+            name=title,
+            inputs=inputs,
+            expected_outputs=_expected(expected),
+            rubric_id=f"{self.name}/rubric" if alone else None,
+            assertions=() if alone else self.checks.assertions(case.checks, expected, ident),
+            timeout_ms=None if case.timeout is None else max(1, round(case.timeout * 1000)),
+            tags=case.tags,
+        )
+        return self._made(ident, fields, title, tags=case.tags)
+
+    def _ident(self, case: Case, inputs: Json) -> str:
+        key = name_of(case.id) if case.id else digest(inputs)[:12]
+        ident = f"{self.name}/{key}"
+        if ident in self.taken:
+            if case.id:
+                raise BadInputError(f"two cases have the id {case.id!r}.", remedy="Give each its own.")
+            ident = next(other for at in range(2, 10**9) if (other := f"{ident}-{at}") not in self.taken)
+        self.taken.add(ident)
+        self.case_ids.append(ident)
+        return ident
+
+    def _rubric(self, rubric: Rubric) -> Iterable[Record[Fields]]:
+        ident = f"{self.name}/rubric"
+        parts = {f"{ident}/{number}": one for number, one in enumerate(rubric.criteria, 1)}
+        for number, (part, criterion) in enumerate(parts.items(), 1):
+            given: Json = {} if isinstance(criterion, str) else {str(key): one for key, one in criterion.items()}
+            own = {key: given[key] for key in ("scoringGuide", "minScore", "maxScore", "judgeType") if key in given}
+            name = criterion_name(criterion, number)
+            said: Json = {
+                "rubricId": ident, "name": name, "description": criterion_text(criterion), "weight": weight_of(criterion), **own,
+            }  # fmt: skip
+            yield self._made(part, RubricCriterion.model_validate(said), name)
+        highest = sum(weight_of(one) * _most(one) for one in rubric.criteria)
+        fields = RubricFields(
+            name=rubric.name, criteria_ids=tuple(parts), passing_threshold=rubric.threshold * highest
+        )  # fmt: skip
+        yield self._made(ident, fields, rubric.name)
+
+
+def _most(criterion: object) -> float:
+    return float(criterion.get("maxScore", 1.0)) if isinstance(criterion, dict) else 1.0  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]  a mapping of the user's
+
+
+async def _pages(given: Cases) -> AsyncIterator[list[Case]]:
+    """The cases, some hundred at a time."""
+    if not isinstance(given, AsyncIterator):
+        cases = cases_in(given)
+        while page := list(islice(cases, PAGE)):
+            yield page
+        return
+    page: list[Case] = []
+    number = 0
+    async for one in given:
+        number += 1
+        page.append(case_of(one, f"case {number}"))
+        if len(page) == PAGE:
+            yield page
+            page = []
+    if page:
+        yield page
+
+
+def _expected(value: JsonValue) -> Json | None:
+    """What is expected, as a record holds it; an empty text is no expectation of a record's, as every text contains it."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, dict):
+        return None if not value or "" in value.values() else value
+    return {"output": value}
+
+
+def _title(inputs: Json) -> str:
+    """What a case is called that has no name: what its inputs say."""
+    said = value_text(next(iter(inputs.values()))) if len(inputs) == 1 else value_text(inputs)
+    line = " ".join(said.split())
+    return (line if len(line) <= LONGEST_TITLE else line[: LONGEST_TITLE - 1] + "…") or "(empty)"
+
+
+async def save_version(engine: Engine, name: str, label: str, source: str) -> str:
+    """The id of the code's version under that label, recorded after those before it; its content is the source."""
+    ident = f"{name}@{name_of(label)}"
+    known = await engine.store.read(lambda db: records.minion(db, ident))
+    if known is not None:
+        return ident
+    try:
+        chain: list[VersionLine] = await version_chain(engine, name)
+    except NotFoundError:
+        chain = []
+    number = max((one.version_number for one in chain), default=0) + 1
+    fields = PromptVersion(
+        content=source or label, version_number=number, prompt_id=name, changelog=f"the code at {label}"
+    )
+    now = engine.clock()
+    record: Record[Fields] = Record(ident, fields, f"{name} {label}", now, now, created_by=MADE_BY)
+    before = [one.id for one in chain if one.latest]
+    await save_records(engine, [Arrival(record)], [Relation(ident, one, "follows") for one in before])
+    return ident

@@ -1,0 +1,263 @@
+"""What an evaluation came to: its verdict, its cases, what changed since the last run, and reports of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json, TestCase
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.outputs import output_value
+from minions_evals_mcp.domain.results import UNSCORED, Outcome
+from minions_evals_mcp.engine.answers.report_data import find_subject, read_report
+from minions_evals_mcp.engine.answers.run_diff import RunDiff, diff_runs
+from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
+from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
+from minions_evals_mcp.errors import BadInputError, ungrouped
+from minions_evals_mcp.evaluation.waiting import waited
+from minions_evals_mcp.report.forms import form_of
+from minions_evals_mcp.report.writing import written
+from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store.connection import Db
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+T = TypeVar("T")
+SHOWN = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What decides whether the result has passed, and where it is kept."""
+
+    min_pass_rate: float | None
+    fail_on_regression: bool
+    config: EngineConfig
+    is_default_store: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One trial of one case. `passed` is None where there is no verdict; `reason` says why, or what the checks found."""
+
+    id: str
+    name: str
+    inputs: JsonValue
+    expected: JsonValue
+    output: JsonValue
+    passed: bool | None
+    outcome: Outcome
+    score: float | None
+    reason: str
+    trial: int
+    latency_ms: float | None
+    cost_usd: float | None
+    tool_calls: tuple[ToolCall, ...] | None
+    test_run_id: str | None
+
+
+@dataclass(eq=False, repr=False)
+class EvaluationResult:
+    """A kept evaluation. `print(result)` tells it; `result.passed` is its verdict."""
+
+    summary: RunSummary
+    asked: Asked = field(repr=False)
+    before: str | None = None
+    """The id of the run before, of the same name."""
+    changes: RunDiff | None = field(default=None, repr=False)
+    problem: str = ""
+    """Why the run did not come to its end, if it did not."""
+
+    @property
+    def run_id(self) -> str:
+        """The run's id in the store."""
+        return self.summary.run_id
+
+    @property
+    def name(self) -> str:
+        """The evaluation's name, which is its benchmark's id."""
+        return self.summary.subject_id
+
+    @property
+    def passed_count(self) -> int:
+        """How many trials passed."""
+        return _count(self.summary, "passedCount")
+
+    @property
+    def scored_count(self) -> int:
+        """How many trials have a verdict."""
+        return _count(self.summary, "totalCount")
+
+    @property
+    def error_count(self) -> int:
+        """How many trials the task or a judge failed at: neither passed nor failed."""
+        counts = self.summary.outcomes
+        return sum(number for name, number in counts.items() if name in {"target-error", "judge-error"})
+
+    @property
+    def pass_rate(self) -> float | None:
+        """The share that passed of all that have a verdict; None where none has one."""
+        return self.passed_count / self.scored_count if self.scored_count else None
+
+    @property
+    def score(self) -> float | None:
+        """The mean score (0–1); None where nothing was scored."""
+        found = self.summary.benchmark_run
+        value = None if found is None else found["overallScore"]
+        return float(value) if isinstance(value, int | float) else None
+
+    @property
+    def is_regression(self) -> bool:
+        """Whether the pass rate fell since the run before, and by more than chance explains."""
+        found = self.summary.regression
+        return found is not None and found["evidence"] == "supported"
+
+    @property
+    def passed(self) -> bool | None:
+        """True if every case that could be judged passed (or `min_pass_rate` is met), None if none could be judged.
+
+        A task or judge that failed is no pass. The run before counts with `fail_on_regression` only.
+        """
+        if self.asked.fail_on_regression and self.is_regression:
+            return False
+        tried = self.scored_count + self.error_count
+        if not tried:
+            return None
+        if self.asked.min_pass_rate is not None:
+            return self.passed_count / tried >= self.asked.min_pass_rate
+        return self.passed_count == tried
+
+    @cached_property
+    def cases(self) -> list[CaseResult]:
+        """Every trial of every case, in order, read from the store."""
+        return waited(partial(self._read, _cases))
+
+    @property
+    def failures(self) -> list[CaseResult]:
+        """Those that failed or have no verdict because something broke."""
+        return [one for one in self.cases if one.passed is False or one.outcome in UNSCORED]
+
+    def compare(self, other: EvaluationResult | str) -> RunDiff:
+        """What changed case by case from the other result (or run id) to this one."""
+        before = other if isinstance(other, str) else other.run_id
+        return waited(partial(self._opened, partial(diff_runs, before=before, after=self.run_id, limit=SHOWN)))
+
+    def report(self, path: Path | str) -> Path:
+        """Writes the report; the ending says the form: .html, .md, .xml (JUnit), .json, .csv."""
+        file = Path(path)
+        waited(partial(self._opened, partial(_report, run_id=self.run_id, file=file)))
+        return file
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The cases as a data frame, a row for each trial; raises `BadInputError` where pandas is not installed."""
+        try:
+            import pandas as pd  # noqa: PLC0415  the user's, where it is
+        except ImportError:
+            raise BadInputError("pandas is not installed.", remedy="pip install pandas") from None
+        return pd.DataFrame([_row(one) for one in self.cases])
+
+    def __repr__(self) -> str:
+        from minions_evals_mcp.evaluation.shown import verdict_line  # noqa: PLC0415  rich is imported where a person looks
+
+        return f"<{verdict_line(self)}>"
+
+    def __str__(self) -> str:
+        from minions_evals_mcp.evaluation.shown import text_of  # noqa: PLC0415  rich is imported where a person looks
+
+        return text_of(self)
+
+    def _repr_html_(self) -> str:
+        from minions_evals_mcp.evaluation.shown import html_of  # noqa: PLC0415  as above
+
+        return html_of(self)
+
+    async def _opened(self, work: Callable[[Engine], Awaitable[T]]) -> T:
+        async with open_engine(self.asked.config) as engine:
+            with ungrouped():
+                return await work(engine)
+
+    async def _read(self, work: Callable[..., T]) -> T:
+        async def reading(engine: Engine) -> T:
+            return await engine.store.read(partial(work, job_id=self.run_id))
+
+        return await self._opened(reading)
+
+
+def _count(summary: RunSummary, name: str) -> int:
+    value = 0 if summary.benchmark_run is None else summary.benchmark_run[name]
+    return value if isinstance(value, int) else 0
+
+
+def _row(one: CaseResult) -> dict[str, Any]:
+    calls = None if one.tool_calls is None else [call.tool for call in one.tool_calls]
+    given = one.inputs if isinstance(one.inputs, dict) else {"input": one.inputs}
+    return {
+        "id": one.id, "trial": one.trial, **{f"inputs.{key}": value for key, value in given.items()},
+        "expected": one.expected, "output": one.output, "passed": one.passed, "score": one.score, "outcome": one.outcome,
+        "reason": one.reason, "latency_ms": one.latency_ms, "cost_usd": one.cost_usd, "tool_calls": calls,
+    }  # fmt: skip
+
+
+def _cases(db: Db, *, job_id: str) -> list[CaseResult]:
+    job = jobs.job(db, job_id)
+    assert job is not None
+    units = jobs.units(db, job_id, first=0, last=job.total)
+    judged = {run.id: run for run in runs.job_runs(db, job_id, limit=job.total)}
+    known = records.minions(db, {unit.case_id for unit in units.values()})
+    reasons = runs.rationales(db, job_id)
+    found: list[CaseResult] = []
+    for unit in units.values():
+        if unit.outcome is None:
+            continue
+        run = judged.get(unit.test_run_id or "")
+        case = known[unit.case_id]
+        assert isinstance(case.fields, TestCase)
+        seen = unit.observed
+        output: Json | None = run.fields.actual_output if run else seen.output if seen else None
+        found.append(
+            CaseResult(
+                id=unit.case_id.partition("/")[2] or unit.case_id,
+                name=case.title,
+                inputs=case.fields.inputs,
+                expected=None if case.fields.expected_outputs is None else output_value(case.fields.expected_outputs),
+                output=None if output is None else output_value(output),
+                passed=None if run is None else run.fields.passed,
+                outcome=unit.outcome,
+                score=None if run is None else run.fields.total_score / run.fields.max_possible_score,
+                reason=unit.reason or reasons.get(unit.test_run_id or "", ""),
+                trial=unit.key.trial,
+                latency_ms=seen.latency_ms if seen else None,
+                cost_usd=seen.cost_usd if seen else None,
+                tool_calls=seen.tool_calls if seen else None,
+                test_run_id=unit.test_run_id,
+            )
+        )
+    return found
+
+
+async def result_of(engine: Engine, run_id: str, asked: Asked, *, problem: str) -> EvaluationResult:
+    """The result of a run, beside the whole run of the same name before it."""
+    summary = await summarize(engine, run_id, limit=SHOWN)
+    before = await engine.store.read(partial(runs.run_before, run_id=run_id))
+    changes = None
+    if before is not None and summary.benchmark_run is not None:
+        try:
+            changes = await diff_runs(engine, before, run_id, limit=SHOWN)
+        except BadInputError:  # no case in common: all are new
+            changes = None
+    return EvaluationResult(summary, asked, before, changes, problem)
+
+
+async def _report(engine: Engine, *, run_id: str, file: Path) -> None:
+    form = form_of(file)
+    report = await read_report(engine, await find_subject(engine, run_id))
+    pieces: AsyncIterator[str] = form(engine, report)
+    async with aclosing(pieces) as told:  # pyright: ignore[reportArgumentType]  a generator of the form's
+        await written(file, told)

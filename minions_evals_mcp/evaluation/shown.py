@@ -1,0 +1,150 @@
+"""An evaluation's result as a text for a terminal, and as HTML for a notebook."""
+
+from __future__ import annotations
+
+import io
+import shlex
+import shutil
+from collections.abc import Iterator
+from html import escape
+
+from rich.console import Console, RenderableType
+from rich.text import Text
+
+from minions_evals_mcp.configured import default_db
+from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind
+from minions_evals_mcp.evaluation.result import EvaluationResult
+from minions_evals_mcp.report.plain import printable, shortened
+from minions_evals_mcp.report.tables import EVIDENCE, failures_table, headline, unscored_list
+
+CHANGED: dict[Kind, str] = {
+    "newly-failing": "newly failing", "worse": "worse", "newly-passing": "newly passing", "better": "better",
+    "not-alike": "not comparable (the case or its checks were edited)", "only-after": "new", "only-before": "gone",
+}  # fmt: skip
+NAMED = 8
+VERDICTS = {True: "passed", False: "failed", None: "no verdict"}
+
+
+def text_of(result: EvaluationResult) -> str:
+    """The figures, what failed, the verdict against the run before, what changed, and the next command."""
+    width = shutil.get_terminal_size().columns
+    out = io.StringIO()
+    console = Console(file=out, width=width, highlight=False, color_system=None)
+    for part in _parts(result, width):
+        console.print(part, crop=False, soft_wrap=isinstance(part, str))
+    return out.getvalue().rstrip("\n")
+
+
+def _parts(result: EvaluationResult, width: int) -> Iterator[RenderableType]:
+    summary = result.summary
+    yield Text(_no_figures(result)) if summary.benchmark_run is None else headline(summary, width)
+    if summary.failures:
+        yield failures_table(summary, width)
+    if summary.unscored:
+        yield unscored_list(summary, width)
+    if result.problem and not summary.unscored:
+        yield Text(printable(result.problem, 400))
+    yield Text(verdict_line(result))
+    for line in change_lines(result):
+        yield Text(line)
+    yield f"next: {next_command(result)}"
+
+
+def _no_figures(result: EvaluationResult) -> str:
+    summary = result.summary
+    judged = sum(summary.outcomes.get(outcome, 0) for outcome in ("scored", "timed-out"))
+    waiting = summary.outcomes.get("awaiting-judgments", 0)
+    waits = f", {waiting} {'waits' if waiting == 1 else 'wait'} for a judge" if waiting else ""
+    return f"{result.name}  {judged} of {summary.units} judged{waits}"
+
+
+def verdict_line(result: EvaluationResult) -> str:
+    """Whether it passed, and how it stands against the run before."""
+    return f"{result.name}: {VERDICTS[result.passed]}; {_standing(result)}"
+
+
+def _standing(result: EvaluationResult) -> str:
+    changes = result.changes
+    if result.summary.benchmark_run is None:
+        return "nothing to compare"
+    if result.before is None:
+        return "the first run of this name"
+    if changes is None:
+        return f"no case in common with the run before ({result.before})"
+    if not changes.alike:
+        return f"no case is measured as in the run before ({result.before})"
+    before, after = changes.before, changes.after
+    counted = f"{before.passed} of {before.trials} passed before, {after.passed} of {after.trials} now"
+    if result.summary.regression is not None:
+        return f"a regression: {counted}; {EVIDENCE[changes.evidence]}"
+    if before.passed * after.trials == after.passed * before.trials:
+        return f"as the run before: {counted}"
+    better = after.passed * before.trials > before.passed * after.trials
+    return f"{'better' if better else 'worse'} than the run before: {counted}; {EVIDENCE[changes.evidence]}"
+
+
+def change_lines(result: EvaluationResult) -> Iterator[str]:
+    """What differs from the run before: the version, and the cases by kind."""
+    changes = result.changes
+    if changes is None:
+        return
+    before, after = changes.before.version, changes.after.version
+    if before != after:
+        yield f"  version: {_short(before)} → {_short(after)}"
+    for kind, words in CHANGED.items():
+        found = [change for change in changes.changes if change.kind == kind]
+        count = changes.counts.get(kind, 0)
+        if count:
+            named = ", ".join(_title(change) for change in found[:NAMED])
+            more = f" and {count - min(len(found), NAMED)} more" if named and count > min(len(found), NAMED) else ""
+            yield f"  {words}: {count}" + (f" ({named}{more})" if named else "")
+    if before == after and not any(changes.counts.get(kind) for kind in CHANGED):
+        yield "  nothing changed that can be seen"
+
+
+def _short(version: str | None) -> str:
+    return "none" if version is None else version.partition("@")[2] or version
+
+
+def _title(change: CaseChange) -> str:
+    return shortened(change.title or change.test_case_id, 40)
+
+
+def next_command(result: EvaluationResult) -> str:
+    """The command that a reader would type next."""
+    db = result.asked.config.db
+    where = "" if result.asked.is_default_store and db == default_db() else f" --db {shlex.quote(str(db))}"
+    if result.before is not None and result.passed is not True and result.changes is not None:
+        return f"minions-evals diff {shlex.quote(result.before)} {shlex.quote(result.run_id)}{where}"
+    if result.passed is False:
+        return f"minions-evals runs {shlex.quote(result.run_id)}{where}"
+    return f"minions-evals view{where}"
+
+
+def html_of(result: EvaluationResult) -> str:
+    """The result as a notebook shows it."""
+    colour = {True: "#1a7f37", False: "#cf222e", None: "#9a6700"}[result.passed]
+    found = result.summary.benchmark_run
+    figures = (
+        "" if found is None else f"{result.passed_count} of {result.scored_count} passed, score {result.score:.3f}"
+    )
+    rows = "".join(
+        f"<tr><td>{escape(shortened(one.title, 60))}</td><td>{escape(one.failure_type)}</td>"
+        f"<td style='text-align:left'>{escape(shortened(one.description, 160))}</td></tr>"
+        for one in result.summary.failures
+    )
+    table = f"<table><thead><tr><th>failed case</th><th>how</th><th>why</th></tr></thead><tbody>{rows}</tbody></table>"
+    unscored = "".join(
+        f"<li>{escape(one.test_case_id)}: {escape(one.outcome)}: {escape(shortened(one.reason, 160))}</li>"
+        for one in result.summary.unscored
+    )
+    changes = "".join(f"<li>{escape(line.strip())}</li>" for line in change_lines(result))
+    return (
+        f"<div><p><b style='color:{colour}'>{VERDICTS[result.passed]}</b> <b>{escape(result.name)}</b> {escape(figures)}</p>"
+        f"<p>{escape(_standing(result))}</p>"
+        + (f"<ul>{changes}</ul>" if changes else "")
+        + (f"<p>{escape(result.problem)}</p>" if result.problem else "")
+        + (table if rows else "")
+        + (f"<p>not scored</p><ul>{unscored}</ul>" if unscored else "")
+        + f"<p><code>{escape(next_command(result))}</code></p></div>"
+    )

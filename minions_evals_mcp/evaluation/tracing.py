@@ -1,0 +1,223 @@
+"""Tool calls caught while a task runs: of functions marked with `@tool`, and of `with step(…)`."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import wraps
+from types import CodeType, FunctionType, MethodType, ModuleType, TracebackType
+from typing import ParamSpec, Self, TypeVar, cast, overload
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.evaluation.messages import plain_json
+
+P = ParamSpec("P")
+R = TypeVar("R")
+MARK = "__minions_evals_tool__"
+PACKAGE = "minions_evals_mcp"
+DEEPEST = 8
+"""How far a task's own functions are followed to see whether they can reach a tool that is recorded."""
+
+
+@dataclass(slots=True, eq=False, weakref_slot=True)
+class Recorder:
+    """The calls of one output, in the order in which they began."""
+
+    calls: list[ToolCall | None] = field(default_factory=list[ToolCall | None])
+    complete: bool = False
+    """Whether a call would have been seen, so that none means that none was made."""
+    without_tools: bool = False
+    """Whether every model was traced that answered, and none asked for a tool."""
+
+    def begun(self) -> int:
+        """The place of a call that has begun."""
+        self.calls.append(None)
+        return len(self.calls) - 1
+
+    def recorded(self) -> tuple[ToolCall, ...] | None:
+        """All calls that ended; None where nothing would have recorded one."""
+        ended = tuple(call for call in self.calls if call is not None)
+        return ended if ended or self.complete or self.without_tools else None
+
+
+_RECORDER: ContextVar[Recorder | None] = ContextVar("minions_evals_recorder", default=None)
+
+
+def current_recorder() -> Recorder | None:
+    """The recorder of the output that is being made here, if one is."""
+    return _RECORDER.get()
+
+
+@contextmanager
+def recording(recorder: Recorder) -> Generator[Recorder]:
+    """Records what is called inside, in threads and tasks that inherit the context, too."""
+    token = _RECORDER.set(recorder)
+    try:
+        yield recorder
+    finally:
+        _RECORDER.reset(token)
+
+
+class step:  # noqa: N801  read as a word: with step("search", query=q) as s
+    """One step of an agent, recorded as a tool call where an evaluation runs; elsewhere it does nothing.
+
+    Example: `with step("search", query=q) as s: s.result = search(q)`. What is raised inside is the step's error.
+    """
+
+    def __init__(self, tool: str, /, **arguments: object) -> None:
+        self.result: object = None
+        self._tool, self._arguments = tool, arguments
+        self._recorder: Recorder | None = None
+        self._place, self._started = 0, 0.0
+
+    def __enter__(self) -> Self:
+        self._recorder = _RECORDER.get()
+        if self._recorder is not None:
+            self._place = self._recorder.begun()
+        self._started = time.perf_counter()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
+        if self._recorder is None:
+            return
+        self._recorder.calls[self._place] = ToolCall(
+            tool=self._tool,
+            arguments={name: shown(value) for name, value in self._arguments.items()},
+            result=shown(self.result),
+            error=None if error is None else f"{type(error).__name__}: {error}",
+            duration_ms=(time.perf_counter() - self._started) * 1000,
+        )
+
+
+setattr(step, MARK, True)
+
+
+def shown(value: object) -> JsonValue:
+    """The value as JSON; what is none as it describes itself."""
+    try:
+        return plain_json(value)
+    except ValueError:
+        return repr(value)[:2000]
+
+
+@overload
+def tool(function: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def tool(*, name: str | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def tool(
+    function: Callable[P, R] | None = None, /, *, name: str | None = None
+) -> Callable[P, R] | Callable[[Callable[P, R]], Callable[P, R]]:
+    """Marks a function, sync or async, as a tool of an agent: its calls are recorded while an evaluation runs.
+
+    Example: `@tool` above `def search(query): …`, or `@tool(name="web.search")`
+    """
+    if function is None:
+        return lambda named: _marked(named, name)
+    return _marked(function, name)
+
+
+def _marked(function: Callable[P, R], name: str | None) -> Callable[P, R]:
+    called = name or getattr(function, "__name__", type(function).__name__)
+    signature = inspect.signature(function)
+    if inspect.iscoroutinefunction(function):
+
+        @wraps(function)
+        async def awaited(*args: P.args, **kwargs: P.kwargs) -> object:
+            with step(called, **_bound(signature, args, kwargs)) as made:
+                made.result = await cast("Callable[P, Awaitable[object]]", function)(*args, **kwargs)
+            return made.result
+
+        wrapped = cast("Callable[P, R]", awaited)
+    else:
+
+        @wraps(function)
+        def ran(*args: P.args, **kwargs: P.kwargs) -> R:
+            with step(called, **_bound(signature, args, kwargs)) as made:
+                result = function(*args, **kwargs)
+                made.result = result
+            return result
+
+        wrapped = ran
+    setattr(wrapped, MARK, True)
+    return wrapped
+
+
+def _bound(signature: inspect.Signature, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
+    """The arguments by name, as the function gets them; its own object is left out."""
+    if _RECORDER.get() is None:
+        return {}
+    try:
+        given = signature.bind(*args, **kwargs).arguments
+    except TypeError:  # the call itself says what is wrong with it
+        return {"arguments": [*args], **kwargs}
+    return {name: value for name, value in given.items() if name not in {"self", "cls"}}
+
+
+def reaches_tools(function: object) -> bool:
+    """Whether a call of the function can come to a tool that is recorded: through what it names, holds or closes over."""
+    seen: set[int] = set()
+    waiting: list[tuple[object, int]] = [(function, 0)]
+    while waiting:
+        held, depth = waiting.pop()
+        if id(held) in seen or depth > DEEPEST:
+            continue
+        seen.add(id(held))
+        if getattr(held, MARK, False) is True:
+            return True
+        waiting.extend((inner, depth + 1) for inner in _held(held))
+    return False
+
+
+def _held(value: object) -> list[object]:
+    match value:
+        case FunctionType():
+            return [*_named(value), *(value.__defaults__ or ()), *_closed_over(value)]
+        case MethodType():
+            return [value.__func__, value.__self__]
+        case dict():
+            return list(cast("Json", value).values())
+        case list() | tuple() | set() | frozenset():
+            return list(cast("list[object]", value))
+        case type() | ModuleType() | str() | bytes() | int() | float() | None:
+            return []
+        case _:
+            return _of_object(value)
+
+
+def _of_object(value: object) -> list[object]:
+    """What an object holds, and what it does when it is called; a partial's function and arguments."""
+    partial = [getattr(value, name) for name in ("func", "args", "keywords", "__wrapped__") if hasattr(value, name)]
+    own = getattr(value, "__dict__", {})
+    methods = [one for one in vars(type(value)).values() if isinstance(one, FunctionType)]
+    return [*partial, *(own.values() if isinstance(own, dict) else ()), *methods]
+
+
+def _named(function: FunctionType) -> list[object]:
+    names = _names(function.__code__)
+    modules = [found for name in names if isinstance(found := function.__globals__.get(name), ModuleType)]
+    direct = [function.__globals__[name] for name in names if name in function.__globals__]
+    if any(module.__name__ == PACKAGE for module in modules) and step.__name__ in names:
+        return [step]  # the package imports its names when they are asked for
+    return [*direct, *(vars(module)[name] for module in modules for name in names if name in vars(module))]
+
+
+def _names(code: CodeType) -> set[str]:
+    inner = (one for one in code.co_consts if isinstance(one, CodeType))
+    return {*code.co_names}.union(*map(_names, inner))
+
+
+def _closed_over(function: FunctionType) -> list[object]:
+    found: list[object] = []
+    for cell in function.__closure__ or ():
+        try:
+            found.append(cell.cell_contents)
+        except ValueError:  # not filled yet
+            continue
+    return found

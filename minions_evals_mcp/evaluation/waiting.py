@@ -1,0 +1,31 @@
+"""Async work from code that is not: in this thread, or in one of its own where a loop runs here already (a notebook's)."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeVar
+
+import anyio
+from anyio import NoEventLoopError
+
+from minions_evals_mcp.errors import ungrouped
+
+T = TypeVar("T")
+
+
+def waited(work: Callable[[], Awaitable[T]]) -> T:
+    """What the work returns; an error out of a task group is raised as itself."""
+    running = partial(_run, work)
+    try:
+        anyio.get_current_task()
+    except NoEventLoopError:
+        return running()
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(running).result()
+
+
+def _run(work: Callable[[], Awaitable[T]]) -> T:
+    with ungrouped():
+        return anyio.run(work)

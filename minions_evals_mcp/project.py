@@ -1,0 +1,165 @@
+"""The project file: what a repository's evaluations are set up with, once. `minions-evals.toml`, or a table in pyproject.toml."""
+
+from __future__ import annotations
+
+import difflib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, cast
+
+from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationError
+
+from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.errors import BadInputError
+
+NAME = "minions-evals.toml"
+PYPROJECT = "pyproject.toml"
+KEYS = frozenset({"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"})
+"""What a `.env` beside the file is read for."""
+RUNS_CODE = frozenset({"python", "command", "http", "https"})
+"""Kinds of targets that run a program or call an address of the user's."""
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(
+        extra="forbid",
+        frozen=True,
+        alias_generator=AliasGenerator(validation_alias=lambda name: name.replace("_", "-")),
+    )
+
+
+class Thresholds(_Table):
+    """What `run` fails at. `min_score` is 0–1."""
+
+    min_score: Annotated[float, Field(ge=0, le=1)] | None = None
+    fail_on_regression: bool = False
+
+
+class Caps(_Table):
+    """Where a run stops before it spends more."""
+
+    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
+    max_seconds: Annotated[float, Field(gt=0)] | None = None
+
+
+class ProjectFields(_Table):
+    """The keys of the file; paths are relative to it."""
+
+    store: str | None = None
+    suites: tuple[str, ...] = ()
+    target: str | None = None
+    target_config: str | None = None
+    prompt_version: str | None = None
+    judge: str | None = None
+    embedder: str | None = None
+    concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
+    call_timeout: Annotated[float, Field(gt=0, le=3600)] | None = None
+    trials: Annotated[int, Field(ge=1, le=1000)] = 1
+    thresholds: Thresholds = Thresholds()
+    caps: Caps = Caps()
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A project file that was found, with the keys of the `.env` beside it."""
+
+    file: Path
+    fields: ProjectFields
+    digest: str
+    keys: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    ignored: tuple[str, ...] = ()
+    """Addresses in the `.env` that are not read: a repository must not say where keys are sent."""
+
+    @property
+    def folder(self) -> Path:
+        """What its paths are relative to."""
+        return self.file.parent
+
+    def path(self, text: str) -> Path:
+        """A path of the file's."""
+        return (self.folder / Path(text).expanduser()).absolute()
+
+    def store(self) -> Path | None:
+        """The store, where the file names one."""
+        return None if self.fields.store is None else self.path(self.fields.store)
+
+    def suites(self) -> list[Path]:
+        """The suite files; raises `BadInputError` for a pattern that fits none."""
+        found: list[Path] = []
+        for pattern in self.fields.suites:
+            files = sorted(self.folder.glob(pattern))
+            if not files:
+                raise BadInputError(
+                    f"{self.file}: suites: no file fits {pattern!r}.",
+                    remedy="Paths are relative to the project file.",
+                )
+            found += [file for file in files if file not in found]
+        return found
+
+    def code(self) -> str | None:
+        """The target that runs a program or calls an address, if it is one: that is agreed to before it is used."""
+        if self.fields.target_config is not None:
+            return f"target-config {self.fields.target_config}"
+        kind = (self.fields.target or "").partition(":")[0]
+        return self.fields.target if kind in RUNS_CODE else None
+
+
+def find_project(start: Path, home: Path | None = None) -> Project | None:
+    """The nearest project file from that folder upwards, as far as the repository's root or the home folder."""
+    home = home or Path.home()
+    for folder in (start.absolute(), *start.absolute().parents):
+        for name in (NAME, PYPROJECT):
+            file = folder / name
+            if file.is_file() and (found := read_project(file)) is not None:
+                return found
+        if (folder / ".git").exists() or folder == home:
+            return None
+    return None
+
+
+def read_project(file: Path) -> Project | None:
+    """The project in that file; None for a pyproject.toml without our table. Raises `BadInputError` naming what does not fit."""
+    try:
+        text = file.read_text("utf-8-sig")
+        held: dict[str, Any] = tomllib.loads(text)
+    except OSError as error:
+        raise BadInputError(f"{file} cannot be read: {error.strerror}.", remedy="Check the path.") from None
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        if file.name == PYPROJECT:
+            return None  # another program's business
+        raise BadInputError(f"{file}: {error}.", remedy="It is TOML, in UTF-8.") from None
+    if file.name == PYPROJECT:
+        table = cast("dict[str, Any]", held.get("tool", {})).get("minions-evals")
+        if table is None:
+            return None
+        held = table
+    try:
+        fields = ProjectFields.model_validate(held)
+    except ValidationError as error:
+        raise _refusal(file, error) from None
+    keys, ignored = _env_keys(file.parent / ".env")
+    return Project(file, fields, text_digest(f"{file}\n{text}"), keys, ignored)
+
+
+def _refusal(file: Path, error: ValidationError) -> BadInputError:
+    first = error.errors(include_url=False)[0]
+    place = ".".join(map(str, first["loc"]))
+    if first["type"] != "extra_forbidden":
+        return BadInputError(f"{file}: {place}: {first['msg']}.", remedy="docs/settings.md lists the keys.")
+    inner = {"thresholds": Thresholds, "caps": Caps}.get(str(first["loc"][0]), ProjectFields)
+    known = [name.replace("_", "-") for name in inner.model_fields]
+    near = difflib.get_close_matches(str(first["loc"][-1]), known, 1)
+    hint = f"Did you mean {near[0]}?" if near else f"Known are {', '.join(known)}."
+    return BadInputError(f"{file}: there is no key {place!r}.", remedy=hint)
+
+
+def _env_keys(file: Path) -> tuple[dict[str, str], tuple[str, ...]]:
+    """The providers' keys that a `.env` holds, and the addresses in it that are passed over."""
+    from minions_evals_mcp.settings import written_down  # noqa: PLC0415  settings take a project in turn
+
+    held = written_down(file)
+    return {name: value for name, value in held.items() if name in KEYS and value}, tuple(
+        sorted(name for name in held if name.endswith("_BASE_URL"))
+    )

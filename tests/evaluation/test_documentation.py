@@ -1,0 +1,24 @@
+"""The page for Python engineers: its program runs as it stands."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.cli.terminal import inherited
+
+PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+
+
+def test_the_program_on_the_page_runs_and_tells_its_verdict(tmp_path: Path) -> None:
+    program = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[0]
+    environment = {**inherited(), "MINIONS_EVALS_DB": str(tmp_path / "evals.db")}
+    ended = subprocess.run(
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, timeout=120
+    )  # fmt: skip
+    assert ended.stderr.endswith("AssertionError\n")  # the second case fails
+    assert "1 of 2 passed" in ended.stdout
+    assert "geography: failed; the first run of this name" in ended.stdout
+    assert "next: minions-evals" in ended.stdout

@@ -1,0 +1,292 @@
+"""A Python function over cases: judged, kept like any run, and compared with the last run of its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pandas as pd
+import pytest
+
+from minions_evals_mcp import Case, EvaluationResult, Output, Rubric, Verdict, evaluate, evaluate_async
+from minions_evals_mcp.domain.results import BenchmarkRun
+from minions_evals_mcp.engine.context import open_engine
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
+from minions_evals_mcp.errors import BadInputError, UnsupportedError
+from minions_evals_mcp.store import records
+from tests.workshop import config_in
+
+CAPITALS = {"France": "Paris", "Italy": "Rome"}
+
+
+def answer(country: str) -> str:
+    """Knows two capitals."""
+    return f"It is {CAPITALS.get(country, 'unknown')}."
+
+
+def worse(country: str) -> str:
+    """Knows one capital."""
+    return "It is Paris." if country == "France" else "no idea"
+
+
+CASES = [Case({"country": name}, expected=capital) for name, capital in CAPITALS.items()]
+
+
+@pytest.fixture
+def evaluated(tmp_path: Path) -> Any:
+    """`evaluate` on a store of the test's, without progress."""
+    return partial(evaluate, store=tmp_path / "evals.db", progress=False)
+
+
+def test_the_result_tells_pass_and_what_changed_since_the_last_run_of_the_name(evaluated: Any) -> None:
+    before: EvaluationResult = evaluated(answer, CASES, checks=["icontains"], name="geography")
+    assert before.passed is True
+    assert "first run of this name" in str(before)
+    after: EvaluationResult = evaluated(worse, CASES, checks=["icontains"], name="geography")
+    assert after.passed is False
+    assert [one.name for one in after.failures] == ["Italy"]
+    assert after.before == before.run_id
+    said = str(after)
+    assert "2 of 2 passed before, 1 of 2 now" in said
+    assert "newly failing: 1 (Italy)" in said
+    assert re.search(r"version: \S+ → \S+", said)
+    assert f"minions-evals diff {before.run_id} {after.run_id}" in said
+    assert after.compare(before).counts["newly-failing"] == 1
+
+
+async def test_it_is_kept_as_a_benchmark_that_every_other_door_knows(tmp_path: Path) -> None:
+    result = await evaluate_async(answer, CASES, name="geo", store=tmp_path / "evals.db", progress=False)
+    async with open_engine(config_in(tmp_path)) as engine:
+        kept = await engine.store.read(lambda db: records.find(db, result.run_id))
+        assert kept is not None
+        assert isinstance(kept.fields, BenchmarkRun)
+        assert (kept.fields.benchmark_id, kept.fields.passed_count) == ("geo", 2)
+        again = await run_benchmark(engine, RunRequest(subject_id="geo", rejudge_run_id=result.run_id))
+        assert again.state == "completed"
+
+
+async def test_it_works_inside_a_running_loop(tmp_path: Path) -> None:
+    async def later(country: str) -> str:
+        await anyio.lowlevel.checkpoint()
+        return answer(country)
+
+    found = evaluate(later, CASES, checks="icontains", name="a", store=tmp_path / "evals.db", progress=False)
+    assert found.passed is True
+
+
+def short(output: str, case: Case) -> bool:
+    """A check of the user's."""
+    assert case.inputs
+    return len(output) < 12
+
+
+async def graded(output: Output, case: Case) -> float:
+    """A check that gives a share."""
+    assert output.text == str(output)
+    return 1.0 if str(case.expected) in output else 0.2
+
+
+def declining(output: str, case: Case) -> Verdict:
+    """A check that cannot tell."""
+    return Verdict(None, "no idea of geography")
+
+
+def broken(output: str, case: Case) -> bool:
+    """A check that raises."""
+    raise ZeroDivisionError("oops")
+
+
+@pytest.mark.parametrize(
+    ("check", "passed", "outcomes"),
+    [
+        (short, False, {"scored": 2}),
+        (graded, True, {"scored": 2}),
+        (declining, None, {"not-judgeable": 2}),
+        (broken, False, {"judge-error": 2}),
+    ],
+)
+def test_a_function_is_a_check(evaluated: Any, check: Any, passed: bool | None, outcomes: dict[str, int]) -> None:
+    found: EvaluationResult = evaluated(answer, CASES, checks=[check], name="own")
+    assert (found.passed, found.summary.outcomes) == (passed, outcomes)
+
+
+async def test_a_check_that_is_a_function_is_refused_where_only_its_name_is_known(tmp_path: Path) -> None:
+    await evaluate_async(answer, CASES, checks=[short], name="own", store=tmp_path / "evals.db", progress=False)
+    async with open_engine(config_in(tmp_path)) as engine:
+        with pytest.raises(UnsupportedError, match="Python function 'short'"):
+            await run_benchmark(engine, RunRequest(subject_id="own"))
+
+
+def test_an_unknown_check_is_refused_with_the_nearest_name(evaluated: Any) -> None:
+    with pytest.raises(UnsupportedError, match="did you mean 'icontains'"):
+        evaluated(answer, CASES, checks=["icontain"])
+
+
+def test_a_check_by_name_needs_what_the_case_expects(evaluated: Any) -> None:
+    with pytest.raises(BadInputError, match="no `expected`"):
+        evaluated(answer, [Case({"country": "France"})], checks=["icontains"])
+
+
+def test_inputs_that_the_task_does_not_take_are_refused_before_anything_runs(evaluated: Any) -> None:
+    with pytest.raises(BadInputError, match="does not take these inputs: missing a required argument: 'country'"):
+        evaluated(answer, [Case({"land": "France"}, expected="Paris")], checks=["icontains"])
+
+
+def by_name(country: str) -> str:
+    """Takes the input by its name."""
+    return f"{country}: Paris"
+
+
+def by_mapping(inputs: dict[str, str]) -> str:
+    """Takes all inputs as one."""
+    return f"{inputs['country']}: Paris"
+
+
+def as_mapping(country: str) -> dict[str, str]:
+    """Gives a mapping."""
+    return {"output": "Paris", "country": country}
+
+
+def as_output(country: str) -> Output:
+    """Gives what is known besides."""
+    return Output(f"Paris, {country}", usage={"input_tokens": 3, "output_tokens": 1}, cost_usd=0.01)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [by_name, by_mapping, as_mapping, as_output],
+)
+def test_a_task_is_called_by_its_signature_and_may_return_what_it_likes(evaluated: Any, task: Any) -> None:
+    found: EvaluationResult = evaluated(task, CASES[:1], checks=["contains"], name="forms")
+    assert found.passed is True
+
+
+def test_a_single_value_is_the_tasks_argument(evaluated: Any) -> None:
+    assert evaluated(answer, [("France", "Paris")], checks=["contains"]).passed is True
+
+
+def test_a_task_that_raises_is_an_error_with_its_line_and_no_pass(evaluated: Any) -> None:
+    def raising(country: str) -> str:
+        raise ValueError(f"no {country}")
+
+    found: EvaluationResult = evaluated(raising, CASES, checks=["contains"], name="raising")
+    assert found.passed is False
+    assert "raised ValueError: no France (test_evaluate.py:" in str(found)
+    assert found.error_count == 2
+
+
+def test_nothing_to_judge_by_is_no_verdict(evaluated: Any) -> None:
+    assert evaluated(answer, [Case({"country": "France"})], name="bare").passed is None
+
+
+def test_a_minimum_pass_rate_decides_in_place_of_every_case(evaluated: Any) -> None:
+    assert evaluated(worse, CASES, checks=["icontains"], name="half", min_pass_rate=0.5).passed is True
+    assert evaluated(worse, CASES, checks=["icontains"], name="half", min_pass_rate=0.6).passed is False
+
+
+def test_history_gates_only_where_it_is_asked_to(evaluated: Any) -> None:
+    cases = [Case({"n": n}, expected="good") for n in range(8)]
+    kept = partial(evaluated, name="gate", checks=["contains"], min_pass_rate=0.0)
+
+    def good(n: int) -> str:
+        return f"good {n}"
+
+    def bad(n: int) -> str:
+        return f"bad {n}"
+
+    kept(good, cases)
+    assert kept(bad, cases).passed is True
+    kept(good, cases)
+    assert kept(bad, cases, fail_on_regression=True).passed is False
+
+
+def test_cases_come_from_files_frames_and_generators(evaluated: Any, tmp_path: Path) -> None:
+    (tmp_path / "cases.csv").write_text("country,expected,id\nFrance,Paris,fr\nItaly,Rome,it\n")
+    (tmp_path / "cases.yaml").write_text(
+        "cases:\n- {inputs: {country: France}, expected: Paris}\n- inputs: {country: Italy}\n  checks: [{type: contains, value: Rome}]\n"
+    )
+    frame = pd.read_csv(tmp_path / "cases.csv")
+
+    def generated() -> Iterator[Case]:
+        yield from CASES
+
+    for given in (tmp_path / "cases.csv", frame, generated()):
+        assert evaluated(answer, given, checks=["icontains"], name="sources").passed_count == 2
+    assert evaluated(answer, str(tmp_path / "cases.yaml"), name="yaml").passed_count == 2
+
+
+async def test_an_async_generator_streams_cases(tmp_path: Path) -> None:
+    async def generated() -> AsyncIterator[Case]:
+        for one in CASES:
+            yield one
+
+    found = await evaluate_async(
+        answer, generated(), checks=["contains"], name="s", store=tmp_path / "e.db", progress=False
+    )
+    assert found.passed_count == 2
+
+
+def test_the_result_is_a_data_frame_a_report_and_a_notebooks_cell(evaluated: Any, tmp_path: Path) -> None:
+    found: EvaluationResult = evaluated(worse, CASES, checks=["icontains"], name="<geo>", trials=2)
+    frame: Any = found.to_pandas()
+    assert list(frame["passed"]) == [True, True, False, False]
+    assert list(frame["inputs.country"]) == ["France", "France", "Italy", "Italy"]
+    page = found.report(tmp_path / "report.html").read_text("utf-8")
+    assert "Italy" in page
+    html = found._repr_html_()  # pyright: ignore[reportPrivateUsage]  the name that notebooks ask for
+    assert "2 of 4 passed" in html
+    assert "<script" not in html
+
+
+def test_an_edited_task_is_another_version_and_the_same_one_is_not(evaluated: Any, tmp_path: Path) -> None:
+    versions = [
+        evaluated(task, CASES, checks=["contains"], name="v").summary.benchmark_run["promptVersionRef"]
+        for task in (answer, worse, answer)
+    ]
+    assert versions[0] == versions[2] != versions[1]
+    assert (
+        evaluated(answer, CASES, name="v", version="2026-11").summary.benchmark_run["promptVersionRef"] == "v@2026-11"
+    )
+
+
+def test_a_benchmark_that_was_imported_is_not_written_over(evaluated: Any, tmp_path: Path) -> None:
+    from tests.workshop import benchmark, case, opened, save  # noqa: PLC0415  the test's own
+
+    async def imported() -> None:
+        async with opened(config_in(tmp_path)) as engine:
+            await save(engine, case("c"), benchmark("suite", "c"))
+
+    anyio.run(imported)
+    with pytest.raises(BadInputError, match="'suite' is the id of a benchmark that was imported"):
+        evaluated(answer, CASES, name="suite")
+
+
+def test_a_rubric_alone_waits_for_who_judges_it_where_there_is_no_model(evaluated: Any) -> None:
+    found: EvaluationResult = evaluated(answer, CASES, checks=[Rubric("It names a city.")], name="rubric")
+    assert (found.passed, found.summary.state) == (None, "awaiting-judgments")
+
+
+def test_a_rubric_beside_other_checks_is_graded_by_the_model_and_said_so_where_there_is_none(evaluated: Any) -> None:
+    with pytest.raises(UnsupportedError, match="a model grades"):
+        evaluated(answer, CASES, checks=["contains", Rubric("It names a city.")], name="mixed")
+
+
+def test_a_stopped_run_goes_on_under_its_key(evaluated: Any) -> None:
+    calls: list[str] = []
+
+    def stopping(country: str) -> str:
+        calls.append(country)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return answer(country)
+
+    run = partial(evaluated, stopping, CASES, checks=["contains"], name="k", key="k1", concurrency=1)
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert run().passed_count == 2
+    assert calls.count("France") == 1

@@ -1,0 +1,244 @@
+"""Tool calls of a task: handed over, in its messages, of marked functions, and out of its spans."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import anthropic
+import openai
+import pytest
+
+from minions_evals_mcp import Case, EvaluationResult, Output, evaluate, evaluate_async, step, tool
+from minions_evals_mcp.evaluation.tracing import reaches_tools
+from tests.fakes.llm_server import serving
+
+USED = {"type": "trajectory:tool-used", "value": "search"}
+UNUSED = {"type": "not-trajectory:tool-used", "value": "search"}
+CASE = Case({"question": "who is Ada?"})
+SCHEMA = {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
+
+
+def search(query: str) -> str:
+    """A plain tool."""
+    return f"found {query}"
+
+
+marked = tool(name="search")(search)
+
+
+def by_mark(question: str) -> str:
+    """Calls a marked function."""
+    return marked(query=question)
+
+
+def by_step(question: str) -> str:
+    """Says its steps."""
+    with step("search", query=question) as taken:
+        taken.result = search(question)
+    return "done"
+
+
+async def by_hand(question: str) -> Output:
+    """Hands its calls over."""
+    return Output("done", tool_calls=[{"tool": "search", "arguments": {"query": question}, "result": search(question)}])
+
+
+@pytest.mark.parametrize("task", [by_mark, by_step, by_hand])
+def test_a_trajectory_check_sees_the_calls(task: Callable[..., Any], tmp_path: Path) -> None:
+    found: EvaluationResult = evaluate(task, [CASE], checks=[USED], store=tmp_path / "e.db", progress=False)
+    assert found.passed is True
+    (case,) = found.cases
+    assert case.tool_calls is not None
+    (call,) = case.tool_calls
+    assert (call.tool, call.arguments, call.result) == ("search", {"query": "who is Ada?"}, "found who is Ada?")
+
+
+def without(question: str) -> str:
+    """Nothing of it records a call."""
+    return search(question)
+
+
+def none_made(question: str) -> str:
+    """Could call a marked function, and does not."""
+    return marked(question) if question == "never" else "done"
+
+
+def none_said(question: str) -> Output:
+    """Says that it made no call."""
+    return Output(question, tool_calls=[])
+
+
+def unrecorded(question: str) -> Output:
+    """Says nothing of calls."""
+    return Output(question)
+
+
+@pytest.mark.parametrize(
+    ("task", "check", "passed"),
+    [
+        (without, USED, None),
+        (without, UNUSED, None),
+        (none_made, USED, False),
+        (none_made, UNUSED, True),
+        (none_said, UNUSED, True),
+        (unrecorded, UNUSED, None),
+    ],
+)
+def test_calls_that_nobody_recorded_are_not_judgeable_and_none_made_is_a_fact(
+    task: Callable[..., Any], check: Any, passed: bool | None, tmp_path: Path
+) -> None:
+    found = evaluate(task, [CASE], checks=[check], store=tmp_path / "e.db", progress=False)
+    assert found.passed is passed
+    assert ("nobody recorded the tool calls" in found.cases[0].reason) is (passed is None)
+
+
+def test_what_a_step_raises_is_its_error_and_calls_keep_their_order(tmp_path: Path) -> None:
+    @tool
+    async def outer(n: int) -> int:
+        with pytest.raises(ValueError, match="no"), step("inner", n=n):
+            raise ValueError("no")
+        return n
+
+    async def agent(n: int) -> str:
+        await outer(n)
+        return "done"
+
+    found = evaluate(agent, [Case({"n": 1})], store=tmp_path / "e.db", checks=["not-is-refusal"], progress=False)
+    calls = found.cases[0].tool_calls or ()
+    assert [(call.tool, call.error) for call in calls] == [("outer", None), ("inner", "ValueError: no")]
+
+
+def test_outside_an_evaluation_marks_and_steps_do_nothing() -> None:
+    assert marked("x") == "found x"
+    assert by_step("x") == "done"
+
+
+class Agent:
+    """Holds its tools in an attribute."""
+
+    def __init__(self, *tools: Any) -> None:
+        self.tools = tools
+
+    def __call__(self, question: str) -> str:
+        return str(self.tools[0](question))
+
+
+def test_only_a_task_that_can_reach_a_recorded_tool_is_said_to_have_made_no_call() -> None:
+    assert reaches_tools(Agent(marked))
+    assert reaches_tools(partial(by_mark, question="x"))
+    assert reaches_tools(Agent(marked).__call__)
+    assert not reaches_tools(Agent(search))
+    assert not reaches_tools(len)
+
+
+def anthropic_loop(url: str) -> Callable[..., list[Any]]:
+    """An agent as Anthropic's documentation writes it."""
+    client = anthropic.Anthropic(api_key="key", base_url=url)
+    tools: Any = [{"name": "search", "description": "searches", "input_schema": SCHEMA}]
+
+    def agent(question: str) -> list[Any]:
+        messages: list[Any] = [{"role": "user", "content": question}]
+        while True:
+            reply = client.messages.create(model="fake", max_tokens=200, tools=tools, messages=messages)
+            messages.append({"role": "assistant", "content": reply.content})
+            if reply.stop_reason != "tool_use":
+                return messages
+            made: list[Any] = [block for block in reply.content if block.type == "tool_use"]
+            results = [
+                {"type": "tool_result", "tool_use_id": one.id, "content": search(one.input["query"])} for one in made
+            ]
+            messages.append({"role": "user", "content": results})
+
+    return agent
+
+
+def openai_loop(url: str) -> Callable[..., list[Any]]:
+    """An agent as OpenAI's documentation writes it."""
+    client = openai.OpenAI(api_key="key", base_url=f"{url}/v1")
+    tools: Any = [{"type": "function", "function": {"name": "search", "parameters": SCHEMA}}]
+
+    def agent(question: str) -> list[Any]:
+        messages: list[Any] = [{"role": "user", "content": question}]
+        while True:
+            reply = client.chat.completions.create(model="fake", tools=tools, messages=messages)
+            message: Any = reply.choices[0].message
+            messages.append(message)
+            if not message.tool_calls:
+                return messages
+            for call in message.tool_calls:
+                found = search(json.loads(call.function.arguments)["query"])
+                messages.append({"role": "tool", "tool_call_id": call.id, "content": found})
+
+    return agent
+
+
+@pytest.mark.parametrize("loop", [anthropic_loop, openai_loop])
+async def test_the_messages_of_a_providers_loop_hold_the_calls(loop: Callable[[str], Any], tmp_path: Path) -> None:
+    async with serving() as server:
+        found = await evaluate_async(
+            loop(server.url), [CASE, Case({"question": "no tools, Ada"})], checks=[USED], store=tmp_path / "e.db", progress=False
+        )  # fmt: skip
+    asked, unasked = found.cases
+    assert (asked.passed, unasked.passed) == (True, False)
+    assert [(call.tool, call.arguments, call.result) for call in asked.tool_calls or ()] == [
+        ("search", {"query": "who is Ada?"}, "found who is Ada?")
+    ]
+    assert unasked.tool_calls == ()
+    assert isinstance(asked.output, str)
+
+
+@asynccontextmanager
+async def traced() -> AsyncGenerator[Any]:
+    """A tracer of OpenTelemetry's SDK whose spans an evaluation listens to."""
+    sdk = pytest.importorskip("opentelemetry.sdk.trace")
+    from opentelemetry import trace  # noqa: PLC0415  where the SDK is
+
+    provider = trace.get_tracer_provider()
+    if not isinstance(provider, sdk.TracerProvider):
+        provider = sdk.TracerProvider()
+        trace.set_tracer_provider(provider)
+    yield provider.get_tracer("test")
+
+
+async def test_spans_of_genai_tools_are_calls(tmp_path: Path) -> None:
+    async with traced() as tracer:
+
+        def agent(question: str) -> str:
+            with tracer.start_as_current_span(
+                "invoke_agent desk", attributes={"gen_ai.operation.name": "invoke_agent"}
+            ):
+                if "no tools" in question:
+                    return "done"
+                named = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}
+                with tracer.start_as_current_span("execute_tool search", attributes=named) as span:
+                    span.set_attribute("gen_ai.tool.call.arguments", json.dumps({"query": question}))
+                    span.set_attribute("gen_ai.tool.call.result", search(question))
+            return "done"
+
+        cases = [CASE, Case({"question": "no tools"})]
+        found = await evaluate_async(agent, cases, checks=[USED], store=tmp_path / "e.db", progress=False)
+    asked, unasked = found.cases
+    assert (asked.passed, unasked.passed) == (True, False)
+    assert [(call.tool, call.arguments, call.result) for call in asked.tool_calls or ()] == [
+        ("search", {"query": "who is Ada?"}, "found who is Ada?")
+    ]
+
+
+@pytest.mark.parametrize(("reasons", "passed"), [(["stop"], False), (["tool_calls"], None)])
+async def test_spans_of_a_model_alone_say_that_no_call_was_made_only_if_none_was_asked_for(
+    reasons: list[str], passed: bool | None, tmp_path: Path
+) -> None:
+    async with traced() as tracer:
+
+        def agent(question: str) -> str:
+            told = {"gen_ai.operation.name": "chat", "gen_ai.response.finish_reasons": reasons}
+            with tracer.start_as_current_span("chat model", attributes=told):
+                return question
+
+        found = await evaluate_async(agent, [CASE], checks=[USED], store=tmp_path / "e.db", progress=False)
+    assert found.passed is passed
