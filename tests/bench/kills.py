@@ -28,7 +28,7 @@ from minions_evals_mcp.store.connection import open_raw
 from tests.agent.desk import Json, record
 from tests.agent.story import answer, case, measured
 
-SIZE = 6
+SIZE = 8
 RESULTS = (
     "minion",
     "test_run",
@@ -59,6 +59,7 @@ class Desk:
         self._folder = folder
         self._draw = random.Random(seed)  # noqa: S311  chooses moments, guards nothing
         self._number = 0
+        self._keys: set[str] = set()
 
     def prepare(self) -> None:
         """The suite on which all work: a benchmark under two versions, the second better, and one that the caller judges."""
@@ -173,7 +174,9 @@ class Desk:
 
     def _key(self) -> str:
         """Often a key that was used before, so that a killed run is resumed."""
-        return f"key{self._draw.randrange(40)}"
+        key = f"key{self._draw.randrange(40)}"
+        self._keys.add(key)
+        return key
 
     def rows(self, sql: str) -> list[tuple[object, ...]]:
         """The rows of a query."""
@@ -186,7 +189,7 @@ class Desk:
 
     def ended(self) -> None:
         """Everything is run to its end."""
-        for number in range(40):
+        for key in sorted(self._keys):
             self.done(
                 evals_main,
                 "run-benchmark",
@@ -196,7 +199,7 @@ class Desk:
                 "--judge",
                 "heuristic",
                 "--key",
-                f"key{number}",
+                key,
             )
         self.done(agent_main, "drain")
 
