@@ -117,6 +117,19 @@ async def test_the_cases_of_a_run_are_paged_filtered_and_searched_the_failed_one
             assert re.findall('<td class="(failed|passed) short"', page)[:1] == ([first_status] if rows else [])
 
 
+async def test_passes_are_told_by_tag_and_a_tag_chooses_its_cases(engine: Engine) -> None:
+    cases = [
+        case(f"c{n}", expectedOutputs={"output": "good"}, tags=["even" if n % 2 == 0 else "odd"]) for n in range(6)
+    ]
+    await save(engine, cases, benchmark("b", *(f"c{n}" for n in range(6))))
+    await measured(engine, "v", [True, False] * 3)
+    async with visitor(engine) as client:
+        page = await text(client, "/run?id=job1")
+        assert page.index(">odd</a>") < page.index(">even</a>"), "where most fails first"
+        assert "3 of 6 shown" in await text(client, "/cases?id=job1&tag=odd")
+        assert (await text(client, "/cases?id=job1&tag=odd")).count('href="/case?') == 3
+
+
 async def test_a_search_keeps_its_words_when_a_page_is_turned(engine: Engine) -> None:
     await fleet(engine, 120)
     await measured(engine, "v", first(110, 120))

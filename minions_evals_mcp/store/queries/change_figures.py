@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.run_cases import TAGS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class TagChange:
 def tags(db: Db, case_ids: Sequence[str], *, limit: int = 8) -> list[TagChange]:
     """The tags of those cases, the commonest first."""
     rows = db.execute(
-        "SELECT t.value, count(*) FROM minion m, json_each(m.tags) t WHERE m.id IN (SELECT value FROM json_each(?))"
+        f"SELECT t.value, count(*) FROM minion m, {TAGS} t WHERE m.id IN (SELECT value FROM json_each(?))"
         " GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT ?",
         (json.dumps(list(case_ids)), limit),
     )

@@ -12,6 +12,10 @@ Sort = Literal["", "score", "case", "cost", "time", "place"]
 SORTS: tuple[Sort, ...] = ("", "score", "case", "cost", "time", "place")
 
 
+TAGS = "json_each(CASE m.tags WHEN '[]' THEN coalesce(m.fields -> '$.tags', '[]') ELSE m.tags END)"
+"""The tags of the case m: its record's, else those of its fields."""
+
+
 @dataclass(frozen=True, slots=True)
 class CaseFilter:
     """Which cases of a run are listed, and in what order; an empty text asks for nothing.
@@ -111,7 +115,7 @@ def _conditions(asked: CaseFilter) -> tuple[str, str]:
     if asked.tag or asked.text or asked.sort == "case":
         joins += " LEFT JOIN minion m ON m.id = u.case_id"
     if asked.tag:
-        where += " AND EXISTS (SELECT 1 FROM json_each(m.tags) t WHERE t.value = :tag)"
+        where += f" AND EXISTS (SELECT 1 FROM {TAGS} t WHERE t.value = :tag)"
     if asked.text:
         where += f" AND instr(lower(concat(u.case_id, ' ', m.title, ' ', {_OUTPUT})), lower(:text)) > 0"
     return where, joins
@@ -129,7 +133,7 @@ class TagLine:
 def tag_lines(db: Db, run_id: str, *, limit: int) -> list[TagLine]:
     """The tags of the run's cases, those of which the largest share failed first."""
     rows = db.execute(
-        "SELECT t.value, sum(r.passed), count(*) FROM test_run r JOIN minion m ON m.id = r.test_case_id, json_each(m.tags) t"
+        f"SELECT t.value, sum(r.passed), count(*) FROM test_run r JOIN minion m ON m.id = r.test_case_id, {TAGS} t"
         " WHERE r.benchmark_run_id = ? GROUP BY t.value ORDER BY avg(r.passed), count(*) DESC, t.value LIMIT ?",
         (run_id, limit),
     )
@@ -139,7 +143,7 @@ def tag_lines(db: Db, run_id: str, *, limit: int) -> list[TagLine]:
 def run_tags(db: Db, run_id: str, *, limit: int) -> list[str]:
     """The tags of the benchmark's cases, by name."""
     rows = db.execute(
-        "SELECT DISTINCT t.value FROM unit u JOIN minion m ON m.id = u.case_id, json_each(m.tags) t WHERE u.job_id = ?"
+        f"SELECT DISTINCT t.value FROM unit u JOIN minion m ON m.id = u.case_id, {TAGS} t WHERE u.job_id = ?"
         " ORDER BY t.value LIMIT ?",
         (run_id, limit),
     )
