@@ -64,9 +64,14 @@ def _stats_lines(found: TestCaseStats) -> list[str]:
 
 
 def _run_line(one: RunLine) -> str:
-    version = "" if one.prompt_version is None else f"  version {one.prompt_version}"
+    made = _made_with(one.prompt_version, one.cost_usd)
     kind = "" if one.regression_type is None else f"  {one.regression_type}"
-    return f"  {iso(one.created_at)}  {_word(one.passed)}  {one.score:.3f}{version}{kind}  {one.id}"
+    return f"  {iso(one.created_at)}  {_word(one.passed)}  {one.score:.3f}{made}{kind}  {one.id}"
+
+
+def _made_with(version: int | None, cost_usd: float | None) -> str:
+    """The version that the output was made with, and what it cost."""
+    return ("" if version is None else f"  version {version}") + ("" if cost_usd is None else f"  ${cost_usd:.4f}")
 
 
 def _word(passed: bool | None) -> str:
@@ -121,7 +126,9 @@ def _history_lines(ident: str, found: Executions) -> list[str]:
 def _execution_lines(one: TestCaseExecution) -> list[str]:
     score = "" if one.score is None else f"  {one.score:.3f}"
     worse = f"  {', '.join(one.regression_types)}" if one.regression_types else ""
-    lines = [f"{iso(one.created_at)}  {_word(one.passed)}{score}{worse}  {one.id}"]
+    lines = [
+        f"{iso(one.created_at)}  {_word(one.passed)}{score}{_made_with(one.prompt_version, one.cost_usd)}{worse}  {one.id}"
+    ]
     lines.append(f"  output:   {printable(one.actual_output, 200)}")
     if one.length_diff is not None:
         alike = "?" if one.semantic_score is None else f"{one.semantic_score:.3f}"
@@ -129,6 +136,7 @@ def _execution_lines(one: TestCaseExecution) -> list[str]:
         lines.append(
             f"  similarity {alike}, {one.length_diff:+d} characters, {one.token_diff or 0:+d} tokens (estimated)"
         )
+    lines.extend(f"  caution: {printable(warning, 200)}" for warning in one.warnings)
     return lines
 
 

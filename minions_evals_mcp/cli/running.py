@@ -31,8 +31,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.packets import Submission
 from minions_evals_mcp.report.progress import shown_progress
 from minions_evals_mcp.settings import settings_here
-from minions_evals_mcp.store import jobs
-from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries.run_lines import RunLine, run_lines
 from minions_evals_mcp.targets.own import OwnTarget
 
 GATE = 1
@@ -312,7 +311,7 @@ def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = DEFAUL
     Parameters
     ----------
     id
-        One run, by id or key.
+        One run, by id, the beginning of its id, its key, or latest.
     limit
         At most so many runs; of one run so many failures and packets.
     """
@@ -324,9 +323,9 @@ async def _runs(ident: str | None, limit: int, common: Common) -> int:
         if ident is not None:
             show_summary(await summarize(engine, ident, limit=limit), common)
             return 0
-        found = await engine.store.read(partial(jobs.jobs, limit=limit))
+        found = await engine.store.read(partial(run_lines, limit=limit))
     if common.json:
-        say({"runs": [_job_line(job) for job in found]})
+        say({"runs": [_job_line(line) for line in found]})
         return 0
     if not found:
         sys.stdout.write("no runs yet; `minions-evals run-benchmark ID` makes one\n")
@@ -337,10 +336,13 @@ async def _runs(ident: str | None, limit: int, common: Common) -> int:
     return 0
 
 
-def _job_line(job: Job) -> dict[str, JsonValue]:
+def _job_line(line: RunLine) -> dict[str, JsonValue]:
+    job = line.job
     return {
         "runId": job.id, "key": job.key, "kind": job.kind, "subjectId": job.subject_id, "state": job.state,
         "reason": job.reason, "units": job.total, "startedAt": iso(job.created_at),
+        "score": line.score, "passedCount": line.passed_count, "totalCount": line.total_count,
+        "promptVersionRef": line.version, "target": line.target, "costUsd": line.cost_usd,
     }  # fmt: skip
 
 

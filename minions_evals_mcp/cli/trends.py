@@ -119,4 +119,12 @@ def _row(point: TrendPoint) -> str:
         )
         if holds
     ]
-    return f"  {point.at[:16].replace('T', ' ')}  {point.score:.3f}  {point.direction:<9}  {point.run_id}  {', '.join(marks)}".rstrip()
+    when = point.at[:16].replace("T", " ")
+    line = f"  {when}  {point.score:.3f}  {point.direction:<9}  {_made_with(point)}{point.run_id}  {', '.join(marks)}"
+    return line.rstrip()
+
+
+def _made_with(point: TrendPoint) -> str:
+    """The version of the run, and what it spent."""
+    version = "" if point.version is None else f"{point.version}  "
+    return version + ("" if not point.cost_usd else f"${point.cost_usd:.4f}  ")

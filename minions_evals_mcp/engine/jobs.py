@@ -15,10 +15,22 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.errors import BusyError, ConflictError, InstrumentError, NotFoundError, StoppedError
+from minions_evals_mcp.errors import (
+    BadInputError,
+    BusyError,
+    ConflictError,
+    InstrumentError,
+    NotFoundError,
+    StoppedError,
+)
 from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobState
+from minions_evals_mcp.store.queries import run_lines
+
+LATEST = "latest"
+SHORTEST = 4
+"""So many characters of a run's id stand for it, at the least."""
 
 
 async def start_job(
@@ -107,11 +119,21 @@ async def get_job(engine: Engine, run_id: str) -> Job:
 
 
 def kept_job(db: Db, run_id: str) -> Job:
-    """As `get_job`, within a read."""
-    found = jobs.job(db, run_id) or jobs.job_by_key(db, run_id)
+    """As `get_job`, within a read; `latest` is the newest run, and the beginning of one id is that id."""
+    found = jobs.job(db, run_id) or jobs.job_by_key(db, run_id) or _meant(db, run_id)
     if found is None:
         raise NotFoundError("run", run_id, remedy="`minions-evals runs` lists them.")
     return found
+
+
+def _meant(db: Db, run_id: str) -> Job | None:
+    """The newest run, or the only one whose id begins so; raises `BadInputError` where several do."""
+    if run_id == LATEST:
+        return next(iter(jobs.jobs(db, limit=1)), None)
+    begun = run_lines.ids_beginning(db, run_id) if len(run_id) >= SHORTEST else []
+    if len(begun) > 1:
+        raise BadInputError(f"{run_id} begins the ids of several runs: {', '.join(begun)}.", remedy="Give more of it.")
+    return jobs.job(db, begun[0]) if begun else None
 
 
 def request_of(job: Job) -> RunRequest:
@@ -128,6 +150,8 @@ async def find_benchmark_run(engine: Engine, ident: str) -> str:
 
 
 def _find(db: Db, *, ident: str) -> str | None:
-    job = jobs.job_by_key(db, ident)
+    if ident == LATEST and runs.benchmark_run(db, LATEST) is None:
+        return runs.newest_id(db)
+    job = jobs.job_by_key(db, ident) or jobs.job(db, ident) or _meant(db, ident)
     run_id = ident if job is None else job.id
     return run_id if runs.benchmark_run(db, run_id) is not None else None

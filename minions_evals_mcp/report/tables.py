@@ -16,11 +16,12 @@ from rich.table import Table
 from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary
 from minions_evals_mcp.report.columns import Column, show_columns
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.sentences import standing, trend_words
-from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries.run_lines import RunLine
 
 SEVERITY = {"critical": "bold red", "major": "yellow", "minor": "dim"}
 EVIDENCE = {
@@ -63,13 +64,39 @@ def _trust(summary: RunSummary) -> Iterator[str]:
         yield summary.corrected.in_words("the pass rate")
 
 
-def show_jobs(jobs: Sequence[Job]) -> None:
-    """Runs, a line for each."""
+SHORT = 8
+"""So much of a run's id stands for it in a list; every command takes it."""
+
+
+def short_ids(idents: Sequence[str]) -> list[str]:
+    """The beginnings of the ids, each long enough to tell it from the others."""
+    shown: list[str] = []
+    for ident in idents:
+        length = SHORT
+        while sum(other.startswith(ident[:length]) for other in idents) > 1 and length < len(ident):
+            length += 1
+        shown.append(ident[:length])
+    return shown
+
+
+def show_jobs(lines: Sequence[RunLine]) -> None:
+    """Runs, a line for each, the newest first."""
+    jobs = [line.job for line in lines]
     columns = [
-        Column("run", [job.id for job in jobs]),
+        Column("run", short_ids([job.id for job in jobs])),
         Column("state", [job.state for job in jobs], 1),
         Column("of", [job.subject_id for job in jobs]),
-        Column("kind", [job.kind for job in jobs], 3),
+        Column("score", ["" if line.score is None else f"{line.score:.3f}" for line in lines], right=True),
+        Column(
+            "passed",
+            ["" if line.total_count is None else f"{line.passed_count} of {line.total_count}" for line in lines],
+            1,
+        ),
+        Column("version", [line.version or "" for line in lines], 1),
+        Column("target", [printable(line.target or "", 24) for line in lines], 3),
+        Column("cost", ["" if line.cost_usd is None else f"${line.cost_usd:.4f}" for line in lines], 2, right=True),
+        Column("at", [iso(job.created_at)[:16].replace("T", " ") for job in jobs], 4),
+        Column("kind", [job.kind for job in jobs], 7),
     ]
     if any(job.reason for job in jobs):
         columns.append(Column("reason", [printable(job.reason, LONGEST) for job in jobs], 2))

@@ -249,6 +249,12 @@ def kept_means(db: Db, run_id: str) -> dict[str, float]:
     return dict(db.execute("SELECT dimension, score FROM eval_metric WHERE benchmark_run_id = ?", (run_id,)).fetchall())
 
 
+def newest_id(db: Db) -> str | None:
+    """The newest benchmark-run."""
+    row = db.execute("SELECT id FROM benchmark_run ORDER BY seq DESC LIMIT 1").fetchone()
+    return None if row is None else row[0]
+
+
 def last_passing(db: Db, benchmark_id: str, threshold: float) -> str | None:
     """The newest run of the benchmark that reached the threshold."""
     row = db.execute(

@@ -27,6 +27,8 @@ class TrendPoint(Value):
     is_regression: bool
     new_series: bool
     change_point: bool
+    version: str | None = None
+    cost_usd: float | None = None
 
 
 class TrendSummary(Value):
@@ -107,6 +109,8 @@ def _points(db: Db, benchmark_id: str, shown: list[SeriesRun], rule: DetectTrend
                 is_regression=run.is_regression,
                 new_series=before is not None and before != run.series,
                 change_point=run.new_level,
+                version=run.version,
+                cost_usd=run.cost_usd,
             )
         )
         before = run.series

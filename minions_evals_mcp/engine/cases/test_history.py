@@ -100,6 +100,7 @@ class RunLine(Value):
     score: float
     regression_type: RegressionType | None
     prompt_version: int | None
+    cost_usd: float | None = None
     created_at: Timestamp
 
 
@@ -269,6 +270,7 @@ def _line(run: Record[TestRun]) -> RunLine:
         score=score_fraction(fields.total_score, fields.max_possible_score),
         regression_type=fields.regression_type,
         prompt_version=fields.prompt_version,
+        cost_usd=fields.cost_usd,
         created_at=run.created_at,
     )
 

@@ -25,11 +25,14 @@ class SeriesRun:
     is_regression: bool
     direction: Direction | None
     new_level: bool
+    version: str | None = None
+    cost_usd: float | None = None
 
 
 _RUN = (
-    "SELECT b.id, b.ran_at, b.overall_score, b.series, b.is_regression, t.direction, l.run_id IS NOT NULL FROM"
-    " (SELECT id, ran_at, overall_score, series, is_regression, seq FROM benchmark_run"
+    "SELECT b.id, b.ran_at, b.overall_score, b.series, b.is_regression, t.direction, l.run_id IS NOT NULL,"
+    " b.prompt_version_ref, (SELECT spent ->> '$.costUsd' FROM job WHERE job.id = b.id) FROM"
+    " (SELECT prompt_version_ref, id, ran_at, overall_score, series, is_regression, seq FROM benchmark_run"
     f" WHERE benchmark_id = ?1 AND (?2 IS NULL OR series = ?2) AND {WHOLE} ORDER BY ran_at DESC, seq DESC LIMIT ?3) b"
     " LEFT JOIN trend_reading t ON t.run_id = b.id LEFT JOIN level_start l ON l.run_id = b.id ORDER BY b.ran_at, b.seq"
 )
@@ -39,8 +42,8 @@ def history(db: Db, benchmark_id: str, *, series: str | None = None, limit: int 
     """The benchmark's newest runs, oldest first, without those of comparisons and of selected cases."""
     rows = db.execute(_RUN, (benchmark_id, series, limit))
     return [
-        SeriesRun(ident, from_millis(at), score, key, bool(fell), direction, bool(level))
-        for ident, at, score, key, fell, direction, level in rows
+        SeriesRun(ident, from_millis(at), score, key, bool(fell), direction, bool(level), version, cost)
+        for ident, at, score, key, fell, direction, level, version, cost in rows
     ]
 
 

@@ -1,0 +1,57 @@
+"""Runs in one line each, the newest first: what they came to, of which version and target, and what they cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minions_evals_mcp.store.connection import AT_MOST, Db
+from minions_evals_mcp.store.jobs import Job, jobs
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """A run with its figures; None where there is none yet. `score` is 0 to 1, `cost_usd` what the run itself spent."""
+
+    job: Job
+    score: float | None
+    passed_count: int | None
+    total_count: int | None
+    version: str | None
+    target: str | None
+    cost_usd: float | None
+
+
+_FIGURES = (
+    "SELECT u.job_id, coalesce(max(b.overall_score), min(1.0, total(r.total_score) / nullif(total(r.max_possible_score), 0))),"
+    " total(r.passed), count(r.id), iif(count(DISTINCT r.prompt_version_ref) = 1, max(r.prompt_version_ref), NULL)"
+    " FROM unit u JOIN test_run r ON r.id = u.test_run_id LEFT JOIN benchmark_run b ON b.id = u.job_id WHERE u.job_id = ?"
+)
+
+
+def run_lines(db: Db, *, limit: int) -> list[RunLine]:
+    """The newest runs, newest first."""
+    return [_line(db, job) for job in jobs(db, limit=limit)]
+
+
+def _line(db: Db, job: Job) -> RunLine:
+    _, score, passed, total, version = db.execute(_FIGURES, (job.id,)).fetchone()
+    request = job.spec.get("request")
+    asked = request if isinstance(request, dict) else {}
+    target = asked.get("target")
+    return RunLine(
+        job,
+        score if total else None,
+        int(passed) if total else None,
+        total or None,
+        version or (ref if isinstance(ref := asked.get("promptVersionRef"), str) else None),
+        target if isinstance(target, str) else None,
+        job.spent.get("costUsd"),
+    )
+
+
+def ids_beginning(db: Db, text: str) -> list[str]:
+    """Up to two runs whose ids begin with the text."""
+    rows = db.execute(
+        f"SELECT id FROM job WHERE substr(id, 1, ?) = ? ORDER BY created_at DESC {AT_MOST}", (len(text), text, 2)
+    )
+    return [row[0] for row in rows]
