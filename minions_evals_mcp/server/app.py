@@ -138,7 +138,8 @@ def _serve(server: EvalsServer, session: Session, options: Options, settings: Se
         return
     from minions_evals_mcp.server.http import read_door, serve_http  # noqa: PLC0415  the web server is not for stdio
 
-    serve_http(server, session, read_door(options.http, allowed_hosts=options.allowed_hosts, token=settings.http_token))
+    door = read_door(options.http, allowed_hosts=options.allowed_hosts, token=settings.http_token)
+    serve_http(server, session, door, with_graphql=options.graphql)
 
 
 def main() -> None:

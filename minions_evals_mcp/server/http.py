@@ -15,8 +15,9 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
 
-from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
 from minions_evals_mcp.server.connections import Bounds, bounded, own_bounds
 from minions_evals_mcp.server.edge.guard import EvalsServer
 from minions_evals_mcp.server.edge.logs import log
@@ -127,8 +128,8 @@ class Bearer:
         await self._app(scope, receive, send)
 
 
-def http_app(server: EvalsServer, session: Session, door: Door) -> ASGIApp:
-    """The server behind its door."""
+def http_app(server: EvalsServer, session: Session, door: Door, *, with_graphql: bool = False) -> ASGIApp:
+    """The server behind its door, with the testing API beside it where that was asked for."""
 
     async def health(request: Request) -> Response:
         del request
@@ -136,7 +137,21 @@ def http_app(server: EvalsServer, session: Session, door: Door) -> ASGIApp:
 
     server.custom_route(HEALTH, methods=["GET"])(health)
     app = server.streamable_http_app(streamable_http_path=PATH, transport_security=door.security(), host=door.host)
+    if with_graphql:
+        app.router.routes.append(_graphql_route(session, door))
     return app if door.token is None else Bearer(app, door.token)
+
+
+def _graphql_route(session: Session, door: Door) -> Route:
+    """The testing API at `/graphql`; raises `UnsupportedError` where its extra is not installed."""
+    try:
+        from minions_evals_mcp.server.graphql.http import PATH as GRAPHQL  # noqa: PLC0415  an extra
+        from minions_evals_mcp.server.graphql.http import GraphQLDoor  # noqa: PLC0415  as above
+    except ModuleNotFoundError as error:
+        raise UnsupportedError(
+            f"--graphql needs {error.name}.", remedy="pip install 'minions-evals-mcp[graphql]'"
+        ) from None
+    return Route(GRAPHQL, GraphQLDoor(session, door.security(), with_ide=door.is_loopback))
 
 
 async def _health(session: Session) -> Response:
@@ -185,9 +200,10 @@ class Web(uvicorn.Server):
             bound.listen(QUEUED)
 
 
-def serve_http(server: EvalsServer, session: Session, door: Door) -> None:
+def serve_http(server: EvalsServer, session: Session, door: Door, *, with_graphql: bool = False) -> None:
     """Serves until the process is told to end."""
     with listening(door) as bound:
         door = replace(door, port=bound.getsockname()[1])  # it may have been any free one
         log().warning("serving-http", url=door.url)
-        anyio.run(Web(http_app(server, session, door), own_bounds()).serve, [bound])
+        app = http_app(server, session, door, with_graphql=with_graphql)
+        anyio.run(Web(app, own_bounds()).serve, [bound])

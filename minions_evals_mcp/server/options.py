@@ -24,6 +24,7 @@ class Options:
     target: str | None = None
     http: str | None = None
     allowed_hosts: tuple[str, ...] = ()
+    graphql: bool = False
 
     def offered(self) -> dict[str, str]:
         """Every tool's name with why it is not offered; empty where it is."""
@@ -73,9 +74,14 @@ def read_options(arguments: Sequence[str]) -> Options:
         metavar="NAME",
         help="a name under which others may call (with --http)",
     )
+    parser.add_argument(
+        "--graphql", action="store_true", help="serve the testing API at /graphql too (with --http; an extra)"
+    )
     found = parser.parse_args(arguments)
     if found.allowed_host and found.http is None:
         raise BadInputError("--allowed-host goes with --http.", remedy="Say where to listen: --http HOST:PORT.")
+    if found.graphql and found.http is None:
+        raise BadInputError("--graphql goes with --http.", remedy="Say where to listen: --http HOST:PORT.")
     return Options(
         db=found.db,
         read_only=found.read_only,
@@ -84,6 +90,7 @@ def read_options(arguments: Sequence[str]) -> Options:
         target=found.target,
         http=found.http,
         allowed_hosts=tuple(found.allowed_host),
+        graphql=found.graphql,
     )
 
 

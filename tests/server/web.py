@@ -22,11 +22,13 @@ async def on_the_web(
     token: str | None = None,
     names: tuple[str, ...] = (),
     bounds: Bounds | None = None,
+    with_graphql: bool = False,
 ) -> AsyncGenerator[Door]:
     """The door of the server while it serves."""
     with listening(Door("127.0.0.1", 0)) as bound:
         door = Door("127.0.0.1", _port(bound), names, token)
-        web = Web(http_app(server, session, door), bounds or Bounds(), closing_s=1)
+        app = http_app(server, session, door, with_graphql=with_graphql)
+        web = Web(app, bounds or Bounds(), closing_s=1)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(web.serve, [bound])
             try:

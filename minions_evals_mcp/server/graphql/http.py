@@ -1,0 +1,84 @@
+"""`/graphql` on the HTTP server: behind the same token and the same host and origin rules as MCP."""
+
+from __future__ import annotations
+
+import secrets
+from typing import TYPE_CHECKING
+
+from graphql import ExecutionResult as GraphQLResult
+from graphql import GraphQLError
+from mcp.server.transport_security import TransportSecurityMiddleware, TransportSecuritySettings
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.websockets import WebSocket
+from strawberry.asgi import GraphQL
+from strawberry.http import GraphQLHTTPResponse
+from strawberry.types import ExecutionResult
+
+from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.server.edge.logs import log
+from minions_evals_mcp.server.graphql.schema import Context, graphql_schema
+from minions_evals_mcp.server.session.opened import Session
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+PATH = "/graphql"
+
+
+class _Api(GraphQL[Context, None]):
+    """Resolvers' context and errors in our words: `extensions.code` for programs, the message for people."""
+
+    def __init__(self, session: Session, *, with_ide: bool) -> None:
+        super().__init__(
+            graphql_schema(),
+            graphql_ide="graphiql" if with_ide else None,
+            allow_queries_via_get=False,
+            subscription_protocols=(),
+        )
+        self._session = session
+
+    async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:
+        """Gives resolvers the server's session."""
+        del request, response
+        return Context(self._session)
+
+    async def process_result(self, request: Request, result: ExecutionResult | GraphQLResult) -> GraphQLHTTPResponse:
+        """Shows data and errors; a crash is told by an id only, its traceback is in the server's log."""
+        del request
+        answer: GraphQLHTTPResponse = {"data": result.data}
+        if result.errors:
+            answer["errors"] = [_shown(error).formatted for error in result.errors]
+        return answer
+
+
+def _shown(error: GraphQLError) -> GraphQLError:
+    cause = error.original_error
+    if cause is None:
+        return _with(error, error.message, {"code": "bad-document"})
+    if isinstance(cause, EvalsError):
+        remedy = {"remedy": cause.remedy} if cause.remedy else {}
+        return _with(error, str(cause), {"code": cause.code, **remedy})
+    ident = secrets.token_hex(4)
+    log().error("graphql-crashed", id=ident, exc_info=cause)
+    return _with(error, f"the server failed; its log has the error {ident}.", {"code": "internal-error"})
+
+
+def _with(error: GraphQLError, message: str, extensions: dict[str, str]) -> GraphQLError:
+    return GraphQLError(
+        message, error.nodes, error.source, error.positions, error.path, extensions=dict[str, object](extensions)
+    )
+
+
+class GraphQLDoor:
+    """The API for callers whose `Host` and `Origin` are answered here."""
+
+    def __init__(self, session: Session, security: TransportSecuritySettings, *, with_ide: bool) -> None:
+        self._api: ASGIApp = _Api(session, with_ide=with_ide)
+        self._security = TransportSecurityMiddleware(security)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuses another host with 421, another origin with 403 and another content type with 400."""
+        request = Request(scope)
+        refused = await self._security.validate_request(request, is_post=request.method == "POST")
+        await (refused or self._api)(scope, receive, send)

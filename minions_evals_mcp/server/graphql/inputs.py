@@ -1,0 +1,103 @@
+"""Inputs of the testing API's mutations, and the engine's words for them."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import strawberry
+from pydantic import JsonValue
+from strawberry.scalars import JSON
+
+from minions_evals_mcp.domain.definitions import Json
+
+
+@strawberry.input
+class TestCaseInput:
+    """A test case of a prompt."""
+
+    prompt_id: strawberry.ID
+    name: str
+    description: str | None = strawberry.UNSET
+    input: JSON
+    expected_output: str | None = strawberry.UNSET
+
+    def value(self) -> JsonValue:
+        """The inputs as they were given."""
+        return cast("JsonValue", self.input)
+
+    def changes(self) -> Json:
+        """The fields of the engine's `update_test_case`; one that was left out stays as it is."""
+        given: Json = {"promptId": self.prompt_id, "name": self.name, "input": self.value()}
+        if self.description is not strawberry.UNSET:
+            given["description"] = self.description or ""
+        if self.expected_output is not strawberry.UNSET:
+            given["expectedOutput"] = self.expected_output
+        return given
+
+
+@strawberry.input
+class RunTestCaseInput:
+    """A run of a test case, against the latest version of its prompt where none is named."""
+
+    test_case_id: strawberry.ID
+    prompt_version: int | None = None
+    idempotency_key: str | None = strawberry.field(
+        default=None, description="The same key is the same run: a repeated request does not run or pay again."
+    )
+
+
+@strawberry.input
+class BatchRunTestsInput:
+    """Runs of several test cases of one prompt."""
+
+    prompt_id: strawberry.ID
+    test_case_ids: list[strawberry.ID]
+    prompt_version: int | None = None
+    idempotency_key: str | None = None
+
+
+@strawberry.input
+class TestBranchInput:
+    """A model configuration; what is not given is not sent to the provider."""
+
+    test_case_id: strawberry.ID
+    name: str
+    description: str | None = None
+    provider: str
+    model: str
+    temperature: float | None = None
+    max_tokens: int | None = None
+    top_p: float | None = None
+    is_control: bool | None = None
+    is_active: bool | None = None
+    other_params: JSON | None = None
+
+    def fields(self) -> Json:
+        """The record's fields as given, and nothing that was left out."""
+        given: Json = {
+            "testCaseId": self.test_case_id,
+            "name": self.name,
+            "description": self.description,
+            "provider": self.provider,
+            "model": self.model,
+            "temperature": self.temperature,
+            "maxTokens": self.max_tokens,
+            "topP": self.top_p,
+            "isControl": self.is_control,
+            "isActive": self.is_active,
+            "otherParams": cast("JsonValue", self.other_params),
+        }
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@strawberry.input
+class RunABTestInput:
+    """Branches of a test case, run side by side."""
+
+    test_case_id: strawberry.ID
+    branch_ids: list[strawberry.ID]
+    prompt_version: int | None = None
+    winner_criteria: str | None = strawberry.field(
+        default=None, description="best_quality (the default), fastest, cheapest, best_value or balanced."
+    )
+    idempotency_key: str | None = None

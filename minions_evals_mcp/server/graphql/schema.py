@@ -1,0 +1,260 @@
+"""Queries and mutations of the testing API, each one engine verb; limits on what a single document may ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+import strawberry
+from graphql import GraphQLError
+from pydantic import ValidationError
+from strawberry.extensions import MaxAliasesLimiter, MaxTokensLimiter, QueryDepthLimiter
+from strawberry.types import ExecutionContext
+
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import TestBranchExecution as ExecutionFields
+from minions_evals_mcp.engine.ab_test import branches
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, AbTestResult, run_ab_test
+from minions_evals_mcp.engine.cases import test_history as history
+from minions_evals_mcp.engine.cases import testing
+from minions_evals_mcp.engine.cases.baselines import update_expected_output
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.save_records import get_record
+from minions_evals_mcp.errors import BadInputError, UnsupportedError
+from minions_evals_mcp.server.graphql import branch_types as ab
+from minions_evals_mcp.server.graphql import case_types as cases
+from minions_evals_mcp.server.graphql import inputs
+from minions_evals_mcp.server.session.opened import Session
+
+TRIGGERED_BY = "graphql"
+MOST_AT_ONCE = 200
+MAX_DEPTH, MAX_TOKENS, MAX_ALIASES = 8, 2_000, 15
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a resolver works with."""
+
+    session: Session
+
+
+Info = strawberry.Info[Context, None]
+
+
+async def _engine(info: Info) -> Engine:
+    return await info.context.session.engine()
+
+
+async def _writable(info: Info) -> Engine:
+    """Returns the engine for a mutation; raises `UnsupportedError` where the server only reads."""
+    engine = await _engine(info)
+    if engine.config.read_only:
+        raise UnsupportedError("the server was started with --read-only.", remedy="Ask one that may write.")
+    return engine
+
+
+def _page(limit: int | None, offset: int | None) -> tuple[int, int]:
+    """The page that is asked for; raises `BadInputError` outside 1–200 and below 0."""
+    wanted, skipped = 20 if limit is None else limit, offset or 0
+    if not 1 <= wanted <= MOST_AT_ONCE:
+        raise BadInputError(f"limit is {wanted}.", remedy=f"Use 1 to {MOST_AT_ONCE}, and offset to go on.")
+    if skipped < 0:
+        raise BadInputError(f"offset is {skipped}.", remedy="Use 0 or more.")
+    return wanted, skipped
+
+
+@strawberry.type
+class Query:
+    """What is stored; nothing is run."""
+
+    @strawberry.field(description="The test cases of a prompt, in the order in which they were made.")
+    async def test_cases(self, info: Info, prompt_id: strawberry.ID) -> list[cases.TestCase]:
+        return [cases.shown_case(case) for case in await history.test_cases(await _engine(info), prompt_id)]
+
+    @strawberry.field(description="One test case, with its prompt.")
+    async def test_case(self, info: Info, id: strawberry.ID) -> cases.TestCase:  # noqa: A002  the API's name
+        return cases.shown_case(await history.test_case(await _engine(info), id))
+
+    @strawberry.field(description="The runs of a test case, newest first.")
+    async def test_case_executions(
+        self, info: Info, test_case_id: strawberry.ID, limit: int | None = None, offset: int | None = None
+    ) -> list[cases.TestCaseExecution]:
+        wanted, skipped = _page(limit, offset)
+        page = await history.test_case_executions(await _engine(info), test_case_id, limit=wanted, offset=skipped)
+        return [cases.shown_execution(execution) for execution in page.executions]
+
+    @strawberry.field(description="A test case's figures, newest runs and regressions, and its trend by day.")
+    async def test_case_stats(self, info: Info, test_case_id: strawberry.ID) -> cases.TestCaseStats:
+        return cases.shown_stats(await history.test_case_stats(await _engine(info), test_case_id))
+
+    @strawberry.field(description="The branches of a test case with what their executions add up to.")
+    async def test_branches(self, info: Info, test_case_id: strawberry.ID) -> list[ab.TestBranch]:
+        return [
+            ab.shown_branch(branch) for branch in await branches.branches_of_case(await _engine(info), test_case_id)
+        ]
+
+    @strawberry.field(description="The executions of a branch, newest first.")
+    async def test_branch_executions(
+        self, info: Info, branch_id: strawberry.ID, limit: int | None = None, offset: int | None = None
+    ) -> list[ab.TestBranchExecution]:
+        wanted, skipped = _page(limit, offset)
+        page = await branches.branch_executions(await _engine(info), branch_id, limit=wanted, offset=skipped)
+        return [ab.shown_branch_execution(execution) for execution in page]
+
+
+@strawberry.type
+class Mutation:
+    """What writes, runs or spends."""
+
+    @strawberry.mutation(description="Makes a test case of a prompt.")
+    async def create_test_case(self, info: Info, input: inputs.TestCaseInput) -> cases.TestCase:  # noqa: A002
+        created = await testing.create_test_case(
+            await _writable(info),
+            prompt_id=input.prompt_id,
+            name=input.name,
+            input=input.value(),
+            expected_output=input.expected_output or None,
+            description=input.description or "",
+        )
+        return cases.shown_case(created)
+
+    @strawberry.mutation(description="Changes a test case; another expected output is a new baseline.")
+    async def update_test_case(
+        self,
+        info: Info,
+        id: strawberry.ID,  # noqa: A002  the API's name
+        input: inputs.TestCaseInput,  # noqa: A002  as above
+    ) -> cases.TestCase:
+        updated = await testing.update_test_case(await _writable(info), id, input.changes(), by=TRIGGERED_BY)
+        return cases.shown_case(updated)
+
+    @strawberry.mutation(description="Hides a test case; its runs are kept.")
+    async def delete_test_case(self, info: Info, id: strawberry.ID) -> bool:  # noqa: A002  the API's name
+        return await testing.delete_test_case(await _writable(info), id)
+
+    @strawberry.mutation(description="Runs a test case against a version of its prompt, else the latest.")
+    async def run_test_case(self, info: Info, input: inputs.RunTestCaseInput) -> cases.TestCaseRun:  # noqa: A002
+        execution = await testing.execute_test_case(
+            await _writable(info),
+            input.test_case_id,
+            prompt_version=input.prompt_version,
+            target=info.context.session.target,
+            key=input.idempotency_key,
+            triggered_by=TRIGGERED_BY,
+        )
+        return cases.shown_run(execution)
+
+    @strawberry.mutation(description="Runs several test cases; one that could not be run is null, with its error.")
+    async def batch_run_tests(
+        self,
+        info: Info,
+        input: inputs.BatchRunTestsInput,  # noqa: A002  the API's name
+    ) -> list[cases.TestCaseRun | None]:
+        batch = await testing.batch_run_tests(
+            await _writable(info),
+            prompt_id=input.prompt_id,
+            test_case_ids=input.test_case_ids,
+            prompt_version=input.prompt_version,
+            target=info.context.session.target,
+            key=input.idempotency_key,
+            triggered_by=TRIGGERED_BY,
+        )
+        return _in_order(input.test_case_ids, batch)
+
+    @strawberry.mutation(description="Accepts an output as what the test case expects from now on.")
+    async def update_expected_output(self, info: Info, test_case_id: strawberry.ID, output: str) -> cases.TestCase:
+        updated = await update_expected_output(await _writable(info), test_case_id, output, by=TRIGGERED_BY)
+        return cases.shown_case(updated)
+
+    @strawberry.mutation(description="Makes a branch of a test case; at most five.")
+    async def create_test_branch(self, info: Info, input: inputs.TestBranchInput) -> ab.TestBranch:  # noqa: A002
+        return ab.shown_branch(await branches.create_branch(await _writable(info), input.fields()))
+
+    @strawberry.mutation(description="Changes a branch.")
+    async def update_test_branch(
+        self,
+        info: Info,
+        id: strawberry.ID,  # noqa: A002  the API's name
+        input: inputs.TestBranchInput,  # noqa: A002  as above
+    ) -> ab.TestBranch:
+        return ab.shown_branch(await branches.update_branch(await _writable(info), id, input.fields()))
+
+    @strawberry.mutation(description="Hides a branch; its executions are kept.")
+    async def delete_test_branch(self, info: Info, id: strawberry.ID) -> bool:  # noqa: A002  the API's name
+        await branches.delete_branch(await _writable(info), id)
+        return True
+
+    @strawberry.mutation(name="runABTest", description="Runs branches side by side and ranks them.")
+    async def run_ab_test(self, info: Info, input: inputs.RunABTestInput) -> ab.ABTestResult:  # noqa: A002
+        engine = await _writable(info)
+        result = await run_ab_test(engine, _ab_request(input))
+        return ab.shown_ab_test(result, await _newest(engine, result))
+
+
+def _in_order(idents: list[strawberry.ID], batch: testing.Batch) -> list[cases.TestCaseRun | None]:
+    """The runs in the order asked for; an exception in a place makes it null and stands among the errors."""
+    by_case = {run.test_case_id: cases.shown_run(run) for run in batch.executions}
+    reasons = {refused.test_case_id: refused for refused in batch.not_run}
+    answers = [
+        by_case[ident] if ident in by_case else NotRunError(reasons[ident].code, reasons[ident].reason)
+        for ident in idents
+    ]
+    return cast("list[cases.TestCaseRun | None]", answers)
+
+
+class NotRunError(BadInputError):
+    """A test case of a batch that has no execution, under the code of what kept it from one."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code = code
+
+
+def _ab_request(asked: inputs.RunABTestInput) -> AbTestRequest:
+    """The engine's request; raises `BadInputError` naming the field that does not fit."""
+    try:
+        return AbTestRequest.model_validate(
+            {
+                "test_case_id": asked.test_case_id,
+                "branch_ids": tuple(asked.branch_ids),
+                "prompt_version": asked.prompt_version,
+                "winner_criteria": asked.winner_criteria or "best_quality",
+                "triggered_by": TRIGGERED_BY,
+                "key": asked.idempotency_key,
+            }
+        )
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "input"
+        raise BadInputError(f"{field}: {first['msg']}.") from None
+
+
+async def _newest(engine: Engine, result: AbTestResult) -> dict[str, Record[ExecutionFields]]:
+    """The newest execution of each branch of the test, by branch."""
+    newest: dict[str, Record[ExecutionFields]] = {}
+    for branch in result.branches:
+        if branch.execution is not None:
+            record = await get_record(engine, str(branch.execution["id"]))
+            newest[branch.branch_id] = cast("Record[ExecutionFields]", record)
+    return newest
+
+
+class QuietSchema(strawberry.Schema):
+    """A schema whose errors are told in answers, and a crash by the edge in the server's log; not a second time here."""
+
+    def process_errors(self, errors: list[GraphQLError], execution_context: ExecutionContext | None = None) -> None:
+        """Logs nothing."""
+
+
+def graphql_schema() -> strawberry.Schema:
+    """Builds the schema, with limits on the depth and size of a document."""
+    return QuietSchema(
+        query=Query,
+        mutation=Mutation,
+        extensions=[
+            partial(QueryDepthLimiter, max_depth=MAX_DEPTH),
+            partial(MaxTokensLimiter, max_token_count=MAX_TOKENS),
+            partial(MaxAliasesLimiter, max_alias_count=MAX_ALIASES),
+        ],
+    )
