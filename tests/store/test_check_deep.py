@@ -13,14 +13,16 @@ from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.agent import delivery, inbox, lease
 from minions_evals_mcp.store.agent.inbox import Arriving
 from minions_evals_mcp.store.check import Found, Looking, Problem, check_store
-from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.connection import APPLICATION_ID, Db
 from minions_evals_mcp.store.database import open_store
+from minions_evals_mcp.store.migrate import migrations
 from tests.store.command_line import told
 from tests.store.small_store import raw
 from tests.store.test_check import tamper
 from tests.workshop import START
 
 FLIPS = 200
+BEFORE_DIGESTS = 4
 SEED = 20_261_122
 
 
@@ -107,20 +109,21 @@ async def test_rows_that_change_as_they_may_stay_whole(small_store: Path) -> Non
     assert await deep(small_store) == ()
 
 
-async def test_a_store_of_the_schema_before_digests_has_them_after_its_migration(small_store: Path) -> None:
-    with raw(small_store) as db:
-        for name in (
-            "HR5_delivery_in_order",
-            "HR5_refused_waits_again",
-            "agent_cursor_in_reach",
-            "agent_cursor_starts_in_reach",
-        ):
-            db.execute(f"DROP TRIGGER {name}")
-        db.execute("DROP TABLE row_digest")
-        db.execute("PRAGMA user_version = 4")
-    async with open_store(small_store):
+async def test_a_store_of_the_schema_before_digests_has_them_after_its_migration(tmp_path: Path) -> None:
+    path = tmp_path / "old.db"
+    with raw(path) as db:
+        for number, script in migrations():
+            if number <= BEFORE_DIGESTS:
+                db.executescript(script)
+        db.execute("INSERT INTO event VALUES (1, 0, 'one', 'x', 'x', '{}'), (2, 0, 'two', 'x', 'x', '{}')")
+        db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.execute(f"PRAGMA user_version = {BEFORE_DIGESTS}")
+        db.commit()
+    async with open_store(path):
         pass
-    assert await deep(small_store) == ()
+    assert await deep(path) == ()
+    tamper(path, "UPDATE event SET type = 'other' WHERE seq = 2")
+    assert await deep(path) == ("digest: row 2 of event is not as it was written",)
 
 
 async def test_problems_are_told_as_they_are_found_and_with_what_is_looked_at(small_store: Path) -> None:
