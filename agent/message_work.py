@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.speaker import Speaker, person
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages import payloads
@@ -14,6 +15,7 @@ from minions_evals_mcp.engine.outbox import EVAL_AGENT
 from minions_evals_mcp.store.agent.inbox import Arriving, Message
 
 P = TypeVar("P", bound=Value)
+PERSON = "person:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,15 @@ class Asked:
     def said(self, payload: type[P]) -> P:
         """The message's payload as that type; raises `InvalidRecordError` naming the field that does not fit."""
         return payloads.payload_as(payload, self.message.payload, message=f"message {self.message.id}")
+
+    def spoken_by(self, named: str) -> Speaker:
+        """Who speaks in the message: a person where a door or the operator's file says so, else an agent of that name."""
+        door, sender = self.message.door, self.message.sender
+        if door.startswith(PERSON):
+            return person(door.removeprefix(PERSON))
+        if door == "source" and sender is not None and sender in self.engine.config.people:
+            return person(named)
+        return Speaker(name=named)
 
     def by(self, triggered_by: str | None) -> str:
         """Who asked for it: as the message says, else its sender."""

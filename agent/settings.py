@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -65,6 +65,10 @@ class Working:
         folder = JsonLinesFolder(self.deliver_to.absolute())
         return lambda _: folder
 
+    def people(self) -> tuple[str, ...]:
+        """The addressees whose answers are a person's word, as the file of neighbours names them."""
+        return () if self.neighbours is None else read_neighbours(self.neighbours.absolute()).people
+
     @asynccontextmanager
     async def opened_neighbours(self) -> AsyncGenerator[Neighbours]:
         """Who is told and read; raises `BadInputError` where the file that names them does not fit."""
@@ -84,9 +88,15 @@ def common(db: Path | None, *, as_json: bool = False) -> Common:
 
 
 @asynccontextmanager
-async def engine_on(db: Path | None, *, judge_model: str | None = None) -> AsyncGenerator[Engine]:
-    """An open engine, set up as for `minions-evals`: what the one has measured the other can continue."""
-    async with open_engine(engine_config(read_settings(), Chosen(db=db, judge_model=judge_model))) as engine:
+async def engine_on(
+    db: Path | None, *, judge_model: str | None = None, people: Sequence[str] = ()
+) -> AsyncGenerator[Engine]:
+    """An open engine, set up as for `minions-evals`: what the one has measured the other can continue.
+
+    `people`: the addressees whose answers are a person's word.
+    """
+    config = engine_config(read_settings(), Chosen(db=db, judge_model=judge_model))
+    async with open_engine(replace(config, people=tuple(people))) as engine:
         yield engine
 
 

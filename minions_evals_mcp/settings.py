@@ -14,7 +14,17 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.project import Project, find_project
 
 PREFIX = "MINIONS_EVALS_"
-KNOWN = ("DB", "JUDGE_MODEL", "JUDGE_CALLS", "SKILLS", "CONCURRENCY", "CALL_TIMEOUT", "EMBEDDER", "HTTP_TOKEN")
+KNOWN = (
+    "DB",
+    "JUDGE_MODEL",
+    "JUDGE_CALLS",
+    "SKILLS",
+    "CONCURRENCY",
+    "CALL_TIMEOUT",
+    "EMBEDDER",
+    "HTTP_TOKEN",
+    "PERSON_TOKEN",
+)
 JUDGE_CALLS = ("per-criterion", "per-run")
 _LINE = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)[^\S\n]*=[^\S\n]*(.*?)\s*$", re.MULTILINE)
 
@@ -37,6 +47,7 @@ class Settings:
     gemini_base_url: str | None = None
     embedder: str | None = None
     http_token: str | None = field(default=None, repr=False)
+    person_token: str | None = field(default=None, repr=False)
     project: Project | None = None
     """The project file that these were completed from."""
 
@@ -77,6 +88,7 @@ def read_settings(environment: Mapping[str, str] = os.environ, project: Project 
         embedder=own("EMBEDDER") or (file and file.embedder),
         http_token=own("HTTP_TOKEN"),
         project=project,
+        person_token=own("PERSON_TOKEN"),
     )
     known_secrets.remember_keys((read.anthropic_api_key, read.openai_api_key, read.gemini_api_key, read.http_token))
     known_secrets.remember_named(environment)

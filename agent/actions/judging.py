@@ -102,4 +102,6 @@ async def _asking_cases(engine: Engine, run: Record[AgentRun]) -> list[str]:
 
 async def take_answer(asked: Asked) -> Json:
     """approval-decided: a person's scores become judgments."""
-    return await _run_said(asked, await take_decision(asked.engine, asked.said(payloads.ApprovalDecided)))
+    decided = asked.said(payloads.ApprovalDecided)
+    speaking = asked.engine.speaking(asked.spoken_by(decided.decided_by))
+    return await _run_said(asked, await take_decision(speaking, decided))

@@ -42,7 +42,9 @@ async def decide_version(asked: Asked) -> Json:
     ident = f"approval:{text_digest(asked.message.id)}"
     kept = await asked.engine.store.read(lambda db: records.find(db, ident))
     if kept is None:
-        asking = ApprovalAsked.model_validate(said.model_dump(by_alias=False))
+        speaker = asked.spoken_by(said.decided_by)
+        told = said.model_dump(by_alias=False)
+        asking = ApprovalAsked.model_validate({**told, "decided_by": speaker.name, "decided_by_type": speaker.kind})
         kept = await approve_prompt_version(replace(asked.engine, new_id=lambda: ident), asking)
     assert isinstance(kept.fields, Approval)
     return {"approvalId": kept.id, "decision": kept.fields.decision}

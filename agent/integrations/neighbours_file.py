@@ -58,11 +58,12 @@ class Reading(_Tool):
 
 
 class NeighboursFile(Value):
-    """The whole file. `tell`: by addressee, `*` for everybody else; `read`: by any name."""
+    """The whole file. `tell`: by addressee, `*` for everybody else; `read`: by any name; `people`: whose answers are a person's."""
 
     servers: dict[Text, ServerSettings] = {}
     tell: dict[Text, Telling] = {}
     read: dict[Text, Reading] = {}
+    people: Annotated[tuple[Text, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
     def _servers_are_there(self) -> Self:

@@ -45,7 +45,7 @@ async def take_lines(agent: Agent, file: int) -> None:
 
 async def _take_line(agent: Agent, text: str) -> None:
     try:
-        await send_message(agent.engine, read_letter(text))
+        await send_message(agent.engine, read_letter(text), from_source=True)
     except BadInputError as error:
         ident = await keep_unreadable(agent.engine, text, str(error), source="stdin")
         log.warning("message-dead", message_id=ident, reason=str(error))

@@ -84,7 +84,7 @@ async def _take_file(agent: Agent, path: Path) -> bool:
     try:
         letter = read_letter(text)
         own = letter.id or f"file:{digest([path.name, changed, text])}"  # the same file taken twice is one message
-        await send_message(agent.engine, letter.model_copy(update={"id": own}))
+        await send_message(agent.engine, letter.model_copy(update={"id": own}), from_source=True)
     except BadInputError as error:
         age_s = agent.engine.clock().timestamp() - changed / 1e9
         if 0 <= age_s < YOUNG_S:  # a writer whose clock is ahead gets no such time: it might never be over

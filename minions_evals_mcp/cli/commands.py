@@ -82,7 +82,12 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     ),
     "people": (
         "People's judgments; how far a model judge can be trusted.",
-        _under("judge", "submit", "label", "agreement", "judge-check", "accept"),
+        {
+            **_under("judge", "submit", "label", "agreement", "judge-check", "accept"),
+            "add": ("persons:add", "Make a person known to the store, and print their token once."),
+            "remove": ("persons:remove", "End what a person's token opens."),
+            "list": ("persons:list_", "List the people whom the store knows."),
+        },
     ),
     "data": (
         "Records, tables and messages: in, out, listed, scored.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
@@ -23,9 +24,11 @@ from minions_evals_mcp.cli.running import (
     unscored,
 )
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval
-from minions_evals_mcp.engine.answers.comparison_summary import summarize_comparison
+from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
+from minions_evals_mcp.engine.answers.gates import comparison_gate, undecided_words
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions, compare_runs
@@ -48,13 +51,14 @@ def compare(
     limit: Limit = 10,
     sequential: Annotated[bool, Parameter(negative="")] = False,
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
+    literal: Annotated[bool, Parameter(negative="")] = False,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
     """Say which of two prompt versions is better on a benchmark, and how sure that is.
 
     Runs the benchmark under both versions on the same cases, or compares two runs that are stored.
-    Exit 1 with --fail-on-regression if the verdict is "regressed", 3 if outputs could not be judged.
+    Exit 1 with --fail-on-regression if it got worse beyond chance, 3 if outputs could not be judged or that not decided.
     Example: minions-evals compare support/quality --from support/prompt@1 --to support/prompt@2
 
     Parameters
@@ -74,10 +78,13 @@ def compare(
     sequential
         Look after every case and stop once the passes decide: saves cases where the difference is clear.
     fail_on_regression
-        Exit 1 if the new version is worse beyond chance.
+        Exit 1 if the new version is worse beyond chance; 3 if passes fell by more than 10 points on too few cases to tell.
+    literal
+        Let --fail-on-regression fail on a fall by more than 10 points alone, whatever chance can do.
     """
     how = _How(from_, to, tie_threshold, sequential)
-    return run(partial(_compare, (id, other), how, limit, fail_on_regression, options, common))
+    gates = partial(_gate, literal=literal) if fail_on_regression else None
+    return run(partial(_compare, (id, other), how, limit, gates, options, common))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +101,7 @@ async def _compare(
     idents: tuple[str, str | None],
     how: _How,
     limit: int,
-    fail_on_regression: bool,
+    gates: Callable[[ComparisonSummary], int] | None,
     options: RunOptions,
     common: Common,
 ) -> int:
@@ -110,7 +117,7 @@ async def _compare(
         else:
             found = await _run_both(engine, first, how, options, common)
             if found is None:
-                return _waiting(common, gated=fail_on_regression)
+                return _waiting(common, gated=gates is not None)
             ident = found
         summary = await summarize_comparison(engine, ident, limit=limit)
         sides = [await summarize(engine, run_id, limit=1) for run_id in (summary.run_a, summary.run_b)]
@@ -122,7 +129,19 @@ async def _compare(
         show_comparison(summary)
     if any(map(unscored, sides)):
         return BROKEN
-    return GATE if fail_on_regression and summary.verdict == "regressed" else 0
+    return gates(summary) if gates is not None else 0
+
+
+def _gate(summary: ComparisonSummary, *, literal: bool) -> int:
+    """The exit code of the gate on the new version's fall."""
+    match comparison_gate(summary, literal=literal):
+        case "failed":
+            return GATE
+        case "undecided":
+            sys.stderr.write(undecided_words(summary.passes.lost, summary.sample_size) + "\n")
+            return BROKEN
+        case "held":
+            return 0
 
 
 async def _run_both(engine: Engine, benchmark_id: str, how: _How, options: RunOptions, common: Common) -> str | None:
@@ -200,7 +219,7 @@ def approve(
     version: str,
     /,
     *,
-    by: str,
+    by: str = "",
     comparison: str | None = None,
     refuse: Annotated[bool, Parameter(negative="")] = False,
     reason: str | None = None,
@@ -217,7 +236,7 @@ def approve(
     version
         The prompt version.
     by
-        Who decides: a person.
+        Who decides: a person by their token, or at a terminal where they confirmed once who they are; else an agent.
     comparison
         The comparison that it rests on; else the newest that has the version against the current one.
     refuse
@@ -233,24 +252,30 @@ def approve(
 async def _approve(
     version: str, by: str, comparison: str | None, refuse: bool, reasons: tuple[str | None, str | None], common: Common
 ) -> int:
-    try:
-        asked = ApprovalAsked(
-            prompt_version_ref=version,
-            comparison_id=comparison,
-            decision="refused" if refuse else "approved",
-            reason=reasons[0],
-            decided_by=by,
-            decided_by_type="human",
-            override_reason=reasons[1],
-        )
-    except ValidationError as error:
-        raise refused_option(
-            error, prompt_version_ref="VERSION", comparison_id="--comparison", decided_by="--by"
-        ) from None
     async with session(common) as engine:
+        speaker = await speaker_at(engine, by)
+        if not speaker.name:
+            raise BadInputError(
+                "an approval says who decides.", remedy=f"minions-evals approve {version} --by YOUR-NAME"
+            )
+        try:
+            asked = ApprovalAsked(
+                prompt_version_ref=version,
+                comparison_id=comparison,
+                decision="refused" if refuse else "approved",
+                reason=reasons[0],
+                decided_by=speaker.name,
+                decided_by_type=speaker.kind,
+                override_reason=reasons[1],
+            )
+        except ValidationError as error:
+            raise refused_option(
+                error, prompt_version_ref="VERSION", comparison_id="--comparison", decided_by="--by"
+            ) from None
         found: Record[Approval] = await approve_prompt_version(engine, asked)
     if common.json:
         say(found.wire())
     else:
-        sys.stdout.write(f"{version} {found.fields.decision} by {by}: {found.fields.reason}\n")
+        as_agent = "" if speaker.is_person else " (an agent: no person is known to speak here)"
+        sys.stdout.write(f"{version} {found.fields.decision} by {speaker.name}{as_agent}: {found.fields.reason}\n")
     return 0

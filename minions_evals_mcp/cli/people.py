@@ -14,12 +14,15 @@ from typing import Literal
 from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.speaking import person_at
+from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, Found, Question, hand_in, next_question
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.task import Criterion
 from minions_evals_mcp.report.plain import printable, revealed
+from minions_evals_mcp.settings import read_settings
 
 INDENT = "  "
 LONG = 6_000
@@ -46,18 +49,24 @@ def judge(run_id: str | None = None, /, *, by: str = "", common: Common = DEFAUL
     run_id
         Only what waits in this run (its id or key).
     by
-        Who judges: kept with every judgment.
+        Who judges: kept with every judgment. A person, known by a token or by having confirmed it at a terminal.
     """
     if common.json:
         say(_wire(run(partial(_next, run_id, "", common))))
         return 0
-    if is_blank(by):
-        raise BadInputError("a judgment says who gave it.", remedy="minions-evals judge --by YOUR-NAME")
+    speaker = run(partial(_speaker, by, common))
     try:
-        return _session(run_id, by, common)
+        return _session(run_id, speaker, common)
     except KeyboardInterrupt:
         sys.stdout.write("\nWhat you handed in is kept. The rest waits: minions-evals judge goes on with it.\n")
         return 0
+
+
+async def _speaker(by: str, common: Common) -> Speaker:
+    if is_blank(by) and read_settings().person_token is None:
+        raise BadInputError("a judgment says who gave it.", remedy="minions-evals judge --by YOUR-NAME")
+    async with session(common) as engine:
+        return await person_at(engine, by)
 
 
 async def _next(run_id: str | None, after: str, common: Common) -> Found:
@@ -73,7 +82,7 @@ def _wire(found: Found) -> dict[str, JsonValue]:
     }
 
 
-def _session(run_id: str | None, by: str, common: Common) -> int:
+def _session(run_id: str | None, by: Speaker, common: Common) -> int:
     """Asks until nothing is left or the person leaves. Between two outputs the store is closed: a person takes their time."""
     after, judged, skipped = "", 0, 0
     found = run(partial(_next, run_id, after, common))
@@ -93,7 +102,7 @@ def _session(run_id: str | None, by: str, common: Common) -> int:
     return 0
 
 
-def _kept(question: Question, given: Sequence[GivenJudgment], by: str, common: Common) -> bool:
+def _kept(question: Question, given: Sequence[GivenJudgment], by: Speaker, common: Common) -> bool:
     """Whether the judgment was kept; where somebody else was first, or works on the run right now, that is told."""
     while True:
         try:
@@ -106,9 +115,9 @@ def _kept(question: Question, given: Sequence[GivenJudgment], by: str, common: C
             return True
 
 
-async def _hand_in(question: Question, given: Sequence[GivenJudgment], by: str, common: Common) -> None:
+async def _hand_in(question: Question, given: Sequence[GivenJudgment], by: Speaker, common: Common) -> None:
     async with session(common) as engine:
-        await hand_in(engine, question.run_id, question.digest, given, judged_by=by)
+        await hand_in(engine, question.run_id, question.digest, given, judged_by=by.name)
 
 
 def _close(found: Found, judged: int, skipped: int) -> None:

@@ -18,9 +18,11 @@ from pydantic import JsonValue, ValidationError
 from minions_evals_mcp.cli.agreeing import vet_agreed
 from minions_evals_mcp.cli.choosing import WHOLE, Choice
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.targeting import read_target
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.answers.gates import regression_gate, undecided_words
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.submit import submit_judgments
@@ -228,13 +230,14 @@ def run_benchmark(
     *,
     min_score: Fraction | None = None,
     fail_on_regression: Annotated[bool, Parameter(negative="")] = False,
+    literal: Annotated[bool, Parameter(negative="")] = False,
     choice: Choice = WHOLE,
     options: RunOptions = RUN_DEFAULTS,
     common: Common = DEFAULTS,
 ) -> int:
     """Run a benchmark: judge every case, record the run, tell a regression at once.
 
-    Exit 1 if a gate failed (--min-score, --fail-on-regression), 3 if an output could not be judged.
+    Exit 1 if a gate failed (--min-score, --fail-on-regression), 3 if an output could not be judged or a gate not decided.
     A run of chosen cases is kept as such: it is no point of the trend, and later runs are not compared with it.
     Example: minions-evals run-benchmark support/quality --prompt-version support/prompt@2 --fail-on-regression
 
@@ -245,10 +248,12 @@ def run_benchmark(
     min_score
         Exit 1 if the overall score (0 to 1) is below this.
     fail_on_regression
-        Exit 1 if the pass rate fell by more than the skill's limit (10 points) since the run before; not where the score
-        fell by less than the noise floor that `calibrate` found.
+        Exit 1 if the pass rate fell by more than the skill's limit (10 points) since the run before, and by more than
+        chance and the noise floor that `calibrate` found; 3 if too few cases changed to tell, and all of them got worse.
+    literal
+        Let --fail-on-regression fail on the limit alone, whatever chance can do.
     """
-    gates = partial(gate, min_score=min_score, fail_on_regression=fail_on_regression)
+    gates = partial(gate, min_score=min_score, fail_on_regression=fail_on_regression, literal=literal)
     return run(partial(_run_benchmark, id, gates, choice, options, common))
 
 
@@ -265,7 +270,9 @@ async def _run_benchmark(
     return gates(summary)
 
 
-def gate(summary: RunSummary, *, min_score: float | None, fail_on_regression: bool) -> int:
+def gate(
+    summary: RunSummary, *, min_score: float | None, fail_on_regression: bool, literal: bool = False
+) -> int:  # fmt: skip
     """The exit code of a benchmark-run: an instrument that failed, or a gate that could not be checked, before one that did."""
     if unscored(summary):
         return BROKEN
@@ -274,9 +281,13 @@ def gate(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
         return BROKEN if min_score is not None or fail_on_regression else 0
     score = found["overallScore"]
     assert isinstance(score, float)
-    fell = summary.regression is not None and summary.regression.get("withinNoiseFloor") is not True
-    if (min_score is not None and score < min_score) or (fail_on_regression and fell):
+    fallen = regression_gate(summary, literal=literal) if fail_on_regression else "held"
+    if (min_score is not None and score < min_score) or fallen == "failed":
         return GATE
+    if fallen == "undecided":
+        assert summary.regression is not None
+        sys.stderr.write(undecided_words(summary.regression["worse"], summary.regression["cases"]) + "\n")
+        return BROKEN
     return 0
 
 
@@ -373,7 +384,8 @@ async def _submit(file: str, common: Common) -> int:
             remedy="minions-evals submit --help shows the form.",
         ) from None
     async with session(common) as engine:
-        job = await submit_judgments(engine, submission)
+        speaking = engine.speaking(await speaker_at(engine))
+        job = await submit_judgments(speaking, submission)
         summary = await summarize(engine, job.id)
     show_summary(summary, common)
     return 0

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.row_imports import BY, RowImport, filled
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, run, say, session
+from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_with_baselines
@@ -74,6 +75,7 @@ async def _import(
     files: list[Path], take: Callable[[Engine, Path], Awaitable[tuple[Saved, WentOn]]], common: Common
 ) -> int:
     async with session(common) as engine:
+        engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is imported is theirs
         for file in files:
             saved, went_on = await take(engine, file)
             if common.json:

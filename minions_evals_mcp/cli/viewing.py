@@ -9,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter, validators
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.view.app import listening, serve
 
 Port = Annotated[int, Parameter(validator=validators.Number(gte=0, lte=65_535))]
@@ -27,7 +28,7 @@ def view(*, port: Port = 0, browser: bool = True, by: str = "", common: Common =
     browser
         Open the browser (--no-browser prints the address only).
     by
-        The name under which you judge, unless the page is given another.
+        Who judges on the page: a person, as in `judge`. Else the page asks for a person's token.
     """
     try:
         return run(partial(_view, port, browser, by, common))
@@ -38,7 +39,8 @@ def view(*, port: Port = 0, browser: bool = True, by: str = "", common: Common =
 async def _view(port: int, browser: bool, by: str, common: Common) -> int:
     with listening(port) as bound:
         async with session(common) as engine:
-            await serve(engine, bound, judge=by, browse=browser, opened=partial(_opened, as_json=common.json))
+            speaking = engine.speaking(await speaker_at(engine, by))
+            await serve(speaking, bound, browse=browser, opened=partial(_opened, as_json=common.json))
     return 0
 
 

@@ -51,6 +51,7 @@ class Verdict(Value):
     judged_by: str
     judged_by_type: JudgeType
     confidence: Unit
+    handed_in_by: str | None = None
     input_tokens: Count = 0
     output_tokens: Count = 0
     cost_usd: float | None = 0.0

@@ -90,7 +90,11 @@ class TestRun(Fields):
 
 
 class EvalJudgment(Fields):
-    """One criterion's score for one output, and why. A judgment without a rationale cannot be made."""
+    """One criterion's score for one output, and why. A judgment without a rationale cannot be made.
+
+    `handedInBy`: `person:NAME` or `agent`, as the door knows who spoke; absent where the engine asked a model or a rule.
+    `origin`: a judgment that was submitted, or imported, which is a person's only if a person imported it.
+    """
 
     slug: ClassVar[str] = "eval-judgment"
 
@@ -104,6 +108,8 @@ class EvalJudgment(Fields):
     judged_by_type: JudgeType
     judged_at: Timestamp
     confidence: Unit
+    handed_in_by: str | None = None
+    origin: Literal["submitted", "imported"] | None = None
 
 
 class BenchmarkRun(Fields):
@@ -149,7 +155,11 @@ class EvalMetric(Fields):
 
 
 class EvalTrend(Fields):
-    """Where a benchmark is heading. `dataPoints` is a JSON string of {date, score, direction}."""
+    """Where a benchmark is heading. `dataPoints` is a JSON string of {date, score, direction}.
+
+    `evidence`: whether it fell by more than runs that resemble their neighbours do by chance; `changePoints`: the runs at
+    which a new level began.
+    """
 
     slug: ClassVar[str] = "eval-trend"
 
@@ -164,6 +174,8 @@ class EvalTrend(Fields):
     p_value: Unit | None = None
     volatile: bool = False
     provisional: bool = False
+    evidence: Evidence | None = None
+    change_points: Ids = ()
 
 
 class PromptComparison(Fields):
@@ -171,6 +183,8 @@ class PromptComparison(Fields):
 
     `judgeState` and `judgeNote`: whether the judges of both runs could be trusted then. `correctedDelta`: the difference of
     passes (0 to 1) as people would have found it, from so many labels; where it stands the verdict is its own.
+    `attempt`: the which one to beat version A; `level`: the error at which it was decided, and 1 minus that of `deltaCi`;
+    `pooled`: earlier comparisons of the same contents, measured alike, whose data count in interval, p-value and verdict.
     """
 
     slug: ClassVar[str] = "prompt-comparison"
@@ -196,6 +210,9 @@ class PromptComparison(Fields):
     corrected_delta: float | None = None
     corrected_ci: Interval | None = None
     corrected_labels: Count = 0
+    attempt: Annotated[int, Field(ge=1)] | None = None
+    level: Unit | None = None
+    pooled: Ids = ()
 
 
 class EvalFailure(Fields):

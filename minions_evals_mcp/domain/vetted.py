@@ -38,6 +38,8 @@ def judgment(run_id: str, number: int, verdict: Verdict, *, at: datetime) -> Rec
         judged_by_type=verdict.judged_by_type,
         judged_at=at,
         confidence=verdict.confidence,
+        handed_in_by=verdict.handed_in_by,
+        origin=None if verdict.handed_in_by is None else "submitted",
     )
     return Record(f"{run_id}:j{number}", fields, f"{verdict.criterion_id}: {verdict.score:g}", at, at)
 

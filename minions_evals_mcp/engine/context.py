@@ -6,10 +6,11 @@ import secrets
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
+from minions_evals_mcp.domain.speaker import AN_AGENT, Speaker
 from minions_evals_mcp.domain.standing import Standing
 from minions_evals_mcp.domain.values import utc
 from minions_evals_mcp.embedding.embedder import Embedder
@@ -55,6 +56,8 @@ class EngineConfig:
     embedder: str = DEFAULT_EMBEDDER
     trust_code: bool = False
     own_target: OwnTarget | None = None
+    people: tuple[str, ...] = ()
+    """Addressees whose messages are a person's word, as the operator of the agent names them."""
 
 
 def wall_clock() -> datetime:
@@ -93,6 +96,13 @@ class Engine:
     """The user's functions that check outputs, by the names under which assertions ask for them."""
     watch: Callable[[Standing], None] = unwatched
     """Is told how far each run is."""
+
+    speaker: Speaker = AN_AGENT
+    """Who speaks through this engine, as the door that holds it knows."""
+
+    def speaking(self, speaker: Speaker) -> Engine:
+        """The same engine, spoken through by somebody else."""
+        return replace(self, speaker=speaker)
 
     def embedder(self) -> Embedder:
         """What measures likeness in meaning, opened at the first call; raises as `open_embedder` does."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import cast
 
 from minions_evals_mcp.domain.definitions import TestCase
@@ -32,6 +33,13 @@ def prompt_chain(db: Db, name: str) -> Chain:
 def versions_beside(db: Db, version: str) -> tuple[str, ...]:
     """The versions of the prompt that the version is of, oldest first; itself where it is not recorded."""
     return prompt_chain(db, version).version_ids if version_record(db, version) is not None else (version,)
+
+
+def versions_ever(db: Db, version: str) -> tuple[str, ...]:
+    """As `versions_beside`, with those that were deleted: what was approved, measured or in use stays so."""
+    links = [replace(link, hidden=False) for link in version_rows.links(db, version)]
+    chain = chain_named(chains(links), version) if links else None
+    return (version,) if chain is None else chain.version_ids
 
 
 def find_version(db: Db, name: str, *, prompt: str | None = None) -> Record[PromptVersion]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated
 
 from pydantic import Field, JsonValue
 
-from minions_evals_mcp.domain.definitions import JudgeType
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outcomes import UnitKey, Verdict
+from minions_evals_mcp.domain.speaker import Speaker
 from minions_evals_mcp.domain.values import Id, Text, Unit, Value
 from minions_evals_mcp.domain.vetted import vetted_verdict
 from minions_evals_mcp.errors import ConflictError
@@ -39,10 +39,10 @@ class AnsweredPacket(Value):
 
 
 class Submission(Value):
-    """The verdicts of one judge on packets of one run."""
+    """The verdicts of one judge on packets of one run. `judgedBy` is an agent's name; a person's is known at the door."""
 
     run_id: Id
-    judged_by: Text
+    judged_by: Text | None = None
     packets: Annotated[tuple[AnsweredPacket, ...], Field(strict=False, min_length=1)]
 
 
@@ -76,7 +76,7 @@ def packet(unit: UnitKey, case_id: str, criteria: Sequence[Criterion], work: Wor
 
 
 def verdicts_for(
-    answered: AnsweredPacket, criteria: Sequence[Criterion], *, judged_by: str, kinds: Mapping[str, JudgeType]
+    answered: AnsweredPacket, criteria: Sequence[Criterion], *, judged_by: str, speaker: Speaker
 ) -> list[Verdict]:
     """One vetted verdict for each criterion asked; a missing, repeated or unasked one is refused by name."""
     given: dict[str, GivenJudgment] = {}
@@ -98,9 +98,9 @@ def verdicts_for(
     return [
         vetted_verdict(
             one.verdict(
-                given[one.id].score, given[one.id].rationale, judged_by=judged_by, judged_by_type=kinds[one.id],
-                confidence=given[one.id].confidence,
-            )
+                given[one.id].score, given[one.id].rationale, judged_by=judged_by,
+                judged_by_type="human" if speaker.is_person else "llm", confidence=given[one.id].confidence,
+            ).model_copy(update={"handed_in_by": speaker.identity})
         )
         for one in criteria
     ]  # fmt: skip

@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.engine.answers.gates import regression_gate, undecided_words
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.engine.records.save_records import save_records
@@ -184,7 +185,11 @@ def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
     if min_score is not None and score < min_score:
         raise AssertionError(f"{summary.subject_id} scores {score:.3f}, below {min_score:g}: {_failed(summary)}")
     if fail_on_regression and summary.regression is not None:
-        raise AssertionError(str(summary.regression["summary"]))
+        fallen = regression_gate(summary)
+        if fallen == "undecided":
+            raise InstrumentError(undecided_words(summary.regression["worse"], summary.regression["cases"]))
+        if fallen == "failed":
+            raise AssertionError(str(summary.regression["summary"]))
 
 
 def _failed(summary: RunSummary) -> str:

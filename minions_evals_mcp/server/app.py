@@ -27,6 +27,7 @@ from minions_evals_mcp.server.resources.picture import picture_extension, pictur
 from minions_evals_mcp.server.resources.prompts import register_prompts
 from minions_evals_mcp.server.resources.resources import register_resources
 from minions_evals_mcp.server.resources.subscriptions import Subscriptions
+from minions_evals_mcp.server.session.callers import speaker_of
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.session.opened import Session
 from minions_evals_mcp.server.tasks.extension import Tasks
@@ -93,6 +94,8 @@ async def _carry_out(
 ) -> CallToolResult | InputRequiredResult:
     """The tool's function on the open engine; the module that holds it is imported at its first call."""
     engine = await session.engine()
+    speaker = speaker_of(context)
+    engine = engine.speaking(speaker) if speaker.is_person else engine
     call = Call(engine, await session.runs(), session.target, context.report_progress, context)
     try:
         result = await _function(name)(call, asked)

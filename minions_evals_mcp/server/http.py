@@ -17,10 +17,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
+from minions_evals_mcp.engine.people.persons import person_with_token
 from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
 from minions_evals_mcp.server.connections import Bounds, bounded, own_bounds
 from minions_evals_mcp.server.edge.guard import EvalsServer
 from minions_evals_mcp.server.edge.logs import log
+from minions_evals_mcp.server.session.callers import PERSON_STATE
 from minions_evals_mcp.server.session.opened import Session
 
 if TYPE_CHECKING:
@@ -106,26 +108,46 @@ def _bracketed(host: str) -> str:
 
 
 class Bearer:
-    """The application for callers who bring the token; everyone may ask for its health."""
+    """The application for callers who bring the operator's token or a person's; everyone may ask for its health.
 
-    def __init__(self, app: ASGIApp, token: str) -> None:
+    Where the operator set no token, a call without one is an agent's, and one with a token that is nobody's is refused.
+    """
+
+    def __init__(self, app: ASGIApp, session: Session, token: str | None) -> None:
         self._app = app
-        self._wanted = token.encode()
+        self._session = session
+        self._wanted = token
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answers 401 to a request without the token."""
-        if scope["type"] == "http" and scope["path"] != HEALTH:
-            scheme, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
-            is_known = secrets.compare_digest(given.encode(), self._wanted)
-            if not is_known or scheme.casefold() != "bearer":
-                said = {
-                    "WWW-Authenticate": "Bearer",
-                    "Connection": "close",
-                }  # whatever body is on its way is not waited for
-                refused = PlainTextResponse("A bearer token is needed.", 401, said)
-                await refused(scope, receive, send)
-                return
+        """Answers 401 to a request without a token that is known."""
+        if scope["type"] == "http" and scope["path"] != HEALTH and not await self._lets_in(scope):
+            said = {
+                "WWW-Authenticate": "Bearer",
+                "Connection": "close",
+            }  # whatever body is on its way is not waited for
+            refused = PlainTextResponse("A bearer token that is known is needed.", 401, said)
+            await refused(scope, receive, send)
+            return
         await self._app(scope, receive, send)
+
+    async def _lets_in(self, scope: Scope) -> bool:
+        """Whether the caller may call; a person is noted with the request."""
+        header = Headers(scope=scope).get("authorization")
+        if header is None:
+            return self._wanted is None
+        scheme, _, given = header.partition(" ")
+        if scheme.casefold() != "bearer":
+            return False
+        if self._wanted is not None and secrets.compare_digest(given.encode(), self._wanted.encode()):
+            return True
+        try:
+            found = await person_with_token(await self._session.engine(), given)
+        except EvalsError:
+            return False
+        if found is None:
+            return False
+        scope.setdefault("state", {})[PERSON_STATE] = found.name
+        return True
 
 
 def http_app(server: EvalsServer, session: Session, door: Door, *, with_graphql: bool = False) -> ASGIApp:
@@ -139,7 +161,7 @@ def http_app(server: EvalsServer, session: Session, door: Door, *, with_graphql:
     app = server.streamable_http_app(streamable_http_path=PATH, transport_security=door.security(), host=door.host)
     if with_graphql:
         app.router.routes.append(_graphql_route(session, door))
-    return app if door.token is None else Bearer(app, door.token)
+    return Bearer(app, session, door.token)
 
 
 def _graphql_route(session: Session, door: Door) -> Route:

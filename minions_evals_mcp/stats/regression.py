@@ -3,6 +3,23 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Literal
+
+from minions_evals_mcp.domain.results import Evidence
+
+Gate = Literal["held", "failed", "undecided"]
+
+
+def fall_gate(evidence: Evidence | None, *, better: int) -> Gate:
+    """What a fall of the pass rate means for a gate: it fails on a supported one only.
+
+    A fall is undecided where too few cases changed to decide anything, and every one of them got worse: no number of
+    such cases could have failed the gate. Of unchanged builds, at most 5 % end failed or undecided together, at 20 cases
+    and more, whatever their pass rate (tests/bench/error_budget.py). Where some cases got better, too, it is noise.
+    """
+    if evidence == "supported":
+        return "failed"
+    return "undecided" if evidence == "undecidable" and better == 0 else "held"
 
 
 def pass_rate_dropped(

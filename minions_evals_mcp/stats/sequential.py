@@ -15,8 +15,9 @@ from typing import Literal
 
 from minions_evals_mcp.stats.paired import mcnemar_exact
 
-STOP_AT = 100.0
-AT_THE_END = 0.04
+LEVEL = 0.05
+WHILE_LOOKING = 0.2
+"""The share of the error that is spent on looking: E ever reaches 100 in at most 1 %, and the end is tested at 4 %."""
 Decision = Literal["continue", "improved", "regressed", "inconclusive"]
 
 
@@ -30,17 +31,18 @@ class Look:
     saved: int
 
 
-def look(b: int, c: int, seen: int, planned: int) -> Look:
+def look(b: int, c: int, seen: int, planned: int, *, level: float = LEVEL) -> Look:
     """The decision when, of the `seen` first of `planned` cases, `b` gained their pass and `c` lost it.
 
-    `p_value` is exact McNemar's at the planned end, None before it: no p-value holds while one looks.
+    `p_value` is exact McNemar's at the planned end, None before it: no p-value holds while one looks. `level` is the
+    error in all, however often one looks.
     """
     if min(b, c) < 0 or not (b + c <= seen <= planned and seen > 0):
         raise ValueError(f"{b} gained and {c} lost of {seen} seen, {planned} planned: no state of a comparison")
     evidence = pass_evidence(b, c)
     better: Decision = "improved" if b > c else "regressed"
     p_value = mcnemar_exact(b, c) if seen == planned else None
-    if evidence >= STOP_AT or (p_value is not None and p_value <= AT_THE_END):
+    if evidence >= 1 / (WHILE_LOOKING * level) or (p_value is not None and p_value <= (1 - WHILE_LOOKING) * level):
         return Look(better, evidence, p_value, planned - seen)
     return Look("continue" if p_value is None else "inconclusive", evidence, p_value, 0)
 

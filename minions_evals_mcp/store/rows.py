@@ -72,7 +72,7 @@ TABLES: dict[str, Table] = {
             results.EvalJudgment,
             (
                 "test_run_id", "criterion_id", "score", "min_score", "max_score", "rationale", "judged_by",
-                "judged_by_type", "judged_at", "confidence",
+                "judged_by_type", "judged_at", "confidence", "handed_in_by", "origin",
             ),
             "judged_at",
             has_rest=False,

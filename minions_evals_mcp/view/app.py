@@ -25,8 +25,8 @@ from minions_evals_mcp.view.runs_again import Start
 CLOSING_S = 1
 
 
-def view_app(engine: Engine, keys: Keys, *, judge: str = "", start: Start | None = None) -> Guarded:
-    """The pages behind their door; `judge` is the name that a person judges under unless they give another.
+def view_app(engine: Engine, keys: Keys, *, start: Start | None = None) -> Guarded:
+    """The pages behind their door; who speaks through the engine judges there, else whoever brings a person's token.
 
     `start` has a run go on behind the page; without it none can be started there.
     """
@@ -61,7 +61,6 @@ def view_app(engine: Engine, keys: Keys, *, judge: str = "", start: Start | None
         exception_handlers={EvalsError: _stopped, HTTPException: _no_page},
     )
     app.state.engine = engine
-    app.state.judge = judge
     app.state.start = start
     return Guarded(app, keys)
 
@@ -110,15 +109,13 @@ def listening(port: int) -> socket.socket:
         ) from None
 
 
-async def serve(
-    engine: Engine, bound: socket.socket, *, judge: str, browse: bool, opened: Callable[[str], None]
-) -> None:
+async def serve(engine: Engine, bound: socket.socket, *, browse: bool, opened: Callable[[str], None]) -> None:
     """Serves until the process is told to end; `opened` is told the address."""
     keys = Keys(bound.getsockname()[1])
     opened(keys.url)
     async with anyio.create_task_group() as tasks:
         config = uvicorn.Config(
-            view_app(engine, keys, judge=judge, start=tasks.start_soon), log_config=None, access_log=False, ws="none",
+            view_app(engine, keys, start=tasks.start_soon), log_config=None, access_log=False, ws="none",
             server_header=False, timeout_graceful_shutdown=CLOSING_S,
         )  # fmt: skip
         if browse:

@@ -13,15 +13,15 @@ from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.people.agreement import judges_agreement
 from minions_evals_mcp.engine.people.draws import DRAWN, draw_labels
 from minions_evals_mcp.engine.people.judge_queue import UNASKED, Question, hand_in, next_question, question_of
+from minions_evals_mcp.engine.people.persons import person_with_token
 from minions_evals_mcp.errors import BusyError, ConflictError, EvalsError, InvalidRecordError, RuleError
 from minions_evals_mcp.judges.packets import GivenJudgment
 from minions_evals_mcp.judges.task import Criterion
 from minions_evals_mcp.view.asked import engine_of, form_of, named, required
 from minions_evals_mcp.view.rendering import rendered
 
-NAME = "minions-evals-judge"
-"""The cookie that keeps a person's name between two outputs."""
-MOST_NAME = 128
+COOKIE = "minions-evals-judge"
+"""The cookie that keeps a person's token between two outputs."""
 
 
 async def question(request: Request) -> Response:
@@ -43,11 +43,14 @@ async def judged(request: Request) -> Response:
     asked = await question_of(engine, run_id, digest)
     if asked is None:
         return rendered("judged_already", status=409, run=run, after=digest)
-    by = form.get("judgedBy", "").strip()
-    wrong, given = _read(asked, form, by)
-    if not wrong:
+    token = form.get("personToken", "").strip() or request.cookies.get(COOKIE, "")
+    speaker = engine.speaker if engine.speaker.is_person else await person_with_token(engine, token)
+    wrong, given = _read(asked, form)
+    if speaker is None:
+        wrong["personToken"] = "A person judges here: give your token (minions-evals people add NAME prints one)."
+    if not wrong and speaker is not None:
         try:
-            await hand_in(engine, run_id, digest, given, judged_by=by)
+            await hand_in(engine, run_id, digest, given, judged_by=speaker.name)
         except ConflictError:
             return rendered("judged_already", status=409, run=run, after=digest)
         except (InvalidRecordError, RuleError, BusyError) as error:
@@ -56,7 +59,8 @@ async def judged(request: Request) -> Response:
         return _form(asked, request, run=run, form=form, wrong=wrong, status=400)
     query = urlencode({name: value for name, value in (("run", run or ""), ("after", digest), ("kept", "1")) if value})
     following = RedirectResponse(f"/judge?{query}", 303)
-    following.set_cookie(NAME, by.encode().hex(), httponly=True, samesite="strict")
+    if token and speaker is not engine.speaker:
+        following.set_cookie(COOKIE, token, httponly=True, samesite="strict")
     return following
 
 
@@ -76,26 +80,16 @@ def _form(  # noqa: PLR0913  what the form shows
     asked: Question, request: Request, *, run: str | None, waiting: int = 0, kept: str = "",
     form: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
-    values = {"judgedBy": _name(request), **(form or {})}
+    speaker = engine_of(request).speaker
     return rendered(
-        "judge", status=status, question=asked, run=run, waiting=waiting, kept=kept, values=values, wrong=wrong or {}
-    )
+        "judge", status=status, question=asked, run=run, waiting=waiting, kept=kept, values=form or {}, wrong=wrong or {},
+        speaker=speaker.name if speaker.is_person else "", signed_in=bool(request.cookies.get(COOKIE)),
+    )  # fmt: skip
 
 
-def _name(request: Request) -> str:
-    """Who judged last in this browser, else whom the command line named."""
-    try:
-        kept = bytes.fromhex(request.cookies.get(NAME, "")).decode()
-    except ValueError:
-        kept = ""
-    return kept or str(request.app.state.judge)
-
-
-def _read(asked: Question, form: Mapping[str, str], by: str) -> tuple[dict[str, str], list[GivenJudgment]]:
+def _read(asked: Question, form: Mapping[str, str]) -> tuple[dict[str, str], list[GivenJudgment]]:
     """What is wrong with the form, by field, and the judgments that it holds."""
     wrong: dict[str, str] = {}
-    if is_blank(by) or len(by) > MOST_NAME:
-        wrong["judgedBy"] = f"A judgment says who gave it: a name of 1 to {MOST_NAME} characters."
     given: list[GivenJudgment] = []
     for number, criterion in enumerate(asked.criteria):
         score, reason = form.get(f"score-{number}", "").strip(), form.get(f"why-{number}", "").strip()

@@ -119,8 +119,17 @@ def second_messages(desk: Desk) -> list[Json]:
     ((request,),) = desk.rows("SELECT id FROM outbox WHERE type = 'approval-request'")
     given: JsonValue = [{"criterionId": "person/taste", "score": 4, "rationale": "It rhymes."}]
     return [
-        message("answered", "approval-decided", approvalRequestId=request, decidedBy="ben", judgments=given),
-        message("approve", "approve-prompt-version", promptVersionRef="p@2", decidedBy="lead", decidedByType="agent"),
+        by_people("answered", "approval-decided", approvalRequestId=request, decidedBy="ben", judgments=given),
+        by_people("approve", "approve-prompt-version", promptVersionRef="p@2", decidedBy="lead"),
         message("classify", "classify-failure", runId=str(desk.result("lost")["runId"])),
         message("trend", "detect-trend", benchmarkId="falling"),
     ]
+
+
+def by_people(ident: str, kind: str, **payload: JsonValue) -> Json:
+    """A message of the addressee whose answers the operator's file says are a person's."""
+    return {**message(ident, kind, **payload), "fromAgentId": "people"}
+
+
+NEIGHBOURS = "tell:\n  '*': {pulls: true}\npeople: [people]\n"
+"""The operator's file: everybody pulls what is for them, and `people` are people."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.results import Approval, EvalFailure, EvalJudgment, TestRun
+from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages.send_message import Letter, send_message
 from minions_evals_mcp.errors import BadInputError
@@ -62,7 +65,7 @@ async def attacked(engine: Engine, kind: str, payload: JsonValue) -> str:
     """Why the message was refused, at the door or by the loop; a harmless one after it is done."""
     assert isinstance(payload, dict)
     try:
-        await send_message(engine, Letter(type=kind, payload=payload, id="attack"))
+        await send_message(engine.speaking(person("ben")), Letter(type=kind, payload=payload, id="attack"))
     except BadInputError as error:
         refused = str(error)
     else:
@@ -144,11 +147,30 @@ async def test_s109_no_message_brings_a_judgment_without_a_rationale(engine: Eng
 async def test_s109_an_approval_alone_and_a_score_out_of_range_are_no_judgments(engine: Engine) -> None:
     waiting = await scene(engine)
     answered = await judging(engine, waiting, "Lovely.", score=9)
-    await send_message(engine, Letter(type="approval-decided", payload=answered, id="high"))
-    await send_message(engine, Letter(type="approval-decided", payload={**answered, "judgments": []}, id="bare"))
+    by_ben = engine.speaking(person("ben"))
+    await send_message(by_ben, Letter(type="approval-decided", payload=answered, id="high"))
+    await send_message(by_ben, Letter(type="approval-decided", payload={**answered, "judgments": []}, id="bare"))
     await drained(engine)
     assert "9" in (await kept(engine, "high")).reason
     assert "that alone is none" in (await kept(engine, "bare")).reason
+
+
+@pytest.mark.parametrize("sender", ["people", "orchestrator", None])
+async def test_an_answer_is_a_persons_only_from_whom_the_operators_file_names(
+    engine: Engine, sender: str | None
+) -> None:
+    waiting = await scene(engine)
+    answered = await judging(engine, waiting, "Lovely.")
+    engine.config = replace(engine.config, people=("people",))
+    letter = Letter(type="approval-decided", payload=answered, from_agent_id=sender)
+    await send_message(engine, letter.model_copy(update={"id": "called"}))  # as a tool's caller sends it
+    await send_message(engine, letter.model_copy(update={"id": "heard"}), from_source=True)
+    await drained(engine)
+    called, heard = await kept(engine, "called"), await kept(engine, "heard")
+    assert (called.state, heard.state) == ("dead", "done" if sender == "people" else "dead")
+    assert "asks a person" in called.reason
+    made = [one.fields for one in await all_of(engine, EvalJudgment) if one.fields.criterion_id == "r/taste"]
+    assert [(one.judged_by, one.judged_by_type) for one in made] == ([("ben", "human")] if sender == "people" else [])
 
 
 async def test_the_same_answer_twice_is_one_and_another_one_is_refused(engine: Engine) -> None:
@@ -156,7 +178,7 @@ async def test_the_same_answer_twice_is_one_and_another_one_is_refused(engine: E
     answered = await judging(engine, waiting, "Lovely.")
     other = await judging(engine, waiting, "Dull.", score=0)
     for ident, payload in (("one", answered), ("same", answered), ("other", other)):
-        await send_message(engine, Letter(type="approval-decided", payload=payload, id=ident))
+        await send_message(engine.speaking(person("ben")), Letter(type="approval-decided", payload=payload, id=ident))
     rejected: Json = {"runId": waiting, "digest": "none", "decidedBy": "ben", "decision": "rejected"}
     await send_message(engine, Letter(type="approval-decided", payload=rejected, id="rejected"))
     await drained(engine)

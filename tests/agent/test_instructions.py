@@ -12,6 +12,7 @@ from agent.daemon import Rhythm
 from agent.loop import serve
 from agent.message_work import Bounds
 from minions_evals_mcp.domain.results import Approval
+from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.agent.inbox import Message
@@ -49,7 +50,7 @@ async def two_versions(engine: Engine) -> None:
         for version, text in (("p@1", "bad"), ("p@2", "good"))
         for n in range(12)
     ]
-    await save(engine, versions, answers)
+    await save(engine.speaking(person("anna")), versions, answers)
 
 
 async def test_a_model_carries_an_instruction_out_with_the_agents_own_verbs(tmp_path: Path) -> None:

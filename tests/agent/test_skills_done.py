@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.agent.desk import EVALS, Desk
-from tests.agent.story import FALLING, LOG, RISING, first_messages, second_messages, suite
+from tests.agent.story import FALLING, LOG, NEIGHBOURS, RISING, first_messages, second_messages, suite
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     desk = Desk(tmp_path_factory.mktemp("story"))
     desk.imported(*suite())
     desk.drained(*first_messages())
-    desk.drained(*second_messages(desk))
+    (desk.folder / "neighbours.yaml").write_text(NEIGHBOURS)
+    desk.drained(*second_messages(desk), options=("--neighbours", str(desk.folder / "neighbours.yaml")))
     return desk
 
 
@@ -177,7 +178,7 @@ def test_s108_no_failed_run_is_without_its_failure_and_the_store_is_sound(desk: 
 
 def test_s111_the_agent_writes_to_its_own_store_only(desk: Desk) -> None:
     assert {path.name.removesuffix("-wal").removesuffix("-shm") for path in desk.folder.iterdir()} <= {
-        "evals.db", "evals.db.locks", "suite.json",
+        "evals.db", "evals.db.locks", "suite.json", "neighbours.yaml",
     }  # fmt: skip
     assert desk.rows("SELECT count(*) FROM delivery WHERE state <> 'pending'") == [(0,)]
 

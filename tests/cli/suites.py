@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from pydantic import JsonValue
 
 from tests.cli.terminal import Json
@@ -41,3 +43,18 @@ def judged_suite() -> JsonValue:
         answer("a", "c", "Dear you"),
         benchmark("b", "c"),
     )
+
+
+def two_versions(before: Collection[int], after: Collection[int], *, cases: int = 10) -> JsonValue:
+    """The benchmark `b` of cases with recorded answers of v1, which passes those `before`, and v2, which passes those `after`."""
+    names = [f"c{number}" for number in range(cases)]
+    passing = {"v1": before, "v2": after}
+    runs = [
+        answer(f"{name}/{version}", name, "green" if number in passing[version] else "red", promptVersionRef=version)
+        for number, name in enumerate(names)
+        for version in passing
+    ]
+    versions = [
+        record(f"v{n}", "prompt-version", content=f"Say it {n}.", versionNumber=n, promptId="p") for n in (1, 2)
+    ]  # fmt: skip
+    return suite(*versions, *map(case, names), *runs, benchmark("b", *names))

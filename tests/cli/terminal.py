@@ -72,6 +72,10 @@ class Terminal:
         """The same terminal with these variables set."""
         return Terminal(self.folder, {**self.extra, **extra})
 
+    def person(self, name: str) -> Terminal:
+        """The same terminal with the token of that person, who is known from now on."""
+        return self.with_env(MINIONS_EVALS_PERSON_TOKEN=str(self.run("people", "add", name, "--json").one()["token"]))
+
     def run(self, *arguments: str, stdin: str | bytes = "") -> Ended:
         """Runs one command to its end, in a process of its own."""
         if any(name.startswith(THEIRS) for name in self.extra):

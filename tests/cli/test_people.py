@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from functools import partial
 from signal import SIGINT
 from subprocess import PIPE, Popen
 from typing import IO
 
+import pytest
 from pydantic import JsonValue
 
-from minions_evals_mcp.cli.app import COMMANDS
+from minions_evals_mcp.cli.commands import COMMANDS
 from tests.cli.suites import answer, record, suite
 from tests.cli.terminal import CLI, Ended, Json, Terminal
 
@@ -32,6 +35,12 @@ def imported(at: Terminal, *further: list[str], judge_type: str = "human", size:
     taken, ran, *others = at.many(["import", file], ["run-benchmark", "b", "--key", "k"], *further)
     assert (taken.code, ran.code) == (0, 0)
     return others
+
+
+@pytest.fixture
+def at(at: Terminal) -> Terminal:
+    """A terminal of Anna's."""
+    return at.person("anna")
 
 
 def test_the_commands_are_listed() -> None:
@@ -97,7 +106,7 @@ def test_who_is_second_is_told_and_ctrl_c_leaves_the_rest_waiting(at: Terminal) 
         assert process.stdin is not None
         assert process.stdout is not None
         until(process.stdout, b"score from")
-        assert at.run("submit", file).code == 0
+        assert Terminal(at.folder).person("bob").run("submit", file).code == 0
         process.stdin.write(b"1\nkind\n5\nright\n\n")
         process.stdin.flush()
         until(process.stdout, b"judged already")
@@ -119,7 +128,8 @@ def until(stream: IO[bytes], words: bytes) -> bytes:
 
 
 def test_a_judge_without_a_name_and_a_run_that_is_not_there_are_refused(at: Terminal) -> None:
-    nameless, blank, nowhere = at.many(["judge"], ["judge", "--by", " "], ["judge", "none", "--by", "anna"])
+    nameless, blank = Terminal(at.folder).many(["judge"], ["judge", "--by", " "])
+    nowhere = at.run("judge", "none", "--by", "anna")
     assert (nameless.code, blank.code, nowhere.code) == (2, 2, 2)
     assert "--by YOUR-NAME" in nameless.err
     assert "no run with the id 'none'" in nowhere.err
@@ -147,7 +157,7 @@ def test_people_against_the_model_over_a_rejudged_run(at: Terminal) -> None:
     assert isinstance(packets, list)
     judged: list[JsonValue] = [{"digest": one["digest"], "judgments": ONES} for one in packets if isinstance(one, dict)]
     file = at.file("j.json", {"runId": "k", "judgedBy": "provider:model", "packets": judged})
-    submitted, alone, again = at.many(
+    submitted, alone, again = Terminal(at.folder).many(
         ["submit", file], ["agreement", "b"], ["rejudge", "k", "--judge", "human", "--key", "people"]
     )
     assert (submitted.code, alone.code, again.code) == (0, 2, 0)
@@ -164,3 +174,59 @@ def test_people_against_the_model_over_a_rejudged_run(at: Terminal) -> None:
     overall = told.one()["overall"]
     assert isinstance(overall, dict)
     assert (overall["judgments"], overall["agreed"]) == (4, 0.5)
+
+
+def test_without_a_persons_token_nobody_at_a_pipe_is_a_person(at: Terminal) -> None:
+    (told,) = imported(at, ["judge", "k", "--json"], size=1)
+    question = told.one()["question"]
+    assert isinstance(question, dict)
+    packets: list[JsonValue] = [{"digest": question["digest"], "judgments": ONES}]
+    file = at.file("j.json", {"runId": question["runId"], "judgedBy": "ben", "packets": packets})
+    piped = Terminal(at.folder)
+    judged, submitted = piped.many(["judge", "--by", "anna"], ["submit", file])
+    assert (judged.code, submitted.code) == (2, 2)
+    assert "no person is known to speak here" in judged.err
+    assert "MINIONS_EVALS_PERSON_TOKEN" in judged.err
+    assert "asks a person" in submitted.err
+    wrong = piped.with_env(MINIONS_EVALS_PERSON_TOKEN="person-of-nobody").run("judge", "--by", "anna")
+    other = at.run("judge", "--by", "ben")
+    assert "nobody's token" in wrong.err
+    assert "--by is ben, and the token is anna's" in other.err
+
+
+def test_people_are_listed_and_removed_and_their_tokens_with_them(at: Terminal) -> None:
+    listed, removed, none = at.many(["people", "list", "--json"], ["people", "remove", "anna"], ["people", "list"])
+    people = listed.one()["people"]
+    assert isinstance(people, list)
+    assert [(one["name"], one["hasToken"]) for one in people if isinstance(one, dict)] == [("anna", True)]
+    assert "anna is removed" in removed.out
+    assert "minions-evals people add NAME" in none.out
+    assert "nobody's token" in at.run("approve", "v", "--by", "anna").err
+    assert at.run("people", "remove", "anna").code == 2
+
+
+def test_at_a_terminal_a_person_confirms_once_who_they_are(at: Terminal) -> None:
+    imported(at, size=1)
+    piped = Terminal(at.folder)
+    denied, asked, known = (typed_at(piped, *lines) for lines in (("b", "q"), ("carla", "q"), ("q",)))
+    assert "no person is known to speak here" in denied
+    assert "Are you carla, a person?" in asked
+    assert "1 to be judged" in asked
+    assert "Are you carla" not in known
+    assert "1 to be judged" in known
+
+
+def typed_at(at: Terminal, *lines: str) -> str:
+    """What `judge --by carla` shows on a terminal to somebody who types those lines."""
+    ours, theirs = os.openpty()
+    command = [*CLI, "judge", "--by", "carla"]
+    with Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=at.folder, env=at.environment) as process:
+        os.close(theirs)
+        os.write(ours, "".join(f"{line}\n" for line in lines).encode())
+        shown = b""
+        with suppress(OSError):  # the terminal is gone with its last user
+            while piece := os.read(ours, 4096):
+                shown += piece
+        process.wait(60)
+    os.close(ours)
+    return shown.decode()

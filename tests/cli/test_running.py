@@ -9,7 +9,7 @@ import anyio.to_thread
 import pytest
 from pydantic import JsonValue
 
-from tests.cli.suites import answer, benchmark, case, judged_suite, suite
+from tests.cli.suites import answer, benchmark, case, judged_suite, suite, two_versions
 from tests.cli.terminal import Ended, Json, Terminal
 from tests.fakes.llm_server import Server
 
@@ -59,6 +59,30 @@ def test_a_gate_that_failed_ends_with_1_and_one_that_held_with_0(falling: Termin
     assert (run["passedCount"], run["totalCount"], run["passRate"], run["overallScore"]) == (4, 10, 40.0, 0.4)
     assert fallen["regression"]
     assert "─ regression ─" in ended[5].out
+
+
+def test_a_fall_that_too_few_cases_show_ends_undecided_and_says_so_and_fails_the_literal_rule(at: Terminal) -> None:
+    at.run("import", at.file("s.json", two_versions(range(10), range(5))))
+    gates = ("--fail-on-regression",)
+    ended = at.many(bench(1), bench(2, *gates), bench(1), bench(2, *gates, "--literal"))
+    assert [one.code for one in ended] == [0, 3, 0, 1]
+    assert "gate undecided: 5 of 10 cases got worse and none better" in ended[1].err
+
+
+def test_a_fall_that_others_make_up_for_is_noise_to_the_gate(at: Terminal) -> None:
+    at.run("import", at.file("s.json", two_versions(range(4), range(3, 5))))
+    compared = ["compare", "b", "--from", "v1", "--to", "v2", "--fail-on-regression"]
+    ended = at.many(bench(1), bench(2, "--fail-on-regression"), compared)
+    assert [one.code for one in ended] == [0, 0, 0]
+    assert "regression" in ended[1].out
+
+
+def test_a_comparison_whose_fall_cannot_be_decided_ends_with_3_too(at: Terminal) -> None:
+    at.run("import", at.file("s.json", two_versions(range(10), range(5))))
+    compared = ["compare", "b", "--from", "v1", "--to", "v2", "--fail-on-regression"]
+    ended = at.many(compared, [*compared, "--literal"])
+    assert [one.code for one in ended] == [3, 1]
+    assert "gate undecided" in ended[0].err
 
 
 def test_a_regression_is_in_the_outbox_at_once(falling: Terminal) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,10 @@ from pydantic_core import to_json
 
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import Approval
+from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.approve_prompt_version import (
     ApprovalAsked,
     approve_prompt_version,
-    current_version,
 )
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions, compare_runs
 from minions_evals_mcp.engine.context import Engine
@@ -143,7 +144,7 @@ async def test_only_a_person_lets_an_inconclusive_winner_pass_and_only_with_a_re
 
 async def test_a_comparison_with_another_version_than_the_current_one_is_no_evidence(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
-        await chain(engine, first(1, 12), first(7, 12), first(12, 12))
+        await chain(engine, first(1, 12), first(8, 12), first(12, 12))
         await compared(engine, "v1", "v2")
         await decide(engine, "v2", override_reason=None)
         old = await compared(engine, "v1", "v3")
@@ -214,14 +215,16 @@ async def test_s107_a_comparison_that_says_more_than_its_runs_is_no_evidence(tmp
         await chain(engine, first(6, 12), first(7, 12))
         made = await compared(engine, "v1", "v2")
 
-        def forge(db: Db) -> None:
+        def forge(db: Db, **changes: object) -> None:
             real = run_pairs.comparison(db, made)
             assert real is not None
-            forged = real.fields.model_copy(update={"verdict": "improved"})
+            forged = real.fields.model_copy(update={"verdict": "improved", **changes})
             insert(db, replace(real, id="forged", fields=forged))
 
-        await engine.store.write(forge)
-        with pytest.raises(RuleError, match="forged says improved, but its two runs say inconclusive"):
+        with pytest.raises(RuleError, match="needs a p-value within the error of its attempt"):
+            await engine.store.write(forge)
+        await engine.store.write(partial(forge, p_value=0.001))
+        with pytest.raises(RuleError, match=r"forged says improved, but its two runs say inconclusive \(attempt 1"):
             await decide(engine, "v2", comparison_id="forged")
 
 

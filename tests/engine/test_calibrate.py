@@ -104,7 +104,7 @@ async def test_a_stop_names_the_key_that_resumes_the_whole_calibration(tmp_path:
         assert stopped.value.remedy.startswith("Resume with --key k,")
 
 
-@pytest.mark.parametrize(("noisy", "code"), [(True, 0), (False, 1)])
+@pytest.mark.parametrize(("noisy", "code"), [(True, 0), (False, 3)])
 async def test_the_gate_on_regression_lets_pass_what_lies_within_the_noise_floor(
     tmp_path: Path, noisy: bool, code: int
 ) -> None:
@@ -120,6 +120,7 @@ async def test_the_gate_on_regression_lets_pass_what_lies_within_the_noise_floor
         assert summary.regression["scoreFell"] == pytest.approx(1 / 8)
         assert summary.regression["withinNoiseFloor"] is noisy
         assert gate(summary, min_score=None, fail_on_regression=True) == code
+        assert gate(summary, min_score=None, fail_on_regression=True, literal=True) == 1
 
 
 async def test_a_calibration_of_another_suite_says_nothing_of_this_one(tmp_path: Path) -> None:

@@ -193,3 +193,33 @@ async def test_the_summary_of_a_run_shows_where_its_benchmark_is_heading(engine:
     shown = (await summarize(engine, job.id)).trend
     assert shown is not None
     assert (shown["direction"], shown["consecutiveDegrading"]) == ("degrading", 2)
+
+
+async def test_a_lasting_fall_is_told_as_supported_within_five_runs_and_stays_a_change_when_it_recovers(
+    engine: Engine,
+) -> None:
+    await fleet(engine, SIZE)
+    before = [16, 17, 16, 15, 16, 17, 15, 16, 16, 17, 15, 16, 16]
+    await pass_through(engine, before)
+    assert (await trend(engine)).evidence == "within-noise"
+    await pass_through(engine, (10, 9, 10, 11, 10), start=14)
+    told = [one.payload for one in await escalations(engine) if one.payload["evidence"] == "supported"]
+    assert told
+    assert (await trend(engine)).evidence == "supported"
+    await pass_through(engine, (16, 17, 16, 15, 16), start=19)
+    kept = await trend(engine)
+    runs = [one.id for one in await all_of(engine, BenchmarkRun)]
+    fell, rose = kept.change_points
+    assert fell in runs[12:14]
+    assert rose in runs[17:19]
+    assert kept.evidence == "within-noise"
+    summary = await summarize(engine, runs[-1])
+    assert summary.trend is not None
+    assert summary.trend["evidence"] == "within-noise"
+
+
+async def test_three_degrading_runs_are_told_as_ever_with_what_supports_them(engine: Engine) -> None:
+    await fleet(engine, SIZE)
+    await pass_through(engine, (20, 19, 18, 17, 16, 15, 14))
+    (told,) = await escalations(engine)
+    assert (told.payload["consecutiveDegrading"], told.payload["evidence"]) == (3, "undecidable")

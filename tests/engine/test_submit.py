@@ -10,8 +10,10 @@ from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.domain.neighbours import ApprovalRequest
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalJudgment, Outcome, TestRun
+from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.people.persons import confirm_person
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
@@ -306,7 +308,7 @@ async def test_what_a_model_judged_before_the_wait_is_kept_and_not_paid_for_agai
         assert (job.state, server.requests) == ("awaiting-judgments", 1)
         (packet,) = await packets(engine, job.id)
         assert [one["criterionId"] for one in as_list(packet["criteria"]) if isinstance(one, dict)] == ["r/person"]
-        await submit(engine, job.id, answered(packet, 1), judged_by="ada")
+        await submit(engine.speaking(person("ada")), job.id, answered(packet, 1))
         made = await judgments(engine, f"{job.id}:1.1")
         assert server.requests == 1
     assert (made["r/model"].judged_by, made["r/person"].judged_by) == ("anthropic:fake-judge", "ada")
@@ -327,10 +329,23 @@ async def test_a_person_is_asked_once_however_often_the_run_is_started(engine: E
     assert len(await outbox(engine)) == 1
 
 
+async def test_a_packet_for_a_person_is_not_an_agents_to_answer_under_whatever_name(engine: Engine) -> None:
+    job = await waiting(engine, judge="human")
+    (packet,) = await packets(engine, job.id)
+    await confirm_person(engine, "Anna")
+    for name in ("agent", "nobody"):
+        with pytest.raises(BadInputError, match=r"asks a person .*, and an agent speaks here") as refused:
+            await submit(engine, job.id, answered(packet, 1, 5), judged_by=name)
+        assert "minions-evals people add NAME" in refused.value.remedy
+    with pytest.raises(BadInputError, match="anna is a person whom this store knows"):
+        await submit(engine, job.id, answered(packet, 1, 5), judged_by="anna")
+    assert not await all_of(engine, EvalJudgment)
+
+
 async def test_a_persons_verdict_is_kept_as_human(engine: Engine) -> None:
     job = await waiting(engine, judge="human")
     (packet,) = await packets(engine, job.id)
-    await submit(engine, job.id, answered(packet, 1, 5), judged_by="ada")
+    await submit(engine.speaking(person("ada")), job.id, answered(packet, 1, 5))
     run = await found(engine, f"{job.id}:1.1", TestRun)
     assert run.fields.judge_type == "human"
     assert {one.fields.judged_by_type for one in await all_of(engine, EvalJudgment)} == {"human"}

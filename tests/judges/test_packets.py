@@ -6,6 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from minions_evals_mcp.domain.outcomes import UnitKey, Verdict
+from minions_evals_mcp.domain.speaker import AN_AGENT, Speaker, person
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, RuleError
 from minions_evals_mcp.judges.packets import (
     AnsweredPacket,
@@ -30,8 +31,8 @@ def answered(*judgments: GivenJudgment) -> AnsweredPacket:
     return AnsweredPacket(digest="d1", judgments=judgments)
 
 
-def verdicts(*judgments: GivenJudgment) -> list[Verdict]:
-    return verdicts_for(answered(*judgments), CRITERIA, judged_by="ada", kinds={"tone": "human", "fact": "llm"})
+def verdicts(*judgments: GivenJudgment, speaker: Speaker = AN_AGENT) -> list[Verdict]:
+    return verdicts_for(answered(*judgments), CRITERIA, judged_by="ada", speaker=speaker)
 
 
 def test_a_packet_holds_what_a_judge_needs_and_nothing_that_would_sway_it() -> None:
@@ -72,7 +73,9 @@ def test_the_digest_of_a_packet_changes_with_unit_output_question_reference_and_
 def test_verdicts_come_back_in_the_order_of_the_criteria_with_who_gave_them() -> None:
     made = verdicts(given("fact", 1, "it is", confidence=0.5), given("tone", 3))
     assert [(one.criterion_id, one.score, one.confidence) for one in made] == [("tone", 3, 1), ("fact", 1, 0.5)]
-    assert [(one.judged_by, one.judged_by_type) for one in made] == [("ada", "human"), ("ada", "llm")]
+    assert {(one.judged_by, one.judged_by_type, one.handed_in_by) for one in made} == {("ada", "llm", "agent")}
+    by_ada = verdicts(given("fact", 1, "it is"), given("tone", 3), speaker=person("ada"))
+    assert {(one.judged_by_type, one.handed_in_by) for one in by_ada} == {("human", "person:ada")}
     assert [(one.min_score, one.max_score) for one in made] == [(0, 4), (0, 1)]
 
 

@@ -42,7 +42,7 @@ const compared = await call("compare_prompt_versions", {
 });
 for (const side of ["A", "B"]) await judgedWhole(await call("get_run", { runId: `${compared.runId}:${side}` }));
 const done = await call("get_run", { runId: compared.runId, waitSeconds: 10 });
-const decided = await call("approve_prompt_version", wish);
+const decided = await client.callTool({ name: "approve_prompt_version", arguments: wish });
 await client.close();
 
 process.stdout.write(
@@ -50,6 +50,6 @@ process.stdout.write(
     regression: run.regression.evidence,
     refused: refused.isError ? refused.content[0].text.slice(0, 14) : "",
     verdict: done.comparison.verdict,
-    decision: decided.decision,
+    decision: decided.isError ? decided.content[0].text.slice(0, 14) : "",
   }),
 );

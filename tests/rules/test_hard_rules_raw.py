@@ -329,10 +329,21 @@ def test_s107_equal_scores_are_no_improvement_even_without_a_margin(small_store:
     refused(small_store, "HR2", again, run, level, approve)
 
 
+SECOND = '{"attempt": 2}'
+"""The rest of a comparison that is the second attempt to beat p@1."""
+
+
 def test_s107_the_winner_is_whom_the_scores_name(small_store: Path) -> None:
     for winner in ("p@1", "tie", "p@3"):
-        lying = f"{COMPARISON} ('x', 'bench', 'p@1', 'p@2', 'run1', 'run2', 0.7, 0.9, 0.01, '{winner}', 'improved', 0, '{{}}')"
+        lying = f"{COMPARISON} ('x', 'bench', 'p@1', 'p@2', 'run1', 'run2', 0.7, 0.9, 0.01, '{winner}', 'improved', 0, '{SECOND}')"
         refused(small_store, "winner_follows_score", lying)
+
+
+def test_s107_a_comparison_is_the_attempt_that_it_is_and_no_earlier_one(small_store: Path) -> None:
+    made = f"{COMPARISON} ('x', 'bench', 'p@1', 'p@2', 'run1', 'run2', 0.7, 0.9, 0.01, 'p@2', 'improved', 0,"
+    refused(small_store, "counts all attempts", f"{made} '{{}}')")
+    unlikely = SECOND.replace("2", '2, "pValue": 0.008')
+    refused(small_store, "within the error of its attempt", f"{made} '{unlikely}')")
 
 
 def test_s107_only_a_person_with_a_visible_reason_lets_an_unclear_result_pass(small_store: Path) -> None:

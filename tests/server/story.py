@@ -1,4 +1,4 @@
-"""One story that every client must be able to live: judge as the caller, see the regression, compare, be refused, be approved."""
+"""One story that every client must be able to live: judge as the caller, see the regression, compare, be refused as a judge of its own."""
 
 from __future__ import annotations
 
@@ -9,11 +9,16 @@ from pydantic import JsonValue
 from tests.server.hosts import Host, judged, part, rows
 from tests.workshop import Json
 
-SIZE = 6
+SIZE = 9
 SAID = {"p@1": "Fine", "p@2": "No", "p@3": "Dear friend, fine"}
 SCORES = {"Dear": 5, "Fine": 3, "No": 1}
 """What the caller gives an output that holds the word."""
-LIVED: Json = {"regression": "supported", "refused": "hard-rule: HR2", "verdict": "improved", "decision": "approved"}
+LIVED: Json = {
+    "regression": "supported",
+    "refused": "hard-rule: HR2",
+    "verdict": "improved",
+    "decision": "hard-rule: HR2",
+}
 
 
 def records() -> list[JsonValue]:
@@ -63,12 +68,12 @@ async def lived(host: Host) -> Json:
     for side in ("A", "B"):
         await judged_whole(host, await host.call("get_run", runId=f"{compared['runId']}:{side}"))
     done = await host.call("get_run", runId=compared["runId"], waitSeconds=50)
-    decided = await host.call("approve_prompt_version", **wish)
+    decided = await host.refused("approve_prompt_version", **wish)  # an agent judged, and an agent would decide
     return {
         "regression": part(run, "regression")["evidence"],
         "refused": refused[:14],
         "verdict": part(done, "comparison")["verdict"],
-        "decision": decided["decision"],
+        "decision": decided[:14],
     }
 
 

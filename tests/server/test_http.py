@@ -13,8 +13,11 @@ import httpx2
 import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from pydantic import JsonValue
 from pydantic_core import from_json
 
+from minions_evals_mcp.engine.people.persons import add_person
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.connections import Bounds
@@ -77,6 +80,34 @@ async def test_where_a_token_is_set_nobody_is_answered_without_it(tmp_path: Path
         assert await status(door, authorization=f"Basic {TOKEN}") == 401
         assert await status(door, authorization=f"Bearer {TOKEN}") not in {401, 403, 421}
         assert await status(door, authorization=f"bearer {TOKEN}") not in {401, 403, 421}
+
+
+@pytest.mark.parametrize("token", [None, TOKEN])
+async def test_whoever_brings_a_persons_token_is_that_person_and_a_token_of_nobody_is_refused(
+    tmp_path: Path, token: str | None
+) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        annas = await add_person(engine, "anna")
+    async with served(tmp_path, token=token) as door:
+        assert await status(door, authorization="Bearer person-of-nobody") == 401
+        async with (
+            httpx2.AsyncClient(headers={"authorization": f"Bearer {annas}"}) as web,
+            Client(streamable_http_client(door.url, http_client=web)) as client,  # pyright: ignore[reportArgumentType]  a transport
+        ):
+            assert await refused_version(Host(client)) == ("anna", "human")
+
+
+async def test_an_agent_decides_as_an_agent_under_its_clients_name_where_it_gives_none(tmp_path: Path) -> None:
+    async with served(tmp_path) as door, Client(door.url) as client:
+        assert await refused_version(Host(client)) == ("mcp", "agent")
+
+
+async def refused_version(host: Host) -> tuple[JsonValue, JsonValue]:
+    """Who is said to have refused a version, where the caller names nobody."""
+    version: Json = {"content": "Hi", "versionNumber": 1, "promptId": "p"}
+    await host.call("save_records", records=[{"id": "v", "type": "prompt-version", "fields": version}])
+    decided = await host.call("approve_prompt_version", promptVersionRef="v", decision="refused")
+    return decided["decidedBy"], decided["decidedByType"]
 
 
 async def test_health_needs_no_token_and_says_whether_calls_can_be_answered(tmp_path: Path) -> None:

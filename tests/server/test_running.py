@@ -279,7 +279,7 @@ def versions() -> list[JsonValue]:
     return [*found]
 
 
-async def test_a_version_is_refused_without_a_comparison_and_approved_with_one(
+async def test_a_version_is_refused_without_a_comparison_and_to_the_agent_that_handed_its_outputs_in(
     host: Host, versions: list[JsonValue]
 ) -> None:
     follows: list[JsonValue] = [{"sourceId": "p@2", "targetId": "p@1"}]
@@ -291,13 +291,12 @@ async def test_a_version_is_refused_without_a_comparison_and_approved_with_one(
         "compare_prompt_versions", benchmarkId="b", versionA="p@1", versionB="p@2", waitSeconds=20
     )
     assert part(compared, "comparison")["verdict"] == "improved"
-    decided = await host.call(
-        "approve_prompt_version",
-        promptVersionRef="p@2",
-        decidedBy="ide",
-        comparisonId=part(compared, "comparison")["comparisonId"],
+    comparison = part(compared, "comparison")["comparisonId"]
+    said = await host.refused(
+        "approve_prompt_version", promptVersionRef="p@2", decidedBy="ide", comparisonId=comparison
     )
-    assert decided["decision"] == "approved"
+    assert "12 outputs of p@2" in said
+    assert "A person has to decide." in said
     looked: Json = await host.call("get_run", runId=compared["runId"])
     assert part(looked, "comparison")["winner"] == "p@2"
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minions_evals_mcp.stats.change_point import change_points
+from minions_evals_mcp.stats.change_point import change_points, changes
 
 
 def noisy(levels: list[float], spread: float, seed: int) -> list[float]:
@@ -70,3 +70,31 @@ def test_neither_the_height_nor_the_unit_of_the_scores_matters(scores: list[floa
     if any(0 < abs(a - b) < 1e-6 for a, b in combinations(scores, 2)):
         return
     assert change_points([0.5 * score + 0.25 for score in scores]) == change_points(scores)
+
+
+def test_a_level_that_came_and_went_is_two_changes_that_no_later_run_takes_back() -> None:
+    scores = noisy([0.8] * 20 + [0.6] * 6 + [0.8] * 20, 0.03, 5)
+    found = changes(scores)
+    assert [change.place for change in found] == [20, 26]
+    assert [change.is_fall for change in found] == [True, False]
+    assert [change.seen_at for change in changes(scores[:26])] == [found[0].seen_at]
+
+
+def resembling(size: int, likeness: float, draw: random.Random) -> list[float]:
+    """Scores of deviation .05 that resemble those before them."""
+    found = [draw.gauss(0, 0.05)]
+    while len(found) < size:
+        found.append(likeness * found[-1] + draw.gauss(0, 0.05 * math.sqrt(1 - likeness**2)))
+    return [0.8 + rest for rest in found]
+
+
+def test_flat_histories_whose_runs_resemble_each_other_rarely_fall_and_a_step_is_seen_within_five_runs() -> None:
+    draw = random.Random(7)  # noqa: S311  a simulation, no secret
+    flat = [any(change.is_fall for change in changes(resembling(50, 0.6, draw))) for _ in range(40)]
+    assert sum(flat) <= 6  # 4 % of 40, and three standard errors
+    stepped = [
+        [*scores[:25], *(score - 0.2 for score in scores[25:])]
+        for scores in (resembling(30, 0.6, draw) for _ in range(30))
+    ]
+    seen = [any(change.is_fall and change.seen_at > 25 for change in changes(scores)) for scores in stepped]
+    assert sum(seen) >= 22  # 89 % of 30, less three standard errors

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from math import comb
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from minions_evals_mcp.stats.regression import pass_rate_dropped
+from minions_evals_mcp.stats.paired import evidence
+from minions_evals_mcp.stats.regression import fall_gate, pass_rate_dropped
 
 
 def test_s086_exactly_ten_points_is_no_regression_and_more_is() -> None:
@@ -60,3 +62,24 @@ def test_a_drop_is_what_exact_fractions_say(before: tuple[int, int], after: tupl
     fall = Fraction(*before) - Fraction(*after)
     assert pass_rate_dropped(*before, *after, points=points) == (fall * 100 > points)
     assert pass_rate_dropped(*before, *after, points=points, relative=True) == (fall * 100 > points * Fraction(*before))
+
+
+def test_a_gate_fails_on_a_supported_fall_and_is_undecided_where_all_of_too_few_changes_are_for_the_worse() -> None:
+    assert fall_gate("supported", better=3) == "failed"
+    assert fall_gate("undecidable", better=0) == "undecided"
+    assert fall_gate("undecidable", better=1) == "held"
+    assert fall_gate("within-noise", better=0) == "held"
+
+
+@pytest.mark.parametrize("passing", [0.5, 0.7, 0.8, 0.9, 0.95])
+@pytest.mark.parametrize("cases", [20, 50])
+def test_unchanged_builds_end_failed_or_undecided_in_at_most_one_of_twenty(cases: int, passing: float) -> None:
+    changes = passing * (1 - passing)  # the chance that a case is lost, and that it is gained, when nothing changed
+    ends = 0.0
+    for worse in range(cases + 1):
+        for better in range(cases + 1 - worse):
+            if pass_rate_dropped(worse, cases, better, cases):
+                chance = comb(cases, worse) * comb(cases - worse, better) * changes ** (worse + better)
+                chance *= (1 - 2 * changes) ** (cases - worse - better)
+                ends += chance * (fall_gate(evidence(worse, better), better=better) != "held")
+    assert ends <= 0.05

@@ -98,7 +98,7 @@ def comparison(
     given: dict[str, JsonValue] = {
         "benchmarkId": "bench", "promptVersionA": version_a, "promptVersionB": version_b, "benchmarkRunIdA": run_a,
         "benchmarkRunIdB": run_b, "scoreA": a, "scoreB": b, "winner": version_b if b > a else version_a, "sampleSize": 3,
-        "comparedAt": NOW, "scoreDelta": b - a, "deltaCi": [0.1, 0.5], "pValue": 0.02, "verdict": "improved", **fields,
+        "comparedAt": NOW, "scoreDelta": b - a, "deltaCi": [0.1, 0.5], "pValue": 0.001, "verdict": "improved", **fields,
     }  # fmt: skip
     return minion(ident, "prompt-comparison", **given)
 

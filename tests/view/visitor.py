@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import httpx2
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.people.persons import token_hash
 from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.speakers import save_person
 from minions_evals_mcp.view.app import view_app
 from minions_evals_mcp.view.door import Keys
 from minions_evals_mcp.view.runs_again import Start
-from tests.workshop import Json, answer, bench, benchmark, case, rubric, save
+from tests.workshop import START, Json, answer, bench, benchmark, case, rubric, save
 
 KEYS = Keys(8765, token="the-token", session="the-session")
 HOME = "http://127.0.0.1:8765"
@@ -29,7 +33,8 @@ async def stranger(
     engine: Engine, *, judge: str = "", start: Start | None = None
 ) -> AsyncGenerator[httpx2.AsyncClient]:
     """Somebody on this machine who has not opened the page."""
-    transport = httpx2.ASGITransport(view_app(engine, KEYS, judge=judge, start=start))
+    speaking = engine.speaking(person(judge)) if judge else engine
+    transport = httpx2.ASGITransport(view_app(speaking, KEYS, start=start))
     async with httpx2.AsyncClient(transport=transport, base_url=HOME) as client:
         yield client
 
@@ -45,7 +50,10 @@ async def visitor(engine: Engine, *, judge: str = "", start: Start | None = None
 
 
 async def waiting(engine: Engine, size: int = 1, **request: JsonValue) -> Job:
-    """A run of `b` whose outputs wait for a person."""
+    """A run of `b` whose outputs wait for a person; anna, bob and Änna are known."""
+    for name in ("anna", "bob", "Änna"):
+        hashed = token_hash(token_of(name))
+        await engine.store.write(partial(save_person, name=name, token_hash=hashed, at=START))
     names = [f"c{n}" for n in range(size)]
     cases = [case(name, rubricId="r", expectedOutputs={"output": "good"}) for name in names]
     await save(engine, rubric("r", 2, **TWO), cases, benchmark("b", *names))
@@ -57,4 +65,9 @@ async def waiting(engine: Engine, size: int = 1, **request: JsonValue) -> Job:
 def judgment(run_id: str, digest: str, *, by: str = "anna", **changed: str) -> dict[str, str]:
     """What the form of the queue sends."""
     filled = {"score-0": "0.5", "why-0": "so so", "score-1": "4", "why-1": "well"}
-    return {"runId": run_id, "digest": digest, "run": "", "judgedBy": by, **filled, **changed}
+    return {"runId": run_id, "digest": digest, "run": "", "personToken": token_of(by), **filled, **changed}
+
+
+def token_of(name: str) -> str:
+    """The token of that person."""
+    return f"person-{name}"

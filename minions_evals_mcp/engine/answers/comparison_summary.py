@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.values import Value, iso
-from minions_evals_mcp.engine.compare.approve_prompt_version import current_version
+from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.comparison_picks import MaxScorePicks, picks
+from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
 from minions_evals_mcp.engine.conclude.comparison import (
     MARGIN,
     RECOMMENDATION,
@@ -17,6 +19,7 @@ from minions_evals_mcp.engine.conclude.comparison import (
     Pairing,
     criterion_differences,
     pairing,
+    pooled_pairs,
 )
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing
@@ -67,7 +70,11 @@ class ChangedCase(Value):
 
 
 class ComparisonSummary(Value):
-    """A prompt-comparison, read for a decision. Scores and their difference are 0 to 1, B minus A."""
+    """A prompt-comparison, read for a decision. Scores and their difference are 0 to 1, B minus A.
+
+    It is the `attempt`-th to beat version A, decided at the error `level`, which is that of `interval`, too, on the data
+    of these two runs and of the comparisons `pooled`. `passes` and `criteria` are those of the two runs, at .05.
+    """
 
     comparison_id: str
     benchmark_id: str
@@ -86,6 +93,9 @@ class ComparisonSummary(Value):
     interval: Interval | None
     p_value: float | None
     method: str
+    attempt: int
+    level: float
+    pooled: list[str]
     sample_size: int
     trials: int
     passes: PassSummary
@@ -114,8 +124,12 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         raise NotFoundError("prompt-comparison", ident, remedy="`minions-evals list prompt-comparison` shows them.")
     fields = record.fields
     paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
-    case_pairs = paired.pairs()
-    found = compare(case_pairs, margin=MARGIN)
+    case_pairs, attempt = paired.pairs(), recorded_attempt(db, record)
+    is_sequential = fields.notes.startswith("sequential")
+    if is_sequential:
+        attempt = replace(attempt, pooled=())
+    found = compare(pooled_pairs(db, paired, attempt), margin=MARGIN, level=1 - attempt.level)
+    own = compare(case_pairs, margin=MARGIN) if attempt.pooled else found
     criteria = criterion_differences(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b, paired.shared)
     worse, better, more = _changed(db, case_pairs, limit)
     summary = ComparisonSummary(
@@ -132,19 +146,22 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         tie_threshold=fields.tie_threshold,
         verdict=fields.verdict,
         recommendation=RECOMMENDATION[fields.verdict],
-        in_words=in_words(record, found) + _but(fields, paired.apart) + _by_labels(fields),
+        in_words=in_words(record, found, attempt) + _but(fields, paired.apart) + _by_labels(fields),
         interval=fields.delta_ci,
         p_value=fields.p_value,
-        method="sequential" if fields.notes.startswith("sequential") else found.method,
+        method="sequential" if is_sequential else found.method,
+        attempt=attempt.number,
+        level=attempt.level,
+        pooled=[ident for ident, _, _ in attempt.pooled],
         sample_size=fields.sample_size,
-        trials=found.trials,
-        passes=_passes(paired, found),
+        trials=own.trials,
+        passes=_passes(paired, own),
         criteria=[_line(one) for one in criteria],
         worse=worse,
         better=better,
         more_changed=more,
         caution="; ".join(part for part in (paired.apart, found.caution) if part),
-        settle="" if fields.notes.startswith("sequential") else found.settle,
+        settle="" if is_sequential else found.settle,
         current_version=current_version(db, fields.prompt_version_b),
         notes=fields.notes,
         compared_at=iso(fields.compared_at),
@@ -159,12 +176,16 @@ def _judge(db: Db, fields: PromptComparison) -> JudgeStanding | None:
     return None if found.state == "none" else found
 
 
-def in_words(record: Record[PromptComparison], found: Difference) -> str:
+def in_words(record: Record[PromptComparison], found: Difference, attempt: Attempt) -> str:
     """The answer in one or two sentences: what to do, and how sure that is."""
     fields = record.fields
     low, high = found.interval
     moved = _moved(found.delta, fields.prompt_version_a)
-    sure = f"(95 %: {low:+.3f} to {high:+.3f}, p = {found.p_value:.2g}; {found.cases} cases)"
+    pooled = f", {len(attempt.pooled) + 1} comparisons pooled" if attempt.pooled else ""
+    sure = (
+        f"({100 * (1 - attempt.level):.4g} %: {low:+.3f} to {high:+.3f}, p = {found.p_value:.2g}; {found.cases} cases{pooled};"
+        f" attempt {attempt.number} to beat {fields.prompt_version_a}, decided at p <= {attempt.level:.3g})"
+    )
     if fields.notes.startswith("sequential"):
         sure = f"({fields.notes})"
     match fields.verdict:

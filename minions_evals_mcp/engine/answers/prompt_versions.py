@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine.compare.approve_prompt_version import current_version
+from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.version_chain import find_version, prompt_chain, version_record
 from minions_evals_mcp.store.connection import Db

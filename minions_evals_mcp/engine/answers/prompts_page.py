@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.engine.answers.names import version_names
-from minions_evals_mcp.engine.compare.approve_prompt_version import current_version
+from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.version_chain import versions_beside
 from minions_evals_mcp.store import records

@@ -230,8 +230,11 @@ def _against_noise(db: Db, run: Record[BenchmarkRun]) -> Json:
     previous = runs.benchmark_run(db, str(payload.get("previousRunId")))
     if previous is None:
         return {}
-    fell = previous.fields.overall_score - run.fields.overall_score
-    found: Json = {"previousRunId": previous.id, "scoreFell": fell}
+    fell, both = previous.fields.overall_score - run.fields.overall_score, runs.shared(db, previous.id, run.id)
+    found: Json = {
+        "previousRunId": previous.id, "scoreFell": fell,
+        "cases": both.cases, "worse": both.worse, "better": both.better,
+    }  # fmt: skip
     calibrated = calibration_of(db, run.fields.benchmark_id, measured_as=series(run.fields.digests))
     if calibrated is not None:
         found |= {"noiseFloor": calibrated.noise_floor, "withinNoiseFloor": fell <= calibrated.noise_floor}
@@ -245,7 +248,7 @@ def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     fields = found.fields
     return {
         "direction": fields.direction, "provisional": fields.provisional, "volatile": fields.volatile, "slope": fields.slope,
-        "pValue": fields.p_value, "consecutiveDegrading": fields.consecutive_degrading,
+        "pValue": fields.p_value, "consecutiveDegrading": fields.consecutive_degrading, "evidence": fields.evidence,
         "points": len(json.loads(fields.data_points)),
     }  # fmt: skip
 

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
 from typing import Literal
 
+from minions_evals_mcp.domain.definitions import Benchmark
+from minions_evals_mcp.domain.digests import combined
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.domain.values import Id, Value, Visible, is_blank
+from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
-from minions_evals_mcp.engine.conclude.comparison import MARGIN, Pairing, named, pairing
+from minions_evals_mcp.engine.compare.whose_evidence import Decider, vet_whose
+from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
+from minions_evals_mcp.engine.conclude.comparison import MARGIN, Pairing, named, pairing, pooled_pairs
 from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
 from minions_evals_mcp.engine.conclude.looks import concluded
 from minions_evals_mcp.engine.context import Engine
@@ -19,7 +25,6 @@ from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing, keep_licences
 from minions_evals_mcp.engine.run.planning import digests_of
-from minions_evals_mcp.engine.version_chain import versions_beside
 from minions_evals_mcp.errors import EvalsError, NotFoundError, RuleError
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.comparison import CasePair, ComparisonVerdict
@@ -134,14 +139,8 @@ def _evidence(db: Db, asked: ApprovalAsked) -> Record[PromptComparison]:
     if fields.verdict != "improved" and not _overridden(asked, fields):
         raise _missing(f"the verdict of {found.id} is {fields.verdict}, not improved.", _how_on(asked, fields))
     _vet_standing(db, found, compare)
+    vet_whose(db, found, Decider(asked.decided_by, asked.decided_by_type, asked.reason or asked.override_reason))
     return found
-
-
-def current_version(db: Db, version: str) -> str:
-    """The last approved version of the chain that `version` belongs to, else its first."""
-    chain = versions_beside(db, version)
-    approved = run_pairs.approved_of(db, chain)
-    return approved.fields.prompt_version_ref if approved else chain[0]
 
 
 def _comparison(db: Db, asked: ApprovalAsked, current: str, compare: str) -> Record[PromptComparison]:
@@ -159,7 +158,8 @@ def _comparison(db: Db, asked: ApprovalAsked, current: str, compare: str) -> Rec
         raise _missing(
             f"no comparison shows {asked.prompt_version_ref} against the current version {current}.", compare
         )
-    return against[0]
+    # Each was decided within the budget of all: the newest that the version won may be taken, whatever came after.
+    return next((one for one in against if one.fields.verdict == "improved"), against[0])
 
 
 def _overridden(asked: ApprovalAsked, fields: PromptComparison) -> bool:
@@ -187,12 +187,16 @@ def _vet_standing(db: Db, found: Record[PromptComparison], compare: str) -> None
         paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
     except EvalsError as error:
         raise _missing(f"{found.id} does not hold any more: {error.message}", compare) from None
-    if _suite(db, fields.benchmark_run_id_a) != _suite(db, fields.benchmark_run_id_b):
+    suites = {_suite(db, fields.benchmark_run_id_a), _suite(db, fields.benchmark_run_id_b)}
+    if len(suites) > 1:
         raise _missing(f"the cases of {fields.benchmark_id} were changed between the two runs of {found.id}.", compare)
-    verdict = _verdict(db, fields, paired)
+    attempt = recorded_attempt(db, found)
+    verdict = _verdict(db, fields, paired, attempt)
     if verdict != fields.verdict:
-        raise _missing(f"{found.id} says {fields.verdict}, but its two runs say {verdict}.", compare)
-    _vet_missing(found, paired, verdict)
+        raise _missing(
+            f"{found.id} says {fields.verdict}, but its two runs say {verdict} ({attempt.in_words()}).", compare
+        )
+    _vet_missing(db, found, paired, attempt)
     own = [case_id for case_id in paired.shared if paired.a[case_id].self_judged or paired.b[case_id].self_judged]
     if own:
         raise _missing(
@@ -202,30 +206,36 @@ def _vet_standing(db: Db, found: Record[PromptComparison], compare: str) -> None
     edited = _edited(db, paired)
     if edited:
         raise _missing(f"edited since {found.id}: {named(edited)}.", compare)
+    if suites != {_suite_now(db, fields.benchmark_id)}:
+        raise _missing(f"the cases of {fields.benchmark_id} were changed since {found.id}.", compare)
 
 
-def _verdict(db: Db, fields: PromptComparison, paired: Pairing) -> ComparisonVerdict:
-    """What the two runs say: a comparison that another program wrote need not say the same."""
+def _verdict(db: Db, fields: PromptComparison, paired: Pairing, attempt: Attempt) -> ComparisonVerdict:
+    """What the two runs say at the level of their attempt: a comparison that another program wrote need not say the same."""
     run_a, run_b = fields.benchmark_run_id_a, fields.benchmark_run_id_b
     job = jobs.job(db, run_a)
     if job is not None and looked_at(db, run_a):
-        raw = concluded(db, run_a, run_b, planned=job.total).verdict
+        raw = concluded(db, run_a, run_b, planned=job.total, level=attempt.level).verdict
     else:
-        raw = measured_difference(paired.pairs(), margin=MARGIN).verdict
-    return judge_evidence(db, run_a, run_b, at=fields.compared_at).verdict(raw, margin=MARGIN)
+        raw = _difference(pooled_pairs(db, paired, attempt), attempt)
+    return judge_evidence(db, run_a, run_b, at=fields.compared_at, error=attempt.level).verdict(raw, margin=MARGIN)
 
 
-def _vet_missing(found: Record[PromptComparison], paired: Pairing, verdict: ComparisonVerdict) -> None:
+def _difference(pairs: Sequence[CasePair], attempt: Attempt) -> ComparisonVerdict:
+    return measured_difference(pairs, margin=MARGIN, level=1 - attempt.level).verdict
+
+
+def _vet_missing(db: Db, found: Record[PromptComparison], paired: Pairing, attempt: Attempt) -> None:
     """Refuses a win that rests on cases which the version has no verdict for: had it failed them, it would not have won."""
     lacking = [case_id for case_id in paired.a if case_id not in paired.b]
-    if not lacking or verdict != "improved":
+    if not lacking or found.fields.verdict != "improved":
         return
     failed = [
         CasePair(case_id, tuple(one.fractions), (0.0,), tuple(one.passed), (False,), one.possible)
         for case_id, one in paired.a.items()
         if case_id not in paired.b
     ]
-    worst = measured_difference([*paired.pairs(), *failed], margin=MARGIN).verdict
+    worst = _difference([*pooled_pairs(db, paired, attempt), *failed], attempt)
     if worst != "improved":
         version = found.fields.prompt_version_b
         raise _missing(
@@ -239,6 +249,17 @@ def _suite(db: Db, run_id: str) -> str | None:
     """The digest of the cases that the run was planned with; those that could not be judged are among them."""
     job = jobs.job(db, run_id)
     return None if job is None else digests_of(job).test_case
+
+
+def _suite_now(db: Db, benchmark_id: str) -> str | None:
+    """The digest of the active cases that the benchmark has by now; None where there is no such benchmark any more."""
+    found = records.minion(db, benchmark_id)
+    if found is None or not isinstance(found.fields, Benchmark) or found.deleted_at is not None:
+        return None
+    rubrics: dict[str, RubricInUse] = {}
+    there = measures(db, found.fields.test_case_ids, rubrics)
+    active = [one for one in there if one.case.deleted_at is None and one.case.fields.status == "active"]
+    return combined([one.case_digest() for one in active])
 
 
 def _edited(db: Db, paired: Pairing) -> list[str]:

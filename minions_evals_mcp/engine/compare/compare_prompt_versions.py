@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
 from minions_evals_mcp.engine.compare.sequential import run_until_settled
+from minions_evals_mcp.engine.conclude.attempts import attempt_of
 from minions_evals_mcp.engine.conclude.comparison import Rule, benchmark_run_in, conclude_comparison, record_comparison
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of, resumed_under, working_on
@@ -164,7 +165,9 @@ async def _run_in_step(engine: Engine, job: Job, request: ComparisonRequest, pro
     started = [await start_benchmark(engine, side) for side in sides]
     if all(side.job.state == "completed" for side in started):
         return
-    await run_until_settled(engine, started, progress)
+    runs, at = (started[0].job.id, started[1].job.id), engine.clock()
+    attempt = await engine.store.read(lambda db: attempt_of(db, request.version_a, runs=runs, job=job.id, at=at))
+    await run_until_settled(engine, started, progress, level=attempt.level)
 
 
 async def _mark(engine: Engine, job: Job, state: JobState, reason: str) -> None:

@@ -10,8 +10,10 @@ from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import StartedCases
 
 
-async def run_until_settled(engine: Engine, sides: Sequence[StartedCases], progress: Progress) -> None:
-    """Runs both sides in step, a handful of cases at a time, until the passes decide or the cases end."""
+async def run_until_settled(
+    engine: Engine, sides: Sequence[StartedCases], progress: Progress, *, level: float
+) -> None:  # fmt: skip
+    """Runs both sides in step, a handful of cases at a time, until the passes decide at that error or the cases end."""
     a, b = (side.job for side in sides)
     planned, reached, found = a.total, 0, None
     left = [side for side in sides if side.job.state != "completed"]  # one may have ended before a kill
@@ -19,6 +21,6 @@ async def run_until_settled(engine: Engine, sides: Sequence[StartedCases], progr
         reached = min(planned, reached + engine.config.concurrency)
         for side in left:
             await side.advance(reached, progress)
-        found = await engine.store.read(lambda db: settled(db, a.id, b.id, planned=planned))
+        found = await engine.store.read(lambda db: settled(db, a.id, b.id, planned=planned, level=level))
     for side in left:
         await side.settle(f"the comparison was settled after {found.seen if found else reached} cases")

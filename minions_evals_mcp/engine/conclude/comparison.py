@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
+from minions_evals_mcp.engine.conclude.attempts import Attempt, attempt_of
 from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
 from minions_evals_mcp.engine.conclude.looks import concluded
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, NotFoundError
+from minions_evals_mcp.stats.attempts import BUDGET
 from minions_evals_mcp.stats.comparison import METHOD_WORDS, CasePair, Difference, compare, holm
 from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
@@ -66,7 +68,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class CriterionDifference:
-    """One criterion in both runs; `p_value` is adjusted for the number of criteria (Holm)."""
+    """One criterion in both runs; `p_value` (Holm) and interval (Bonferroni) are adjusted for the number of criteria."""
 
     criterion_id: str
     title: str
@@ -112,7 +114,9 @@ def criterion_differences(db: Db, run_a: str, run_b: str, shared: Sequence[str])
     """Each criterion that both runs have on a shared case, compared on those; largest fall first."""
     a, b = run_pairs.criterion_scores(db, run_a), run_pairs.criterion_scores(db, run_b)
     paired = [(ident, _criterion_pairs(a[ident], b[ident], shared)) for ident in a if ident in b]
-    compared = [(ident, a[ident], compare(case_pairs)) for ident, case_pairs in paired if case_pairs]
+    paired = [(ident, case_pairs) for ident, case_pairs in paired if case_pairs]
+    level = 1 - BUDGET / max(1, len(paired))
+    compared = [(ident, a[ident], compare(case_pairs, level=level)) for ident, case_pairs in paired]
     adjusted = holm([difference.p_value for _, _, difference in compared])
     found = [
         CriterionDifference(ident, scores.title, difference, p_value)
@@ -143,9 +147,13 @@ def record_comparison(
     Raises as `pairing` does, and `BadInputError` where a run is of no prompt version or both are of the same.
     """
     found = pairing(db, run_a.id, run_b.id)
-    looks = None if by.planned is None else concluded(db, run_a.id, run_b.id, planned=by.planned)
     version_a, version_b = _versions(run_a, run_b)
-    difference = compare(found.pairs(), margin=MARGIN)
+    attempt = attempt_of(db, version_a, runs=(run_a.id, run_b.id), job=ident, at=at)
+    looks = None
+    if by.planned is not None:
+        attempt = replace(attempt, pooled=())
+        looks = concluded(db, run_a.id, run_b.id, planned=by.planned, level=attempt.level)
+    difference = compare(pooled_pairs(db, found, attempt), margin=MARGIN, level=1 - attempt.level)
     score_a, score_b = run_a.fields.overall_score, run_b.fields.overall_score
     delta = score_b - score_a
     winner = "tie" if abs(delta) < by.tie_threshold else version_b if delta > 0 else version_a
@@ -160,14 +168,17 @@ def record_comparison(
         winner=winner,
         sample_size=len(found.shared),
         compared_at=at,
-        notes=_notes(found, difference) if looks is None else looks.in_words(),
+        notes=_notes(found, difference, attempt) if looks is None else f"{looks.in_words()}; {attempt.in_words()}",
         tie_threshold=by.tie_threshold,
         score_delta=delta,
         delta_ci=difference.interval if looks is None or looks.look.p_value is not None else None,
         p_value=difference.p_value if looks is None else looks.look.p_value,
         verdict=difference.verdict if looks is None else looks.verdict,
+        attempt=attempt.number,
+        level=attempt.level,
+        pooled=tuple(ident for ident, _, _ in attempt.pooled),
     )
-    fields = judge_evidence(db, run_a.id, run_b.id, at=at).applied(fields, margin=MARGIN)
+    fields = judge_evidence(db, run_a.id, run_b.id, at=at, error=attempt.level).applied(fields, margin=MARGIN)
     title = f"{version_b} against {version_a}: {fields.verdict}"
     record = Record(ident, fields, title, at, at)
     insert(db, record)
@@ -223,10 +234,29 @@ def _versions(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> tuple
     return a.prompt_version_ref, b.prompt_version_ref
 
 
-def _notes(found: Pairing, difference: Difference) -> str:
+def pooled_pairs(db: Db, found: Pairing, attempt: Attempt) -> list[CasePair]:
+    """The shared cases with the trials of the earlier attempts that were measured alike; trials are averaged in the case."""
+    pooled = {pair.case_id: pair for pair in found.pairs()}
+    for _, run_a, run_b in attempt.pooled:
+        a, b = run_pairs.case_scores(db, run_a), run_pairs.case_scores(db, run_b)
+        for case_id in pooled.keys() & a.keys() & b.keys():
+            pair, before, after = pooled[case_id], a[case_id], b[case_id]
+            pooled[case_id] = CasePair(
+                case_id,
+                (*pair.a, *before.fractions),
+                (*pair.b, *after.fractions),
+                (*pair.passed_a, *before.passed),
+                (*pair.passed_b, *after.passed),
+                pair.weight,
+            )
+    return list(pooled.values())
+
+
+def _notes(found: Pairing, difference: Difference, attempt: Attempt) -> str:
     """What a reader must know beside the figures."""
     method = METHOD_WORDS[difference.method]
-    return "; ".join(part for part in (method, found.apart, difference.caution, difference.settle) if part)
+    said = (method, attempt.in_words(), found.apart, difference.caution, difference.settle)
+    return "; ".join(part for part in said if part)
 
 
 def _tell(db: Db, record: Record[PromptComparison], at: datetime) -> None:
@@ -236,7 +266,7 @@ def _tell(db: Db, record: Record[PromptComparison], at: datetime) -> None:
         "promptVersionB": fields.prompt_version_b, "scoreA": fields.score_a, "scoreB": fields.score_b,
         "winner": fields.winner, "verdict": fields.verdict,
         "deltaCi": None if fields.delta_ci is None else list(fields.delta_ci),
-        "pValue": fields.p_value, "sampleSize": fields.sample_size,
+        "pValue": fields.p_value, "sampleSize": fields.sample_size, "attempt": fields.attempt,
         "recommendation": RECOMMENDATION[fields.verdict], "notes": fields.notes,
         "judgeState": fields.judge_state, "judgeNote": fields.judge_note,
     }  # fmt: skip

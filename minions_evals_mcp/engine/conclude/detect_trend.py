@@ -21,6 +21,8 @@ from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries import trend_points
 from minions_evals_mcp.store.queries.trend_points import SeriesRun
 
+DEGRADING, FALLEN = "trend-degrading", "level-fallen"
+
 
 def record_trend(
     db: Db, run: Record[BenchmarkRun], series: str, *, rule: DetectTrendParameters, benchmark: Record[Benchmark]
@@ -32,6 +34,7 @@ def record_trend(
     trend_points.keep_reading(db, run.id, last.direction)
     directions = directions_of([*points[:-1], replace(points[-1], direction=last.direction)], rule)
     began = streak_start(directions, window=rule.window)
+    standing = record_levels(db, run, series, points, variance=rule.variance)
     fields = EvalTrend(
         benchmark_id=benchmark.id,
         dimension=benchmark.fields.dimension,
@@ -49,8 +52,9 @@ def record_trend(
         p_value=last.p_value,
         volatile=last.volatile,
         provisional=last.provisional,
+        evidence=standing.evidence,
+        change_points=tuple(trend_points.levels(db, benchmark.id, series)),
     )
-    record_levels(db, run, series, points)
     ident = trend_id(benchmark.id)
     kept = records.minion(db, ident)
     title = f"{benchmark.title}: {last.direction}"
@@ -59,6 +63,8 @@ def record_trend(
     append(db, Event("trend-computed", "eval-trend", ident, detail), at=at)
     if began is not None and fields.consecutive_degrading >= rule.consecutive:
         _escalate(db, run, fields, points[began])
+    elif standing.fallen_at is not None:
+        _escalate(db, run, fields, standing.fallen_at, kind=FALLEN)
 
 
 def directions_of(series: Sequence[SeriesRun], rule: DetectTrendParameters) -> list[Direction]:
@@ -76,13 +82,19 @@ def trend_id(benchmark_id: str) -> str:
     return ident if len(ident) <= MAX_ID else f"trend:{text_digest(benchmark_id)}"
 
 
-def _escalate(db: Db, run: Record[BenchmarkRun], trend: EvalTrend, began: SeriesRun) -> None:
-    """Tells the orchestrator, with the whole series; the streak is known by the run at which it began."""
+def _escalate(
+    db: Db, run: Record[BenchmarkRun], trend: EvalTrend, began: SeriesRun, *, kind: str = DEGRADING
+) -> None:  # fmt: skip
+    """Tells the orchestrator, with the whole series; the streak, or the fallen level, is known by the run at which it began.
+
+    A streak is told again once it is supported: whoever goes by evidence hears of it then.
+    """
     payload: Json = {
         "benchmarkId": trend.benchmark_id, "dimension": trend.dimension, "direction": trend.direction,
         "consecutiveDegrading": trend.consecutive_degrading, "dataPoints": json.loads(trend.data_points),
-        "slope": trend.slope, "pValue": trend.p_value,
+        "slope": trend.slope, "pValue": trend.p_value, "evidence": trend.evidence, "changePoints": [*trend.change_points],
     }  # fmt: skip
     told = message("trend-degrading", payload, at=run.fields.ran_at)
-    key = f"trend-degrading:{trend.benchmark_id}:{began.run_id}"
+    supported = ":supported" if trend.evidence == "supported" else ""
+    key = f"{kind}:{trend.benchmark_id}:{began.run_id}{supported}"
     queue(db, f"{run.id}:trend", told, key=key, at=run.fields.ran_at)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
-from minions_evals_mcp.stats.sequential import Look, look
+from minions_evals_mcp.stats.sequential import WHILE_LOOKING, Look, look
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_pairs
 
@@ -17,6 +17,7 @@ class Settled:
     look: Look
     seen: int
     planned: int
+    level: float
 
     @property
     def verdict(self) -> ComparisonVerdict:
@@ -27,7 +28,8 @@ class Settled:
         """For the comparison's notes."""
         if self.look.p_value is not None:
             return (
-                f"sequential: all {self.planned} cases were needed (exact McNemar at .04, p = {self.look.p_value:.2g})"
+                f"sequential: all {self.planned} cases were needed (exact McNemar at"
+                f" {(1 - WHILE_LOOKING) * self.level:.2g}, p = {self.look.p_value:.2g})"
             )
         return (
             f"sequential: settled after {self.seen} of {self.planned} cases (evidence {self.look.evidence:.0f} to 1),"
@@ -35,23 +37,23 @@ class Settled:
         )
 
 
-def settled(db: Db, run_a: str, run_b: str, *, planned: int) -> Settled | None:
+def settled(db: Db, run_a: str, run_b: str, *, planned: int, level: float) -> Settled | None:
     """The first look that settles it, over the cases that were scored in both so far; None while none does."""
     b = c = 0
     for seen, (before, after) in enumerate(run_pairs.passes_in_order(db, run_a, run_b), 1):
         b, c = b + (after and not before), c + (before and not after)
-        found = look(b, c, seen, planned)
+        found = look(b, c, seen, planned, level=level)
         if found.decision != "continue":
-            return Settled(found, seen, planned)
+            return Settled(found, seen, planned, level)
     return None
 
 
-def concluded(db: Db, run_a: str, run_b: str, *, planned: int) -> Settled:
+def concluded(db: Db, run_a: str, run_b: str, *, planned: int, level: float) -> Settled:
     """What the looks came to once nothing more is run; cases that could not be scored are no longer planned."""
-    found = settled(db, run_a, run_b, planned=planned)
+    found = settled(db, run_a, run_b, planned=planned, level=level)
     if found is not None:
         return found
     passes = run_pairs.passes_in_order(db, run_a, run_b)
     gained = sum(after and not before for before, after in passes)
     lost = sum(before and not after for before, after in passes)
-    return Settled(look(gained, lost, len(passes), len(passes)), len(passes), len(passes))
+    return Settled(look(gained, lost, len(passes), len(passes), level=level), len(passes), len(passes), level)

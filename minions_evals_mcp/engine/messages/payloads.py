@@ -101,14 +101,17 @@ class AgentRunCompleted(Value):
 
 
 class ApprovePromptVersion(Value):
-    """A decision on a prompt version; it needs a comparison that the version wins (HR2)."""
+    """A decision on a prompt version; it needs a comparison that the version wins (HR2).
+
+    Who decides is known by where the message came from: `decidedByType` says nothing more.
+    """
 
     prompt_version_ref: Id
     comparison_id: Id | None = None
     decision: Literal["approved", "refused"] = "approved"
     reason: Visible | None = None
     decided_by: Visible
-    decided_by_type: Literal["human", "agent"]
+    decided_by_type: Literal["human", "agent"] | None = None
     override_reason: Visible | None = None
 
 

@@ -50,8 +50,8 @@ class Receipt(Value):
     agent_running: bool
 
 
-async def send_message(engine: Engine, letter: Letter) -> Receipt:
-    """Takes the message in; once under its id.
+async def send_message(engine: Engine, letter: Letter, *, from_source: bool = False) -> Receipt:
+    """Takes the message in; once under its id. `from_source`: it came in where the operator set the agent up to listen.
 
     Raises `UnsupportedError` for an unknown type, `InvalidRecordError` naming the field of a malformed payload, `ConflictError`
     where another message was sent under the id, `BadInputError` for an id that is the agent's own to give.
@@ -61,7 +61,8 @@ async def send_message(engine: Engine, letter: Letter) -> Receipt:
         raise BadInputError(f"id: {ident!r} begins as the agent's own ids do.", remedy="Send it under another id.")
     kind = kind_of(letter.type)
     payload = payload_as(kind.payload, letter.payload, message=f"message {letter.type}")
-    arriving = Arriving(ident, letter.type, topic_of(kind, payload, ident), letter.from_agent_id, letter.payload)
+    door = engine.speaker.identity if engine.speaker.is_person else "source" if from_source else ""
+    arriving = Arriving(ident, letter.type, topic_of(kind, payload, ident), letter.from_agent_id, letter.payload, door)
     return await engine.store.write(partial(_take_in, arriving=arriving, engine=engine))
 
 

@@ -10,6 +10,7 @@ from typing import Literal
 import anyio
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of
 from minions_evals_mcp.engine.judge.panel import kind_of, outside_criteria
@@ -123,22 +124,23 @@ def _job(db: Db, job_id: str, runs: dict[str, Job]) -> Job:
 
 
 def _criteria(job: Job, rubric: RubricInUse) -> tuple[Criterion, ...] | None:
-    """What is asked of a person; None where part of it is asked of an agent, whose judgment a person's is not."""
+    """What is asked of a person, all of it where any part is; None where the whole is asked of an agent."""
     choice, has_model = request_of(job).judge, isinstance(job.spec["judgeModel"], str)
     asked = outside_criteria(rubric, choice, has_model=has_model)
     kinds = {kind_of(choice, one.fields, has_model=has_model) for one in asked}
-    return None if kinds - {"human"} else asked
+    return asked if "human" in kinds else None
 
 
 async def hand_in(
     engine: Engine, run_id: str, digest: str, judgments: Sequence[GivenJudgment], *, judged_by: str
 ) -> Job:
-    """The run as it stands with a person's judgments of one output.
+    """The run as it stands with the judgments of one output by the person of that name, whom the caller's door knows.
 
     Raises `ConflictError` where somebody else judged it first, `BusyError` where the run is worked on for long.
     """
     answered = AnsweredPacket(digest=digest, judgments=tuple(judgments))
-    submission = Submission(run_id=run_id, judged_by=judged_by, packets=(answered,))
+    submission = Submission(run_id=run_id, packets=(answered,))
+    engine = engine.speaking(person(judged_by))
     for _ in range(TRIES):
         try:
             return await submit_judgments(engine, submission)

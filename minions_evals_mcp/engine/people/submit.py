@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from minions_evals_mcp.domain.definitions import JudgeType
 from minions_evals_mcp.domain.outcomes import Failed, JudgeErrored, Passed, UnitKey, Verdict
+from minions_evals_mcp.domain.speaker import AGENTS, Speaker
 from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of, waiting_reason, working_on
@@ -22,9 +22,11 @@ from minions_evals_mcp.judges.packets import AnsweredPacket, Submission, packet_
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.history import Sample
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.store import jobs, runs
+from minions_evals_mcp.store import jobs, runs, speakers
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
+
+AS_A_PERSON = "A person answers with `minions-evals judge` at a terminal, on the page, or with a token: minions-evals people add NAME."
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,12 @@ class _Accepted:
 
 
 async def submit_judgments(engine: Engine, submission: Submission) -> Job:
-    """Takes all of the submission or, refusing by name, nothing; returns the job as it stands then."""
+    """Takes all of the submission or, refusing by name, nothing; returns the job as it stands then.
+
+    Whoever speaks through the engine said so: a person under the name that the door knows, else an agent under its own.
+    """
     _vet_distinct(submission)
+    await _vet_name(engine, submission)
     job = await get_job(engine, submission.run_id)
     request = request_of(job)
     async with working_on(engine, job):
@@ -67,6 +73,17 @@ async def judge_waiting(engine: Engine, key: UnitKey) -> bool:
         ended = await _ended(bench, accepted)
         await engine.store.write(partial(_complete, bench=bench, job=job, accepted=accepted, ended=ended))
         return True
+
+
+async def _vet_name(engine: Engine, submission: Submission) -> None:
+    """Refuses an agent that gives the name of a person."""
+    if engine.speaker.is_person or submission.judged_by is None:
+        return
+    if await engine.store.read(partial(speakers.is_person, name=submission.judged_by)):
+        raise BadInputError(
+            f"judgedBy: {submission.judged_by} is a person whom this store knows, and an agent speaks here.",
+            remedy=f"Give the agent's own name. {AS_A_PERSON}",
+        )
 
 
 def _vet_distinct(submission: Submission) -> None:
@@ -109,11 +126,11 @@ async def _accept(bench: Bench, job: Job, submission: Submission, answered: Answ
             f"test-case {row.case_id} has no rubric: there is nothing to judge by.",
             remedy=f"Accept the output as the baseline (minions-evals accept {row.case_id}), or give the case a rubric.",
         )
-    return _vetted(bench.judging, submission, answered, row, measure)
+    return _vetted(bench.judging, engine.speaker, submission, answered, row, measure)
 
 
 def _vetted(
-    judging: Judging, submission: Submission, answered: AnsweredPacket, row: UnitRow, measure: Measure
+    judging: Judging, speaker: Speaker, submission: Submission, answered: AnsweredPacket, row: UnitRow, measure: Measure
 ) -> _Accepted:
     assert isinstance(measure.yardstick, RubricInUse)
     assert row.observed is not None
@@ -126,8 +143,14 @@ def _vetted(
             f"packet {answered.digest}: its case or criteria were changed since it was handed out.",
             remedy="Run again under a new key and judge the new packet.",
         )
-    given_by: dict[str, JudgeType] = {one.id: "human" if kinds[one.id] == "human" else "llm" for one in asked}
-    verdicts = verdicts_for(answered, asked, judged_by=submission.judged_by, kinds=given_by)
+    for_people = [one.id for one in asked if kinds[one.id] == "human"]
+    if for_people and not speaker.is_person:
+        raise BadInputError(
+            f"packet {answered.digest} asks a person ({', '.join(for_people)}), and an agent speaks here.",
+            remedy=AS_A_PERSON,
+        )
+    named = speaker.name if speaker.is_person else submission.judged_by or speaker.name or AGENTS
+    verdicts = verdicts_for(answered, asked, judged_by=named, speaker=speaker)
     about = [judging.panel.about(one, kinds[one.id], work) for one in asked]
     return _Accepted(row, measure, tuple(zip(about, verdicts, strict=True)))
 

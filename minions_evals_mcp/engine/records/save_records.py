@@ -21,6 +21,7 @@ from minions_evals_mcp.domain.definitions import (
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record
 from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.engine.cases.chain_growth import vet_growth
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import with_likeness
 from minions_evals_mcp.engine.records.branch_parameters import vet_parameters
@@ -36,6 +37,7 @@ from minions_evals_mcp.scoring.rubric import vet_rubric
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append, append_all
+from minions_evals_mcp.store.speakers import note_handed_in
 
 MAX_BRANCHES = 5
 F = TypeVar("F", bound=Fields)
@@ -75,7 +77,16 @@ async def save_records(
     now = engine.clock()
     taken = [replace(arrival, record=without_secrets(arrival.record)) for arrival in arrivals]
     marks = {arrival.record.id: mark for arrival in arrivals if (mark := secrets_marked(arrival.record)) is not None}
-    work = partial(_save, arrivals=taken, relations=relations, events=events, marks=marks, now=now)
+    save = partial(_save, arrivals=taken, relations=relations, events=events, marks=marks, now=now)
+    outputs = [
+        one.record.id for one in taken if isinstance(one.record.fields, AgentRun) and _is_final(one.record.fields)
+    ]
+
+    def work(db: Db) -> Saved:
+        saved = save(db)
+        note_handed_in(db, outputs, engine.speaker.identity, at=now)
+        return saved
+
     return await engine.store.write(work)
 
 
@@ -98,6 +109,7 @@ def _save(
     marks: Mapping[str, Event], now: datetime,
 ) -> Saved:  # fmt: skip
     view = _vetted(db, arrivals)
+    vet_growth(db, list(view.arriving.values()), relations)
     touched = [replace(record, updated_at=now) for record in view.arriving.values()]
     known = view.kept
     added = [record for record in touched if record.id not in known]

@@ -140,7 +140,7 @@ class SubmitJudgments(Arguments):
     """submit_judgments"""
 
     run_id: Id
-    judged_by: Annotated[Name, Field(description="Your agent's id, or the person's")]
+    judged_by: Annotated[Name | None, Field(description="Your agent's id; else your client's name")] = None
     packets: Annotated[list[AnsweredPacket], Field(min_length=1, max_length=50)]
 
 
@@ -309,7 +309,10 @@ class ApprovePromptVersion(Arguments):
     comparison_id: Annotated[Id | None, Field(description="The evidence; else the newest comparison")] = None
     decision: Literal["approved", "refused"] = "approved"
     reason: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
-    decided_by: Annotated[Name, Field(description="Your agent's id")]
+    decided_by: Annotated[Name | None, Field(description="Your agent's id; else your client's name")] = None
+    override_reason: Annotated[
+        str | None, Field(min_length=1, max_length=2000, description="A person's: why an inconclusive win will do")
+    ] = None
 
 
 class SendMessage(Arguments):

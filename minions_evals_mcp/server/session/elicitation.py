@@ -12,6 +12,7 @@ from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, Field, JsonValue, ValidationError, create_model
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.people.judge_queue import next_question, question_of
 from minions_evals_mcp.engine.people.submit import submit_judgments
@@ -102,9 +103,11 @@ async def _taken(call: Call, job: Job, digest: str, answer: ElicitResult) -> Non
         )
         for number, one in enumerate(_criteria(packet), 1)
     )
-    judged_by = str(said["judgedBy"]).strip() or NOBODY
+    speaker = call.engine.speaker
+    if not speaker.is_person:  # whoever answers a form that the host shows is one
+        speaker = person(str(said["judgedBy"]).strip() or NOBODY)
     whole = AnsweredPacket(digest=digest, judgments=judgments)
-    await submit_judgments(call.engine, Submission(run_id=job.id, judged_by=judged_by, packets=(whole,)))
+    await submit_judgments(call.engine.speaking(speaker), Submission(run_id=job.id, packets=(whole,)))
 
 
 def _looked_at(job: Job) -> str:

@@ -18,12 +18,18 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.server.answers.record import fitting
 from minions_evals_mcp.server.answers.sizes import answered
 from minions_evals_mcp.server.edge import arguments
+from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
 
 
 async def approve_prompt_version(call: Call, asked: arguments.ApprovePromptVersion) -> CallToolResult:
-    """The decision as it is kept. Whoever calls a tool is an agent: a person's override is not to be had here."""
-    for name, said in (("decidedBy", asked.decided_by), ("reason", asked.reason)):
+    """The decision as it is kept: an agent's, unless a person's token came with the call."""
+    speaker = call.engine.speaker
+    for name, said in (
+        ("decidedBy", asked.decided_by),
+        ("reason", asked.reason),
+        ("overrideReason", asked.override_reason),
+    ):
         if said is not None and is_blank(said):
             raise InvalidRecordError("must say something that can be seen", field=name)
     record = await decide(
@@ -33,15 +39,16 @@ async def approve_prompt_version(call: Call, asked: arguments.ApprovePromptVersi
             comparison_id=asked.comparison_id,
             decision=asked.decision,
             reason=asked.reason,
-            decided_by=asked.decided_by,
-            decided_by_type="agent",
+            decided_by=speaker.name if speaker.is_person else asked.decided_by or client_name(call.context),
+            decided_by_type=speaker.kind,
+            override_reason=asked.override_reason,
         ),
     )
     fields = record.fields
     told: Json = {
         "summary": f"{fields.prompt_version_ref}: {fields.decision}", "id": record.id,
         "promptVersionRef": fields.prompt_version_ref, "comparisonId": fields.comparison_id, "decision": fields.decision,
-        "reason": fields.reason,
+        "reason": fields.reason, "decidedBy": fields.decided_by, "decidedByType": fields.decided_by_type,
     }  # fmt: skip
     return answered(told)
 

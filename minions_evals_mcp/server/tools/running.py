@@ -27,6 +27,7 @@ from minions_evals_mcp.server.answers.run import instructions_for, next_calls, t
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of, part_of, text_of
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.background_runs import Started, start
+from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.session.elicitation import can_be_asked, judged_by_person, resumed_run, run_of
 from minions_evals_mcp.store.jobs import Job
@@ -202,7 +203,7 @@ async def submit_judgments(call: Call, asked: arguments.SubmitJudgments) -> Call
     """The run after the verdicts were taken, with the packets that wait next."""
     submission = Submission(
         run_id=asked.run_id,
-        judged_by=asked.judged_by,
+        judged_by=None if call.engine.speaker.is_person else asked.judged_by or client_name(call.context),
         packets=tuple(
             AnsweredPacket(
                 digest=one.digest,

@@ -27,6 +27,8 @@ class Arriving:
     topic: str
     sender: str | None
     payload: Json
+    door: str = ""
+    """`source`: it came in where the operator set the agent up to listen; `person:NAME`: a person whom a door knows sent it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Message:
     next_at: datetime
     reason: str
     result: Json | None
+    door: str = ""
 
     def wire(self) -> dict[str, JsonValue]:
         """The message as it stands in an answer; its payload is left out."""
@@ -54,16 +57,14 @@ class Message:
         }  # fmt: skip
 
 
-_COLUMNS = (
-    "i.seq, i.id, i.type, i.topic, i.sender, i.payload, i.sent_at, i.state, i.attempts, i.next_at, i.reason, i.result"
-)
+_COLUMNS = "i.seq, i.id, i.type, i.topic, i.sender, i.payload, i.sent_at, i.state, i.attempts, i.next_at, i.reason, i.result, i.door"
 
 
 def _message(row: tuple[Any, ...]) -> Message:
-    seq, ident, kind, topic, sender, payload, sent_at, state, attempts, next_at, reason, result = row
+    seq, ident, kind, topic, sender, payload, sent_at, state, attempts, next_at, reason, result, door = row
     return Message(
         seq, ident, kind, topic, sender, json.loads(payload), from_millis(sent_at), state, attempts,
-        from_millis(next_at), reason, None if result is None else json.loads(result),
+        from_millis(next_at), reason, None if result is None else json.loads(result), door,
     )  # fmt: skip
 
 
@@ -88,11 +89,11 @@ def put(db: Db, arriving: Arriving, *, at: datetime, dead: str = "") -> bool:
     now = to_millis(at)
     state, settled = ("dead", now) if dead else ("pending", None)
     db.execute(
-        "INSERT INTO inbox (id, type, topic, sender, payload, sent_at, state, attempts, next_at, reason, settled_at)"
-        " VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)",
+        "INSERT INTO inbox (id, type, topic, sender, payload, sent_at, state, attempts, next_at, reason, settled_at, door)"
+        " VALUES (?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?, ?)",
         (
             arriving.id, arriving.type, arriving.topic, arriving.sender, masked(json.dumps(arriving.payload)), now, state,
-            now, masked(dead), settled,
+            now, masked(dead), settled, arriving.door,
         ),
     )  # fmt: skip
     return True

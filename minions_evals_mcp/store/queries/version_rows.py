@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+
 from minions_evals_mcp.domain.version_chain import Link
 from minions_evals_mcp.store.connection import Db
 
@@ -29,3 +32,14 @@ def is_named_by_runs(db: Db, version: str) -> bool:
     """Whether a recorded agent-run was made with a version of that id."""
     found = db.execute("SELECT 1 FROM agent_run_key WHERE prompt_version_ref = ? LIMIT 1", (version,)).fetchone()
     return found is not None
+
+
+def measured(db: Db, versions: Sequence[str]) -> list[str]:
+    """Those of the versions that a test-run, a comparison or an approval names."""
+    rows = db.execute(
+        "SELECT value FROM json_each(?) WHERE EXISTS (SELECT 1 FROM test_run WHERE prompt_version_ref = value)"
+        " OR EXISTS (SELECT 1 FROM prompt_comparison WHERE value IN (prompt_version_a, prompt_version_b))"
+        " OR EXISTS (SELECT 1 FROM approval WHERE prompt_version_ref = value)",
+        (json.dumps(list(versions)),),
+    )
+    return [row[0] for row in rows]

@@ -1,0 +1,84 @@
+"""The people whom a store knows, and their tokens."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.people import persons
+from minions_evals_mcp.report.plain import printable
+
+
+def add(name: str, /, *, common: Common = DEFAULTS) -> int:
+    """Make a person known to the store, and print their token: once, for only its hash is kept.
+
+    The same name again gets a new token. Whoever brings it is that person: on the command line and the page in
+    MINIONS_EVALS_PERSON_TOKEN, over `minions-evals-mcp --http` as the bearer token.
+    Example: minions-evals people add anna
+
+    Parameters
+    ----------
+    name
+        Who speaks with the token.
+    """
+    return run(partial(_add, name, common))
+
+
+def remove(name: str, /, *, common: Common = DEFAULTS) -> int:
+    """End what a person's token opens; what they said stays theirs.
+
+    Example: minions-evals people remove anna
+
+    Parameters
+    ----------
+    name
+        Who is removed.
+    """
+    return run(partial(_remove, name, common))
+
+
+def list_(*, common: Common = DEFAULTS) -> int:
+    """List the people whom the store knows, by a token or because they confirmed at a terminal who they are.
+
+    Example: minions-evals people list
+    """
+    return run(partial(_list, common))
+
+
+async def _list(common: Common) -> int:
+    async with session(common) as engine:
+        known = await persons.known_people(engine)
+    if common.json:
+        say({"people": [{"name": one.name, "hasToken": one.has_token, "since": iso(one.since)} for one in known]})
+        return 0
+    for one in known:
+        how = "token" if one.has_token else "confirmed at a terminal"
+        sys.stdout.write(f"{printable(one.name, 128)}  {how}, since {iso(one.since)}\n")
+    if not known:
+        sys.stdout.write("nobody is known as a person yet: minions-evals people add NAME\n")
+    return 0
+
+
+async def _add(name: str, common: Common) -> int:
+    async with session(common) as engine:
+        token = await persons.add_person(engine, name)
+    if common.json:
+        say({"name": name.strip(), "token": token})
+    else:
+        sys.stdout.write(f"{token}\n")
+        sys.stderr.write(
+            f"{printable(name.strip(), 128)} speaks with this token. It is shown this once; keep it from agents.\n"
+        )
+    return 0
+
+
+async def _remove(name: str, common: Common) -> int:
+    async with session(common) as engine:
+        await persons.remove_person(engine, name)
+    if common.json:
+        say({"removed": name})
+    else:
+        sys.stdout.write(f"{printable(name, 128)} is removed; what they said stays theirs.\n")
+    return 0

@@ -1,0 +1,68 @@
+"""Who speaks on the command line: a person by their token, or at a terminal where they once confirmed who they are; else an agent."""
+
+from __future__ import annotations
+
+import sys
+
+from minions_evals_mcp.domain.speaker import Speaker
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.people.persons import confirm_person, only_person, person_named, person_with_token
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.settings import read_settings
+
+AS_A_PERSON = "set MINIONS_EVALS_PERSON_TOKEN to the token of `minions-evals people add NAME`, or use a terminal, where you are asked once"
+
+
+async def speaker_at(engine: Engine, by: str = "") -> Speaker:
+    """Who speaks, where `by` is the name that was given; without one, at a terminal, the only person whom the store knows.
+
+    Raises `BadInputError` for a token that is nobody's, or another person's than the one that was named.
+    """
+    token, name = read_settings().person_token, by.strip()
+    if token is not None:
+        return await _with_token(engine, token, name)
+    if not _is_terminal():
+        return Speaker(name=name)
+    known = await (person_named(engine, name) if name else only_person(engine))
+    if not name:
+        return known or Speaker()
+    if known is not None:
+        return known
+    typed = _asked(
+        f"{name} is not known to this store as a person. Are you {name}, a person? Type the name again to confirm (asked once): "
+    )
+    return await confirm_person(engine, name) if typed == name else Speaker(name=name)
+
+
+async def person_at(engine: Engine, by: str = "") -> Speaker:
+    """The person who speaks; raises `BadInputError` for an agent."""
+    found = await speaker_at(engine, by)
+    if not found.is_person:
+        raise BadInputError(
+            "this takes a person's word, and no person is known to speak here.", remedy=f"To be one, {AS_A_PERSON}."
+        )
+    return found
+
+
+async def _with_token(engine: Engine, token: str, name: str) -> Speaker:
+    found = await person_with_token(engine, token)
+    if found is None:
+        raise BadInputError(
+            "MINIONS_EVALS_PERSON_TOKEN is nobody's token in this store.",
+            remedy="minions-evals people add NAME prints a new one.",
+        )
+    if name and name.casefold() != found.name.casefold():
+        raise BadInputError(
+            f"--by is {name}, and the token is {found.name}'s.", remedy="Leave --by out, or use your own token."
+        )
+    return found
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _asked(question: str) -> str:
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip()

@@ -1,0 +1,55 @@
+"""Gates on a fall of the pass rate: they fail on evidence, or by the literal rule where that is asked for."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.results import Evidence
+from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary
+from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.stats.paired import evidence
+from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_dropped
+
+
+def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
+    """The gate on a benchmark-run's regression; `literal` fails it on the rule alone, whatever chance could do.
+
+    A fall within the noise floor that `calibrate` found holds.
+    """
+    found = summary.regression
+    if found is None:
+        return "held"
+    if literal:
+        return "failed"
+    if found.get("withinNoiseFloor") is True:
+        return "held"
+    better = found["better"]
+    assert isinstance(better, int)
+    return fall_gate(cast("Evidence", found["evidence"]), better=better)
+
+
+def comparison_gate(summary: ComparisonSummary, *, literal: bool = False) -> Gate:
+    """The gate on the new version's fall: its verdict, or what its passes say without the budget of the attempts.
+
+    That budget keeps a version from being approved by luck; a fall approves nothing, so that it is tested at .05.
+    """
+    passes = summary.passes
+    dropped = pass_rate_dropped(passes.a, passes.units_a, passes.b, passes.units_b)
+    if summary.verdict == "regressed":
+        return "failed"
+    if literal:
+        return "failed" if dropped else "held"
+    found = evidence(passes.lost, passes.gained)
+    if passes.lost > passes.gained and found == "supported":
+        return "failed"
+    return fall_gate(found, better=passes.gained) if dropped and found == "undecidable" else "held"
+
+
+def undecided_words(worse: JsonValue, cases: JsonValue) -> str:
+    """Why a gate ends undecided, and what decides it."""
+    return (
+        f"gate undecided: {worse} of {cases} cases got worse and none better, and fewer than 6 changed cases decide nothing."
+        " Run more cases or --trials; --literal fails the gate on the rule alone."
+    )

@@ -1,0 +1,29 @@
+"""Who calls a tool: a person where their token came with the request, else the agent that its client is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from minions_evals_mcp.domain.speaker import AGENTS, Speaker, person
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import Context
+    from starlette.requests import Request
+
+PERSON_STATE = "minions_evals_person"
+"""Under this name the HTTP door keeps, with the request, whose token it brought."""
+LONGEST_NAME = 128
+
+
+def speaker_of(context: Context[Any, Any]) -> Speaker:
+    """Who speaks in this call; over stdio always an agent."""
+    request: Request | None = context.request_context.request
+    name = None if request is None else request.scope.get("state", {}).get(PERSON_STATE)
+    return Speaker(name=client_name(context)) if name is None else person(name)
+
+
+def client_name(context: Context[Any, Any] | None) -> str:
+    """The name that the caller's client gave of itself."""
+    known = None if context is None else context.request_context.session.client_params
+    given = "" if known is None else known.client_info.name.strip()
+    return given[:LONGEST_NAME] or AGENTS

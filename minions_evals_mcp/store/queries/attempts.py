@@ -1,0 +1,105 @@
+"""The attempts to beat one prompt version, as the store knows them: comparisons, those under way, and runs looked at alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from minions_evals_mcp.store.connection import Db
+
+Pair = tuple[str, str]
+_WITH = "(?1 IN (prompt_version_a, prompt_version_b))"
+
+
+def compared_pairs(db: Db, version: str, *, before: str | None = None) -> set[Pair]:
+    """The pairs of benchmark-runs, each in the order of its ids, by which `version` was compared with another.
+
+    `before`: only those that were recorded before that comparison.
+    """
+    rows = db.execute(
+        "SELECT DISTINCT min(benchmark_run_id_a, benchmark_run_id_b), max(benchmark_run_id_a, benchmark_run_id_b)"
+        f" FROM prompt_comparison WHERE {_WITH} AND seq < coalesce((SELECT seq FROM prompt_comparison WHERE id = ?2), 1e18)",
+        (version, before),
+    )
+    return {(a, b) for a, b in rows}
+
+
+def unfinished(db: Db, version: str, *, but: str) -> int:
+    """How many comparisons with `version` were begun, have measured something, and are not recorded: one may choose which to end."""
+    (found,) = db.execute(
+        "SELECT count(*) FROM job j WHERE j.kind = 'comparison' AND j.id <> ?2"
+        " AND ?1 IN (json_extract(j.spec, '$.request.versionA'), json_extract(j.spec, '$.request.versionB'))"
+        " AND NOT EXISTS (SELECT 1 FROM prompt_comparison WHERE id = j.id)"
+        " AND EXISTS (SELECT 1 FROM job s JOIN unit u ON u.job_id = s.id WHERE s.key IN (j.id || ':A', j.id || ':B')"
+        "  AND (u.test_run_id IS NOT NULL OR u.output IS NOT NULL))",
+        (version, but),
+    ).fetchone()
+    return found
+
+
+def looked_at_alone(db: Db, version: str, rivals: Sequence[str], *, runs: Pair, until: int) -> int:
+    """How many other results of `version` and its rivals were there to choose from, in runs that are no side of a comparison.
+
+    Runs of equal outputs, cases and judge are one result. `runs` are those that are compared now; `until`: milliseconds.
+    """
+    signature = (
+        "json_array(b.prompt_version_ref, json_extract(b.rest, '$.digests.testCase'), json_extract(b.rest, '$.digests.judge'),"
+        " coalesce((SELECT json_group_array(o) FROM (SELECT coalesce(r.agent_run_id, r.id) AS o FROM test_run r"
+        "  WHERE r.benchmark_run_id = b.id ORDER BY r.test_case_id, r.trial)), ''))"
+    )
+    (found,) = db.execute(
+        f"WITH result (run, said, alone) AS (SELECT b.id, {signature}, b.purpose <> 'comparison' FROM benchmark_run b"
+        "  WHERE b.prompt_version_ref IN (SELECT value FROM json_each(?1)) AND b.ran_at <= ?4)"
+        " SELECT count(DISTINCT said) FROM result WHERE alone AND run NOT IN (?2, ?3)"
+        "  AND said NOT IN (SELECT said FROM result WHERE run IN (?2, ?3))"
+        "  AND run NOT IN (SELECT benchmark_run_id_a FROM prompt_comparison UNION SELECT benchmark_run_id_b FROM prompt_comparison)",
+        (json.dumps([version, *rivals]), *runs, until),
+    ).fetchone()
+    return found
+
+
+def is_fresh(db: Db, run_id: str) -> bool:
+    """Whether every output of the run was made in it: none is a recorded agent-run, or one of an earlier run."""
+    (found,) = db.execute(
+        "SELECT EXISTS (SELECT 1 FROM test_run r WHERE r.benchmark_run_id = ?1 AND r.agent_run_id IS NOT NULL)"
+        " OR EXISTS (SELECT 1 FROM job WHERE id = ?1 AND (json_extract(spec, '$.request.rejudgeRunId') IS NOT NULL"
+        "  OR json_extract(spec, '$.request.cache')))",
+        (run_id,),
+    ).fetchone()
+    return not found
+
+
+def alike(db: Db, run_id: str) -> str | None:
+    """What a run was measured with, and of what: equal where the data of two runs may be pooled.
+
+    The content of the version where it is recorded, cases, rubric, judge, scorer, embedder and target.
+    """
+    row = db.execute(
+        "SELECT json_array(b.benchmark_id, coalesce((SELECT json_extract(fields, '$.content') FROM minion WHERE id ="
+        "  b.prompt_version_ref AND type = 'prompt-version'), b.prompt_version_ref), json_extract(b.rest, '$.digests'))"
+        " FROM benchmark_run b WHERE b.id = ? AND json_extract(b.rest, '$.selection') IS NULL",
+        (run_id,),
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def poolable(db: Db, version: str, *, runs: Pair, before: str | None = None) -> list[tuple[str, str, str]]:
+    """The recorded comparisons (id, run of A, run of B) whose data may be pooled with those two runs, oldest first.
+
+    No run stands in two of them: the same data would count twice. Where one looked after every case, the data chose
+    their own number.
+    """
+    rows = db.execute(
+        "SELECT id, benchmark_run_id_a, benchmark_run_id_b FROM prompt_comparison WHERE prompt_version_a = ?1"
+        " AND seq < coalesce((SELECT seq FROM prompt_comparison WHERE id = ?2), 1e18)"
+        " AND coalesce(json_extract(rest, '$.notes'), '') NOT LIKE 'sequential%' ORDER BY seq",
+        (version, before),
+    ).fetchall()
+    wanted, used = (alike(db, runs[0]), alike(db, runs[1])), set(runs)
+    found: list[tuple[str, str, str]] = []
+    for ident, run_a, run_b in rows:
+        if None in wanted or used & {run_a, run_b} or (alike(db, run_a), alike(db, run_b)) != wanted:
+            continue
+        used |= {run_a, run_b}
+        found.append((ident, run_a, run_b))
+    return found

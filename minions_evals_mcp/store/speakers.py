@@ -1,0 +1,123 @@
+"""The people whom the store knows, and who handed in what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.store.connection import Db
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A person whom the store knows; `has_token`: they have a token, else they confirmed at a terminal who they are."""
+
+    name: str
+    has_token: bool
+    since: datetime
+
+
+def people(db: Db) -> list[Person]:
+    """All people whom the store knows, in the order in which they came."""
+    rows = db.execute("SELECT name, token_hash, created_at FROM person WHERE removed_at IS NULL ORDER BY seq")
+    return [Person(name, hashed is not None, from_millis(at)) for name, hashed, at in rows]
+
+
+def is_person(db: Db, name: str) -> bool:
+    """Whether the store knows a person of that name, however it is written."""
+    sought = name.strip().casefold()
+    return any(one.name.casefold() == sought for one in people(db))
+
+
+def named_by_hash(db: Db, token_hash: str) -> str | None:
+    """The name of the person whose token has that hash."""
+    row = db.execute("SELECT name FROM person WHERE token_hash = ? AND removed_at IS NULL", (token_hash,)).fetchone()
+    return None if row is None else row[0]
+
+
+def save_person(db: Db, name: str, token_hash: str | None, *, at: datetime) -> None:
+    """Keeps a person; one who is known already gets the new token in place of the old."""
+    known = db.execute("SELECT 1 FROM person WHERE name = ? AND removed_at IS NULL", (name,)).fetchone()
+    if known is None:
+        values = (name, token_hash, to_millis(at))
+        db.execute("INSERT INTO person (name, token_hash, created_at) VALUES (?, ?, ?)", values)
+    elif token_hash is not None:
+        db.execute("UPDATE person SET token_hash = ? WHERE name = ? AND removed_at IS NULL", (token_hash, name))
+
+
+def remove_person(db: Db, name: str, *, at: datetime) -> bool:
+    """Ends what the person's token opens; what they said stays theirs. False where nobody is known by that name."""
+    done = db.execute(
+        "UPDATE person SET removed_at = ?, token_hash = NULL WHERE name = ? AND removed_at IS NULL",
+        (to_millis(at), name),
+    )
+    return done.rowcount > 0
+
+
+def note_handed_in(db: Db, idents: Iterable[str], speaker: str, *, at: datetime) -> None:
+    """Keeps who handed in those outputs; a person who hands in what an agent did vouches for it."""
+    for ident in idents:
+        db.execute(
+            "INSERT INTO handed_in (record_id, speaker, at) SELECT ?1, ?2, ?3"
+            " WHERE NOT EXISTS (SELECT 1 FROM handed_in WHERE record_id = ?1)",
+            (ident, speaker, to_millis(at)),
+        )
+        if speaker.startswith("person:"):
+            db.execute(
+                "UPDATE handed_in SET speaker = ?2, at = ?3 WHERE record_id = ?1 AND speaker = 'agent'",
+                (ident, speaker, to_millis(at)),
+            )
+
+
+def outputs_not_of_people(db: Db, run_id: str) -> int:
+    """How many outputs of the run were handed in, and by nobody whom the store knows as a person."""
+    (found,) = db.execute(
+        "SELECT count(*) FROM test_run r WHERE r.benchmark_run_id = ? AND r.agent_run_id IS NOT NULL AND NOT EXISTS"
+        " (SELECT 1 FROM handed_in h WHERE h.record_id = r.agent_run_id AND h.speaker GLOB 'person:?*')",
+        (run_id,),
+    ).fetchone()
+    return found
+
+
+def judged_in(db: Db, run_ids: Sequence[str]) -> dict[str | None, int]:
+    """How many judgments of those runs each speaker handed in, by identity; None for models and rules that the engine asked.
+
+    An imported judgment counts as that of the person who imported it, else as an agent's.
+    """
+    marks = ",".join("?" * len(run_ids))
+    rows = db.execute(
+        "SELECT coalesce(j.handed_in_by, CASE WHEN j.judged_by_type = 'human' THEN 'person:' || j.judged_by END), count(*)"
+        f" FROM eval_judgment j JOIN test_run r ON r.id = j.test_run_id WHERE r.benchmark_run_id IN ({marks}) GROUP BY 1",
+        tuple(run_ids),
+    )
+    return dict(rows.fetchall())
+
+
+def name_current(db: Db, version: str, speaker: str, *, at: datetime) -> None:
+    """Keeps that a person named the version as the one in use."""
+    values = (version, speaker, to_millis(at))
+    db.execute("INSERT INTO named_current (prompt_version_ref, named_by, at) VALUES (?, ?, ?)", values)
+
+
+def last_named(db: Db, versions: Sequence[str]) -> str | None:
+    """The version among those that a person named last as the one in use."""
+    marks = ",".join("?" * len(versions))
+    row = db.execute(
+        f"SELECT prompt_version_ref FROM named_current WHERE prompt_version_ref IN ({marks}) ORDER BY seq DESC LIMIT 1",
+        tuple(versions),
+    ).fetchone()
+    return None if row is None else row[0]
+
+
+def first_kept(db: Db, versions: Sequence[str]) -> str | None:
+    """The version among those that came into this store first; of one batch, the first in the order given."""
+    marks = ",".join("?" * len(versions))
+    rows = db.execute(
+        "SELECT m.id, coalesce((SELECT min(e.at) FROM event e WHERE e.subject_id = m.id AND e.type = 'record-saved'), m.created_at)"
+        f" FROM minion m WHERE m.id IN ({marks})",
+        tuple(versions),
+    )
+    kept: dict[str, int] = dict(rows.fetchall())
+    return min((one for one in versions if one in kept), key=lambda one: kept[one], default=None)
