@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.submit import submit_judgments
@@ -36,7 +37,11 @@ async def hand_in_all(engine: Engine, job: Job, verdicts: Sequence[bool], *, by:
         passes = verdicts[int(str(packet["testCaseId"])[1:])]
         judgment = GivenJudgment(criterion_id="r/tone", score=float(passes), rationale=f"{by} says so.")
         given.append(AnsweredPacket(digest=str(packet["digest"]), judgments=(judgment,)))
-    await submit_judgments(engine, Submission(run_id=job.id, judged_by=by, packets=tuple(given)))
+    is_model = ":" in by
+    speaking = engine if is_model else engine.speaking(person(by))
+    await submit_judgments(
+        speaking, Submission(run_id=job.id, judged_by=by if is_model else None, packets=tuple(given))
+    )
 
 
 async def judged_run(engine: Engine, verdicts: Sequence[bool], *, by: str = "provider:judge", **request: str) -> Job:

@@ -12,10 +12,11 @@ from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.agreement import judges_agreement
 from minions_evals_mcp.engine.people.judge_queue import hand_in
+from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError, NotFoundError
-from minions_evals_mcp.judges.packets import GivenJudgment
+from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
 from minions_evals_mcp.stats.agreement import agreement
 from minions_evals_mcp.store.jobs import Job
 from tests.fakes.llm_server import serving
@@ -42,7 +43,11 @@ async def answered(engine: Engine, job: Job, scores: Scores, *, by: str) -> None
             GivenJudgment(criterion_id=ident, score=score, rationale=f"{by} says so.")
             for ident, score in (("r/tone", tone), ("r/facts", facts))
         ]
-        await hand_in(engine, job.id, str(packet["digest"]), given, judged_by=by)
+        if ":" in by:  # a model's, which an agent hands in
+            whole = AnsweredPacket(digest=str(packet["digest"]), judgments=tuple(given))
+            await submit_judgments(engine, Submission(run_id=job.id, judged_by=by, packets=(whole,)))
+        else:
+            await hand_in(engine, job.id, str(packet["digest"]), given, judged_by=by)
 
 
 async def judged_by_both(engine: Engine, model: Scores, people: Scores) -> Job:

@@ -263,9 +263,9 @@ async def test_a_judge_that_people_contradict_has_no_version_approved_by_an_agen
     await labelled(engine, first, truth)
     made = await compared(engine, [not one for one in truth], [True] * 60)
     assert (made.verdict, made.judge_state) == ("improved", "unqualified")
-    with pytest.raises(RuleError, match="cannot be trusted on tone: 60 labels contradict it") as refused:
+    with pytest.raises(RuleError, match="were handed in by agents, and an agent decides|cannot be trusted") as refused:
         await approve_prompt_version(engine, approval("agent"))
-    assert "Only a person" in refused.value.remedy
+    assert "person" in refused.value.remedy
     with pytest.raises(RuleError, match="cannot be trusted"):
         await approve_prompt_version(engine, approval("maria"))
     assert (await approve_prompt_version(engine, approval("maria", "Read them all."))).fields.decision == "approved"
@@ -289,7 +289,7 @@ async def test_an_unknown_judge_is_said_and_backs_an_approval_unless_a_licence_i
     with pytest.raises(RuleError, match="requireQualifiedJudge is set"):
         await approve_prompt_version(engine, approval("maria", "I like it."))
     engine.skills = loose
-    assert (await approve_prompt_version(engine, approval("agent"))).fields.decision == "approved"
+    assert (await approve_prompt_version(engine, approval("maria"))).fields.decision == "approved"
 
 
 async def first_comparison(engine: Engine) -> Record[PromptComparison]:
