@@ -263,7 +263,7 @@ async def test_a_judge_that_people_contradict_has_no_version_approved_by_an_agen
     await labelled(engine, first, truth)
     made = await compared(engine, [not one for one in truth], [True] * 60)
     assert (made.verdict, made.judge_state) == ("improved", "unqualified")
-    with pytest.raises(RuleError, match="were handed in by agents, and an agent decides|cannot be trusted") as refused:
+    with pytest.raises(RuleError, match=r"were handed in by agents, and an agent decides|cannot be trusted") as refused:
         await approve_prompt_version(engine, approval("agent"))
     assert "person" in refused.value.remedy
     with pytest.raises(RuleError, match="cannot be trusted"):
