@@ -12,9 +12,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from pydantic import JsonValue
+if TYPE_CHECKING:
+    from pydantic import JsonValue  # for annotations alone: `--help` needs no pydantic
 
 SHORTEST = 16
 """A shorter value may well be a plain word, which a mark would take out of texts that say nothing secret."""

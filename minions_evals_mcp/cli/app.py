@@ -6,6 +6,7 @@ import gc
 import io
 import json
 import sys
+from difflib import get_close_matches
 
 from cyclopts import App, CycloptsError
 
@@ -92,6 +93,11 @@ def _usage(error: CycloptsError, arguments: list[str]) -> BadInputError:
     """A command line that does not fit, and where its form is shown."""
     known = {*COMMANDS, *NOUNS, *(verb for _, verbs in NOUNS.values() for verb in verbs)}
     words = [word for word in arguments[:2] if word in known]
+    if not words and arguments and (near := get_close_matches(arguments[0], [*COMMANDS, *NOUNS], 1)):
+        return BadInputError(
+            f'there is no command {arguments[0]!r}. Did you mean "{near[0]}"?',
+            remedy="minions-evals --help shows them.",
+        )
     return BadInputError(str(error), remedy=f"{' '.join(('minions-evals', *words))} --help shows the form.")
 
 

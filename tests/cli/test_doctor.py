@@ -21,7 +21,7 @@ def test_an_empty_machine_is_healthy_and_told_what_to_do(at: Terminal) -> None:
     assert found.code == told.code == 0
     said = findings(found)
     assert {name: one["ok"] for name, one in said.items()} == {
-        "SQLite": True, "skills": True, "store": None, "embedder": True, "Python checks": True, "JavaScript checks": True,
+        "project": None, "SQLite": True, "skills": True, "store": None, "embedder": True, "Python checks": True, "JavaScript checks": True,
         "MCP server": True, "agent": True, "extras": said["extras"]["ok"],
         "anthropic": None, "openai": None, "gemini": None, "judge": None,
     }  # fmt: skip

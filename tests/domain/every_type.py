@@ -59,7 +59,7 @@ FULL: tuple[Fields, ...] = (
     TestBranch(
         test_case_id="t1", name="hot", description="warmer", provider="openai", model="gpt-x", temperature=1.5,
         max_tokens=100, top_p=0.9, other_params={"seed": 1}, is_control=True, is_active=False, total_runs=3,
-        avg_latency=12.5, avg_cost=0.01, avg_quality_score=0.8, avg_tokens_per_sec=40.5, consistency_score=0.1,
+        error_count=1, avg_latency=12.5, avg_cost=0.01, avg_quality_score=0.8, avg_tokens_per_sec=40.5, consistency_score=0.1,
         pass_rate=66.7,
     ),
     TestRun(

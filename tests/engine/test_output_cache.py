@@ -75,8 +75,9 @@ async def test_other_inputs_another_version_and_another_target_are_made_anew(
     await save(engine, case("x", inputs={"q": "z"}, expectedOutputs={"output": "good"}))
     assert await run(engine, target, cache=True) == "1 output of earlier runs used again"
     await save(engine, minion("p@1", "prompt-version", content="{{q}}", versionNumber=1))
-    assert await run(engine, target, cache=True, prompt_version_ref="p@1") == "0 outputs of earlier runs used again"
-    assert await run(engine, f"{target} more", cache=True) == "0 outputs of earlier runs used again"
+    with_version = await run(engine, target, cache=True, prompt_version_ref="p@1")
+    assert with_version.startswith("0 outputs of earlier runs used again; not compared with")
+    assert (await run(engine, f"{target} more", cache=True)).startswith("0 outputs of earlier runs used again")
     assert len(asked(tmp_path)) == 2 + 1 + 2 + 2
 
 

@@ -9,7 +9,7 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minions_evals_mcp.stats.agreement import agreement
@@ -97,6 +97,7 @@ def test_one_rater_who_never_varies_is_no_better_than_chance() -> None:
     assert agreement([1.0, 1.0, 1.0, 1.0], [1.0, 0.0, 1.0, 0.0]).kappa == 0
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=1, max_size=40),
     st.randoms(use_true_random=False),
