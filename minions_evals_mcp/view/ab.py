@@ -17,6 +17,6 @@ async def ab_test(request: Request) -> Response:
     """An A/B test, its branches by rank."""
     engine = engine_of(request)
     found = await ab_test_result(engine, required(request, "id"))
-    subject = found.test_case_id or found.run_id
+    subject = found.test_case_id or found.benchmark_id or found.run_id
     titles = await engine.store.read(partial(report_units.titles, idents=[subject]))
     return rendered("ab", found=found, title=titles.get(subject, subject))
