@@ -62,7 +62,7 @@ def test_every_shipped_skill_loads_under_its_folders_name_with_steps_and_trigger
         assert all(step.text for step in skill.steps)
 
 
-def test_s086_s092_the_shipped_numbers_are_the_seeds() -> None:
+def test_the_shipped_numbers_are_the_seeds() -> None:
     skills = load_skills(shipped_folder("skills"))
     assert skills.run_benchmark.parameters.model_dump() == {
         "dropPoints": 10.0,

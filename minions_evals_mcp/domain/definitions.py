@@ -1,4 +1,4 @@
-"""What a person or an agent writes down: test cases, rubrics, benchmarks, branches. Fields as in seeds 4 and 5."""
+"""What a person or an agent writes down: test cases, rubrics, benchmarks, branches. Fields as docs/contracts.md has them."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class Benchmark(Fields):
 
 
 class TestBranch(Fields):
-    """One model configuration of an A/B test (seed 5); what is not given is not sent."""
+    """One model configuration of an A/B test; what is not given is not sent."""
 
     __test__ = False
     slug: ClassVar[str] = "test-branch"

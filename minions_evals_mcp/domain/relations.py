@@ -1,4 +1,4 @@
-"""The eleven relations of seed 4, derived from the ids that records hold, and `follows` between prompt versions.
+"""The eleven relations of evaluation, derived from the ids that records hold, and `follows` between prompt versions.
 
 `RelationType` of the Minions SDK (0.2.4) is a closed list that names `references` and `follows`, not our other ten:
 its graph keeps them all the same, a type checker that reads the list does not know them.

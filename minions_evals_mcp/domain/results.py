@@ -292,7 +292,7 @@ class JudgeLicence(Fields):
 
 
 class TestBranchExecution(Fields):
-    """One output of one branch of an A/B test (seed 5)."""
+    """One output of one branch of an A/B test."""
 
     __test__ = False
     slug: ClassVar[str] = "test-branch-execution"

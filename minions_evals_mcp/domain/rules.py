@@ -1,4 +1,4 @@
-"""The hard rules of seed 4 in words; `vetted.py` beside it holds the only functions that make the values which keep them."""
+"""The hard rules of evaluation in words; `vetted.py` beside it holds the only functions that make the values which keep them."""
 
 from __future__ import annotations
 

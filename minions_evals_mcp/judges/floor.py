@@ -1,4 +1,4 @@
-"""What comes before any model: outputs that hold no answer fool judges (facts.md), so a rule finds them first."""
+"""What comes before any model: outputs that hold no answer fool judges, so a rule finds them first."""
 
 from __future__ import annotations
 

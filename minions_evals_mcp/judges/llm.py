@@ -26,7 +26,7 @@ from minions_evals_mcp.models.replies import Completion, Failed, Refused, Trunca
 from minions_evals_mcp.models.request import ModelRequest
 
 UNCALIBRATED = 0.9
-"""Models overrate themselves: what they say of their own confidence counts for at most this much (facts.md, judges)."""
+"""Models overrate themselves: what they say of their own confidence counts for at most this much."""
 COMPLAINTS = 2
 """How often a reply that breaks the form is sent back."""
 MAX_TOKENS = 1024

@@ -1,4 +1,4 @@
-"""A/B tests (seed 5, contracts 9): which branch wins by which criterion, and what a branch's executions add up to."""
+"""A/B tests: which branch wins by which criterion, and what a branch's executions add up to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judging by what was expected (seed 1): a plain string is looked for, `/…/` is a pattern, other JSON must be equal."""
+"""Judging by what was expected: a plain string is looked for, `/…/` is a pattern, other JSON must be equal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run against the runs before it (seed 5, contracts 7): how far from what was expected, and whether it got worse."""
+"""One run against the runs before it: how far from what was expected, and whether it got worse."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ class Likeness:
 
     @property
     def passed(self) -> bool:
-        """Seed 5's rule: equal, or a similarity of at least 0.8."""
+        """The testing API's rule: equal, or a similarity of at least 0.8."""
         return self.exact_match or (self.semantic_score or 0.0) >= SIMILAR_ENOUGH - SLACK
 
 

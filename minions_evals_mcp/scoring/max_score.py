@@ -1,4 +1,4 @@
-"""`max-score` (seed 2): of several outputs of one test, the one whose other assertions scored highest together."""
+"""`max-score`: of several outputs of one test, the one whose other assertions scored highest together."""
 
 from __future__ import annotations
 

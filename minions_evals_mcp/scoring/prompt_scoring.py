@@ -1,4 +1,4 @@
-"""Prompt scoring (seed 1): what single cases add up to, which version wins, and what a score means."""
+"""Prompt scoring: what single cases add up to, which version wins, and what a score means."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class TestSuiteResult(Value):
 
     @property
     def band(self) -> str:
-        """What the average score means, in the seed's words."""
+        """What the average score means, in the documented words."""
         return band(self.average_score)
 
 
@@ -171,7 +171,7 @@ def vetted_tie_threshold(value: object) -> float:
 
 
 def winner(delta: float, tie_threshold: float) -> Winner:
-    """The seed's rule: a tie strictly below the threshold, so with threshold 0 there is none, and A keeps an even match."""
+    """The documented rule: a tie strictly below the threshold, so with threshold 0 there is none, and A keeps an even match."""
     size = abs(delta)
     if size < tie_threshold and not math.isclose(size, tie_threshold, rel_tol=SLACK):
         return "tie"
@@ -179,7 +179,7 @@ def winner(delta: float, tie_threshold: float) -> Winner:
 
 
 def band(average: float) -> str:
-    """What an average score (0–1) means, in the seed's words; a band begins at its lower limit."""
+    """What an average score (0–1) means, in the documented words; a band begins at its lower limit."""
     return next((words for least, words in BANDS if average >= least - SLACK), NO_BAND)
 
 

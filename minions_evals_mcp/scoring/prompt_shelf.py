@@ -34,7 +34,7 @@ class Case:
     is_active: bool = True
 
     def shown(self) -> Json:
-        """The case as an evaluator sees it: the seed's keys, whatever the case was read from."""
+        """The case as an evaluator sees it: the documented keys, whatever the case was read from."""
         (expected,) = (
             self.expected.values() if self.expected is not None and len(self.expected) == 1 else (self.expected,)
         )

@@ -1,4 +1,4 @@
-r"""Prompt templates (contracts 6): `{{name}}`, `{{#if name}}…{{/if}}`, `{{#each list}}…{{this}}…{{/each}}`, `\{{`."""
+r"""Prompt templates: `{{name}}`, `{{#if name}}…{{/if}}`, `{{#each list}}…{{this}}…{{/each}}`, `\{{`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rubric arithmetic (contracts 4): weighted totals, thresholds that can be reached, and the judge type of a run."""
+"""Rubric arithmetic: weighted totals, thresholds that can be reached, and the judge type of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The score card (seed 3): one score for a table of results, out of its last column or of chosen ones."""
+"""The score card: one score for a table of results, out of its last column or of chosen ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Score matrices (seed 3): drill-downs of a score, each cell with the direction in which it is good."""
+"""Score matrices: drill-downs of a score, each cell with the direction in which it is good."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seed's rule for a benchmark that got worse, in whole numbers."""
+"""The documented rule for a benchmark that got worse, in whole numbers."""
 
 from __future__ import annotations
 

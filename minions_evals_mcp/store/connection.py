@@ -30,7 +30,7 @@ AT_MOST = "LIMIT ? + 0"
 """How a query that is asked often ends: at a bare `LIMIT ?` SQLite prepares it anew each time, to plan by the value."""
 
 FIXED_IN = ((3, 51, 3), (3, 50, 7), (3, 44, 6))
-"""The releases that mend the WAL-reset bug, each in its own branch (facts.md)."""
+"""The releases that mend the WAL-reset bug, each in its own branch."""
 
 
 def library_version() -> str:

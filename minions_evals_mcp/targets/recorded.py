@@ -17,7 +17,7 @@ OUTAGE = re.compile(
     r"|\bdns\b|name resolution|getaddrinfo|unreachable|\be(?:connreset|connrefused|timedout|notfound|ai_again|pipe)\b",
     re.IGNORECASE,
 )
-"""An error message that speaks of the agent's surroundings, not of the agent (contracts 3)."""
+"""An error message that speaks of the agent's surroundings, not of the agent."""
 
 
 def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed | Skipped | TargetErrored:

@@ -272,7 +272,7 @@ async def test_many_messages_run_side_by_side_up_to_the_bound(engine: Engine) ->
     assert max(at_once) <= 3
 
 
-async def test_s089_a_run_that_somebody_else_recorded_is_reacted_to_once(engine: Engine) -> None:
+async def test_a_run_that_somebody_else_recorded_is_reacted_to_once(engine: Engine) -> None:
     await fleet(engine, 4)
     await measured(engine, "v1", first(1, 4))
     await drained(engine)

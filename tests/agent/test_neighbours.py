@@ -106,7 +106,7 @@ def test_what_is_read_is_taken_in_once_and_what_cannot_be_is_kept_with_its_reaso
     assert desk.sound()
 
 
-def test_s112_an_agent_run_that_has_completed_meanwhile_is_judged_then(tmp_path: Path) -> None:
+def test_an_agent_run_that_has_completed_meanwhile_is_judged_then(tmp_path: Path) -> None:
     desk = Desk(tmp_path)
     desk.imported(case("c", rubricId=None, expectedOutputs={"output": "good"}))
     file = told(desk, {"read": {"runs": {"path": "run.json", "everySeconds": 0.1}}})

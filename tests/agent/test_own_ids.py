@@ -17,7 +17,7 @@ async def test_a_message_under_an_id_of_the_agents_own_is_refused(engine: Engine
         await send_message(engine, Letter(type="detect-trend", payload={"benchmarkId": "b"}, id=f"{begins}1"))
 
 
-async def test_s105_no_sender_keeps_a_failure_from_being_remembered(engine: Engine) -> None:
+async def test_no_sender_keeps_a_failure_from_being_remembered(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs={"output": "good"}), answer("a", "c", "bad"))
     for number in range(20):
         with pytest.raises(BadInputError):

@@ -125,7 +125,7 @@ def test_a_running_daemon_wakes_for_another_process_tells_its_status_and_stops_w
     assert desk.rows("SELECT count(*) FROM lease") == [(0,)]
 
 
-def test_s077_a_criterion_for_a_model_is_judged_by_the_model_that_is_set_up(tmp_path: Path) -> None:
+def test_a_criterion_for_a_model_is_judged_by_the_model_that_is_set_up(tmp_path: Path) -> None:
     with serving(0) as url:
         desk = Desk(tmp_path, {"ANTHROPIC_API_KEY": "a-key", "ANTHROPIC_BASE_URL": url})
         tone: Json = {"rubricId": "m", "name": "tone", "description": "Is it kind?", "judgeType": "llm"}

@@ -13,7 +13,7 @@ from tests.workshop import answer, case, outbox, save
 UNSURE = "Part one is done. It took a day. Part two is another matter. I cannot help with that. Part three is done. See the log."
 
 
-async def test_s105_a_failure_is_remembered_though_the_model_that_would_explain_it_gives_no_answer(
+async def test_a_failure_is_remembered_though_the_model_that_would_explain_it_gives_no_answer(
     tmp_path: Path,
 ) -> None:
     async with led_by_a_model(tmp_path) as (engine, server):

@@ -1,4 +1,4 @@
-"""The five skills through the daemon as a real process: what it leaves in the store, line by line of the checklist."""
+"""The five skills through the daemon as a real process: what it leaves in the store, line by line."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def told(desk: Desk, kind: str) -> list[dict[str, object]]:
     return [one["payload"] for one in found if one["type"] == kind]
 
 
-def test_s075_the_case_is_judged_by_its_rubric_and_every_criterion_of_it(desk: Desk) -> None:
+def test_the_case_is_judged_by_its_rubric_and_every_criterion_of_it(desk: Desk) -> None:
     run = desk.fields("test_run", "id = ?", f"{run_of(desk, 'edge')}:1.1")
     assert run["rubricId"] == "r"
     judged = desk.rows(
@@ -43,14 +43,14 @@ def test_s075_the_case_is_judged_by_its_rubric_and_every_criterion_of_it(desk: D
     assert judged == [("r/word",), ("r/tone",)]
 
 
-def test_s076_s106_the_output_is_the_linked_agent_runs_word_for_word(desk: Desk) -> None:
+def test_the_output_is_the_linked_agent_runs_word_for_word(desk: Desk) -> None:
     run = desk.fields("test_run", "id = ?", f"{run_of(desk, 'edge')}:1.1")
     assert run["actualOutput"] == {"output": "good"}
     ((agent_run,),) = desk.rows("SELECT agent_run_id FROM test_run WHERE id = ?", f"{run_of(desk, 'edge')}:1.1")
     assert agent_run == "edge-run"
 
 
-def test_s077_a_human_criterion_becomes_an_approval_request_whose_answer_is_the_judgment(desk: Desk) -> None:
+def test_a_human_criterion_becomes_an_approval_request_whose_answer_is_the_judgment(desk: Desk) -> None:
     ((addressee, text),) = desk.rows("SELECT addressee, fields FROM outbox WHERE type = 'approval-request'")
     assert addressee == "people"
     assert json.loads(text)["contextRefId"] == run_of(desk, "taste")
@@ -60,7 +60,7 @@ def test_s077_a_human_criterion_becomes_an_approval_request_whose_answer_is_the_
     assert judged == [(4.0, "It rhymes.", "ben", "human")]
 
 
-def test_s078_s109_every_criterion_has_one_judgment_with_a_rationale(desk: Desk) -> None:
+def test_every_criterion_has_one_judgment_with_a_rationale(desk: Desk) -> None:
     rows = desk.rows(
         "SELECT r.id, count(DISTINCT j.criterion_id), count(*), min(length(trim(j.rationale))) FROM test_run r"
         " JOIN eval_judgment j ON j.test_run_id = r.id WHERE r.test_case_id NOT IN ('taste', 'proposal') GROUP BY r.id"
@@ -70,14 +70,14 @@ def test_s078_s109_every_criterion_has_one_judgment_with_a_rationale(desk: Desk)
     assert min(shortest for *_, shortest in rows) > 0
 
 
-def test_s079_s080_s081_the_weighted_sum_passes_when_it_just_reaches_the_threshold(desk: Desk) -> None:
+def test_the_weighted_sum_passes_when_it_just_reaches_the_threshold(desk: Desk) -> None:
     row = desk.rows(
         "SELECT total_score, max_possible_score, passed FROM test_run WHERE id = ?", f"{run_of(desk, 'edge')}:1.1"
     )
     assert row == [(0.75, 1.0, 1)]
 
 
-def test_s082_s083_s084_a_benchmark_run_holds_every_case_and_its_figures(desk: Desk) -> None:
+def test_a_benchmark_run_holds_every_case_and_its_figures(desk: Desk) -> None:
     ident = run_of(desk, "b-after")
     run = desk.rows("SELECT passed_count, total_count, overall_score FROM benchmark_run WHERE id = ?", ident)
     assert run == [(2, 8, pytest.approx(0.1875))]
@@ -85,13 +85,13 @@ def test_s082_s083_s084_a_benchmark_run_holds_every_case_and_its_figures(desk: D
     assert desk.result("b-after")["passRate"] == 25.0
 
 
-def test_s085_the_benchmark_knows_its_last_run_and_score(desk: Desk) -> None:
+def test_the_benchmark_knows_its_last_run_and_score(desk: Desk) -> None:
     fields = desk.fields("minion", "id = 'b'")
     assert fields["lastScore"] == pytest.approx(0.1875)
     assert fields["lastRunAt"]
 
 
-def test_s086_s087_s088_s110_a_regression_is_recorded_asked_about_and_told_at_once(desk: Desk) -> None:
+def test_a_regression_is_recorded_asked_about_and_told_at_once(desk: Desk) -> None:
     ident = run_of(desk, "b-after")
     failures = desk.rows("SELECT severity FROM eval_failure WHERE id = ?", f"{ident}:regression")
     assert failures == [("critical",)]
@@ -103,7 +103,7 @@ def test_s086_s087_s088_s110_a_regression_is_recorded_asked_about_and_told_at_on
     assert payload["benchmarkRunId"] == ident
 
 
-def test_s089_s090_s093_every_benchmark_run_is_a_point_of_its_trend(desk: Desk) -> None:
+def test_every_benchmark_run_is_a_point_of_its_trend(desk: Desk) -> None:
     fields = desk.fields("minion", "id = 'trend:falling'")
     points = json.loads(str(fields["dataPoints"]))
     assert [point["score"] for point in points] == [pytest.approx(0.075 * passes) for passes in FALLING]
@@ -112,7 +112,7 @@ def test_s089_s090_s093_every_benchmark_run_is_a_point_of_its_trend(desk: Desk) 
     assert set(reacted) == {("done",)}
 
 
-def test_s091_s092_the_direction_is_read_over_the_last_five_points(desk: Desk) -> None:
+def test_the_direction_is_read_over_the_last_five_points(desk: Desk) -> None:
     assert desk.result("trend")["direction"] == "degrading"
     assert desk.fields("minion", "id = 'trend:falling'")["window"] == 5
     assert desk.fields("minion", "id = 'trend:rising'")["direction"] == "improving"
@@ -120,13 +120,13 @@ def test_s091_s092_the_direction_is_read_over_the_last_five_points(desk: Desk) -
     assert (flat["direction"], flat["provisional"], flat["volatile"]) == ("stable", False, False)
 
 
-def test_s094_three_degrading_runs_escalate_once_with_the_whole_series(desk: Desk) -> None:
+def test_three_degrading_runs_escalate_once_with_the_whole_series(desk: Desk) -> None:
     (payload,) = told(desk, "trend-degrading")
     assert payload["consecutiveDegrading"] == 3
     assert str(payload["dataPoints"]).count("score") == len(FALLING)
 
 
-def test_s095_s096_s097_s098_a_comparison_runs_the_benchmark_once_under_each_version(desk: Desk) -> None:
+def test_a_comparison_runs_the_benchmark_once_under_each_version(desk: Desk) -> None:
     ident = str(desk.result("compare")["comparisonId"])
     row = desk.rows("SELECT prompt_version_a, prompt_version_b, score_a, score_b, winner FROM prompt_comparison")
     assert row == [("p@1", "p@2", pytest.approx(0.125), pytest.approx(0.75), "p@2")]
@@ -135,12 +135,12 @@ def test_s095_s096_s097_s098_a_comparison_runs_the_benchmark_once_under_each_ver
     assert desk.rows("SELECT id FROM prompt_comparison") == [(ident,)]
 
 
-def test_s099_the_orchestrator_is_told_comparison_complete_with_a_recommendation(desk: Desk) -> None:
+def test_the_orchestrator_is_told_comparison_complete_with_a_recommendation(desk: Desk) -> None:
     (payload,) = told(desk, "comparison-complete")
     assert (payload["winner"], payload["recommendation"]) == ("p@2", "ship")
 
 
-def test_s100_s101_s102_s104_every_failed_run_is_classified_in_full(desk: Desk) -> None:
+def test_every_failed_run_is_classified_in_full(desk: Desk) -> None:
     failed = desk.rows(
         "SELECT f.failure_type, f.rest FROM test_run r JOIN eval_failure f ON f.id = r.id || ':failure' WHERE r.passed = 0"
     )
@@ -152,14 +152,14 @@ def test_s100_s101_s102_s104_every_failed_run_is_classified_in_full(desk: Desk) 
         assert json.loads(rest)["description"]
 
 
-def test_s103_the_root_cause_quotes_the_step_of_the_tool_call_log(desk: Desk) -> None:
+def test_the_root_cause_quotes_the_step_of_the_tool_call_log(desk: Desk) -> None:
     failure = desk.fields("eval_failure", "id = ?", f"{run_of(desk, 'lost')}:1.1:failure")
     assert isinstance(LOG, list)
     assert "lookup" in str(failure["rootCause"])
     assert "no such order" in str(failure["rootCause"])
 
 
-def test_s105_the_agent_is_to_remember_every_failure_once(desk: Desk) -> None:
+def test_the_agent_is_to_remember_every_failure_once(desk: Desk) -> None:
     items = [json.loads(row[0]) for row in desk.rows("SELECT fields FROM outbox WHERE type = 'memory-item'")]
     failed = {row[0] for row in desk.rows("SELECT id || ':failure' FROM test_run WHERE passed = 0")}
     assert {one["agentId"] for one in items} == {"writer"}
@@ -167,23 +167,23 @@ def test_s105_the_agent_is_to_remember_every_failure_once(desk: Desk) -> None:
     assert desk.rows("SELECT DISTINCT addressee FROM outbox WHERE type = 'memory-item'") == [("memory",)]
 
 
-def test_s107_an_approval_rests_on_the_comparison_that_its_version_wins(desk: Desk) -> None:
+def test_an_approval_rests_on_the_comparison_that_its_version_wins(desk: Desk) -> None:
     row = desk.rows("SELECT prompt_version_ref, comparison_id, decision, decided_by FROM approval")
     assert row == [("p@2", desk.result("compare")["comparisonId"], "approved", "lead")]
 
 
-def test_s108_no_failed_run_is_without_its_failure_and_the_store_is_sound(desk: Desk) -> None:
+def test_no_failed_run_is_without_its_failure_and_the_store_is_sound(desk: Desk) -> None:
     assert desk.sound()
 
 
-def test_s111_the_agent_writes_to_its_own_store_only(desk: Desk) -> None:
+def test_the_agent_writes_to_its_own_store_only(desk: Desk) -> None:
     assert {path.name.removesuffix("-wal").removesuffix("-shm") for path in desk.folder.iterdir()} <= {
         "evals.db", "evals.db.locks", "suite.json", "neighbours.yaml",
     }  # fmt: skip
     assert desk.rows("SELECT count(*) FROM delivery WHERE state <> 'pending'") == [(0,)]
 
 
-def test_s112_a_completed_agent_run_is_recorded_as_it_is_and_judged_by_the_cases_that_asked(desk: Desk) -> None:
+def test_a_completed_agent_run_is_recorded_as_it_is_and_judged_by_the_cases_that_asked(desk: Desk) -> None:
     result = desk.result("done")
     kept = desk.fields("minion", "id = ?", str(result["agentRunId"]))
     assert kept["outputs"] == {"output": "good and kind"}
@@ -193,7 +193,7 @@ def test_s112_a_completed_agent_run_is_recorded_as_it_is_and_judged_by_the_cases
     assert desk.rows("SELECT total_score FROM test_run WHERE id = ?", f"{run}:1.1") == [(1.0,)]
 
 
-def test_s113_the_memory_of_quality_holds_versions_failures_and_trends_side_by_side(desk: Desk) -> None:
+def test_the_memory_of_quality_holds_versions_failures_and_trends_side_by_side(desk: Desk) -> None:
     ((versions, failures, trends),) = desk.rows(
         "SELECT (SELECT count(DISTINCT prompt_version_ref) FROM benchmark_run), (SELECT count(*) FROM eval_failure),"
         " (SELECT count(*) FROM minion WHERE type = 'eval-trend')"
@@ -202,14 +202,14 @@ def test_s113_the_memory_of_quality_holds_versions_failures_and_trends_side_by_s
     assert failures > 30
 
 
-def test_s154_who_triggered_and_who_judged_are_named(desk: Desk) -> None:
+def test_who_triggered_and_who_judged_are_named(desk: Desk) -> None:
     ((text,),) = desk.rows("SELECT spec FROM job WHERE id = ?", run_of(desk, "edge"))
     assert json.loads(text)["request"]["triggeredBy"] == "anna"
     assert desk.fields("benchmark_run", "id = ?", run_of(desk, "b-before"))["triggeredBy"] == "orchestrator"
     assert desk.rows("SELECT DISTINCT judged_by_type FROM eval_judgment ORDER BY 1") == [("heuristic",), ("human",)]
 
 
-def test_s155_a_proposals_score_is_the_criterions_and_gates_are_measured(desk: Desk) -> None:
+def test_a_proposals_score_is_the_criterions_and_gates_are_measured(desk: Desk) -> None:
     judged = desk.rows(
         "SELECT score, judged_by_type, rationale FROM eval_judgment WHERE criterion_id = 'draft/relevance'"
     )

@@ -1,4 +1,4 @@
-"""`minions-evals eval` as a process: seed 2's configs, every kind of provider, what is kept, and how it ends."""
+"""`minions-evals eval` as a process: the worked configs, every kind of provider, what is kept, and how it ends."""
 
 from __future__ import annotations
 
@@ -222,7 +222,7 @@ def test_columns_that_would_be_too_narrow_are_a_list_and_what_failed_says_why_on
     assert [line[:9] for line in told] == ["[4] [5] n", "! 2: max-"]
 
 
-def test_s035_where_nothing_can_be_chosen_by_the_command_ends_with_3_and_says_why(at: Terminal) -> None:
+def test_where_nothing_can_be_chosen_by_the_command_ends_with_3_and_says_why(at: Terminal) -> None:
     at.file("c.yaml", "prompts: [a, b]\nproviders: [echo]\ntests: [{assert: [{type: max-score}]}]\n")
     ended = at.run("eval", "c.yaml")
     assert ended.code == 3

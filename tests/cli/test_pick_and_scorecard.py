@@ -22,7 +22,7 @@ NONE = pick_row("n", "Rome", "Lyon", threshold=0.5)
 SINGLE = pick_row("s", "Paris")
 
 
-def test_s030_rows_come_from_a_file_or_standard_input_and_the_codes_tell_how_it_went(at: Terminal) -> None:
+def test_rows_come_from_a_file_or_standard_input_and_the_codes_tell_how_it_went(at: Terminal) -> None:
     at.file("good.jsonl", GOOD + "\n")
     at.file("none.jsonl", f"{GOOD}\n{NONE}\n")
     at.file("bad.jsonl", f"{GOOD}\n{SINGLE}\n{{bad\n{NONE}")
@@ -49,7 +49,7 @@ def test_s030_rows_come_from_a_file_or_standard_input_and_the_codes_tell_how_it_
     assert json.loads(piped.err) == {"rows": 2, "selected": 1, "errors": 0}
 
 
-def test_s036_an_answer_shows_every_score_and_nothing_is_kept(at: Terminal) -> None:
+def test_an_answer_shows_every_score_and_nothing_is_kept(at: Terminal) -> None:
     found = at.run("pick", "-", stdin=GOOD).one()
     reasons = ["not selected: score 0, the highest is 1", "selected: score 1 is the highest of 2"]
     assert found == {"id": "g", "selected": 1, "scores": [0.0, 1.0], "reasons": reasons}
@@ -82,7 +82,7 @@ def tables(at: Terminal) -> Terminal:
     return at
 
 
-def test_s042_s043_s044_a_file_of_any_form_is_scored(tables: Terminal) -> None:
+def test_a_file_of_any_form_is_scored(tables: Terminal) -> None:
     found = tables.many(
         *(
             ["scorecard", *one, "--json"]
@@ -112,7 +112,7 @@ def test_s042_s043_s044_a_file_of_any_form_is_scored(tables: Terminal) -> None:
     assert not tables.db.exists()
 
 
-def test_s046_a_person_sees_large_figures_checks_and_crosses(tables: Terminal) -> None:
+def test_a_person_sees_large_figures_checks_and_crosses(tables: Terminal) -> None:
     found = tables.run("scorecard", "old.csv", "--columns", "ok,id", "--limit", "2")
     assert found.code == 0
     assert "old.csv  score 50 %" in found.out
@@ -123,7 +123,7 @@ def test_s046_a_person_sees_large_figures_checks_and_crosses(tables: Terminal) -
     assert "b    ✗" not in tables.run("scorecard", "old.csv", "--columns", "ok", "--limit", "1").out
 
 
-def test_s053_two_files_are_compared_with_the_sign_of_every_change(tables: Terminal) -> None:
+def test_two_files_are_compared_with_the_sign_of_every_change(tables: Terminal) -> None:
     first, second, told, shown = tables.many(
         ["scorecard", "new.csv", "--columns", "ok", "--compare", "old.csv", "--json"],
         ["scorecard", "v2.json", "--compare", "v1.json", "--json"],
@@ -213,7 +213,7 @@ def columns(found: Json) -> dict[str, Json]:
     return {str(one["name"]): one for one in told if isinstance(one, dict)}
 
 
-def test_s041_s053_a_benchmark_run_is_a_table_with_a_column_for_each_criterion(judged: Terminal) -> None:
+def test_a_benchmark_run_is_a_table_with_a_column_for_each_criterion(judged: Terminal) -> None:
     chosen = "Says red,r/blue,passed,latency,cost"
     plain, picked, compared, shown, mixed = judged.many(
         ["scorecard", "week-1", "--json"],

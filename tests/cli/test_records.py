@@ -122,7 +122,7 @@ def link(source: str, kind: str, target: str) -> Json:
     return {"sourceId": source, "type": kind, "targetId": target}
 
 
-def test_s155_show_tells_which_quality_gates_of_a_skill_hold(at: Terminal) -> None:
+def test_show_tells_which_quality_gates_of_a_skill_hold(at: Terminal) -> None:
     gates: list[JsonValue] = [{"benchmarkId": "b", "minScore": 0.5}, {"benchmarkId": "b", "minScore": 0.6}]
     skill = record("writer", "skill-definition", name="Writer", qualityGates=gates)
     name = at.file("s.json", suite(

@@ -50,7 +50,7 @@ def test_a_report_is_written_in_the_form_that_its_name_asks_for(two_runs: Termin
     assert not list(tmp_path.glob(".r*"))
 
 
-def test_s053_a_report_puts_two_runs_side_by_side(two_runs: Terminal, tmp_path: Path) -> None:
+def test_a_report_puts_two_runs_side_by_side(two_runs: Terminal, tmp_path: Path) -> None:
     at = in_folder(two_runs, tmp_path)
     found = at.run("report", "demo-after", "--compare", "demo-before", "-o", "r.json", "--json")
     assert found.code == 0
@@ -82,7 +82,7 @@ def test_a_file_that_stands_there_is_replaced_and_one_that_cannot_be_written_is_
     assert found[3].error()["code"] == "not-found"
 
 
-def test_s053_diff_shows_figures_first_then_each_change_word_by_word(two_runs: Terminal) -> None:
+def test_diff_shows_figures_first_then_each_change_word_by_word(two_runs: Terminal) -> None:
     found = two_runs.run("diff", "demo-before", "demo-after", "--limit", "2")
     assert found.code == 0
     lines = found.out.splitlines()

@@ -57,7 +57,7 @@ def table(at: Terminal) -> Terminal:
     return at
 
 
-def test_s047_s048_s049_s052_the_seeds_python_scores_a_table(table: Terminal) -> None:
+def test_the_seeds_python_scores_a_table(table: Terminal) -> None:
     card = table.run("scorecard", "table.csv", "--code", "seed.py", "--json").one()
     rows = texts(at_place(card, "score_matrix", 0))
     assert (card["score"], rows[0], len(rows)) == (3.0, ["Criteria", "Weight", "Value"], 5)
@@ -67,7 +67,7 @@ def test_s047_s048_s049_s052_the_seeds_python_scores_a_table(table: Terminal) ->
     assert all(word in shown.out for word in ("score 3", "Correctness", "Relevance"))
 
 
-def test_s047_s050_s051_javascript_scores_a_table_with_titles_and_directions(table: Terminal) -> None:
+def test_javascript_scores_a_table_with_titles_and_directions(table: Terminal) -> None:
     card = table.run("scorecard", "table.csv", "--code", "own.js", "--json").one()
     assert card["score"] == pytest.approx(200 / 3)  # pyright: ignore[reportUnknownMemberType]  pytest types it loosely
     for number, title in enumerate(("Title", None)):
@@ -77,7 +77,7 @@ def test_s047_s050_s051_javascript_scores_a_table_with_titles_and_directions(tab
     assert [at_place(row, number, "positive_metric") for number in (0, 1)] == [True, False]
 
 
-def test_s053_two_tables_are_compared_by_the_same_code(table: Terminal) -> None:
+def test_two_tables_are_compared_by_the_same_code(table: Terminal) -> None:
     table.file("before.csv", "n,correct\n1,false\n2,false\n")
     found = table.run("scorecard", "table.csv", "--code", "own.js", "--compare", "before.csv", "--json").one()
     assert at_place(found, "changes", "score", "effect") == "better"
@@ -95,13 +95,13 @@ def test_s053_two_tables_are_compared_by_the_same_code(table: Terminal) -> None:
         ("import enum", 2, "No module named 'enum'"),
     ],
 )
-def test_s048_code_that_gives_no_score_says_why(table: Terminal, code: str, exit_code: int, said: str) -> None:
+def test_code_that_gives_no_score_says_why(table: Terminal, code: str, exit_code: int, said: str) -> None:
     table.file("bad.py", code)
     found = table.run("scorecard", "table.csv", "--code", "bad.py", "--json")
     assert (found.code, said in str(found.error()["message"])) == (exit_code, True), found.out
 
 
-def test_s047_what_cannot_be_scoring_code_is_bad_input(table: Terminal) -> None:
+def test_what_cannot_be_scoring_code_is_bad_input(table: Terminal) -> None:
     table.file("code.txt", "1")
     commands = (["--code", "code.txt"], ["--code", "missing.py"], ["--code", "seed.py", "--columns", "n"])
     found = table.many(*(["scorecard", "table.csv", *one] for one in commands))
@@ -120,7 +120,7 @@ def test_trusted_code_has_the_real_interpreter_and_untrusted_has_not(table: Term
     assert table.run("scorecard", "table.csv", "--code", "levels.py", "--trust-code", "--json").one()["score"] == 3.0
 
 
-def test_s038_rows_are_checked_by_code_and_a_limit_is_an_error_of_the_row(at: Terminal) -> None:
+def test_rows_are_checked_by_code_and_a_limit_is_an_error_of_the_row(at: Terminal) -> None:
     rows: list[Json] = [
         {"id": "right", "output": FIBONACCI, "assert": [TEST, {"type": "javascript", "value": "output.length > 20"}]},
         {"id": "wrong", "output": WRONG, "assert": [TEST]},
@@ -147,14 +147,14 @@ def test_s038_rows_are_checked_by_code_and_a_limit_is_an_error_of_the_row(at: Te
     assert found.code == 3
 
 
-def test_s029_s038_the_best_of_several_outputs_is_picked_by_running_them(at: Terminal) -> None:
+def test_the_best_of_several_outputs_is_picked_by_running_them(at: Terminal) -> None:
     checks: JsonValue = [TEST, {"type": "contains", "value": "def"}, {"type": "max-score"}]
     row: Json = {"id": "fib", "outputs": [WRONG, FIBONACCI, "no"], "assert": checks}
     found = at.run("pick", "-", stdin=json.dumps(row)).one()
     assert (found["selected"], found["scores"]) == (1, [0.5, 1.0, 0.0])
 
 
-def test_s038_a_benchmark_run_judges_by_code_and_a_limit_is_no_failed_test(at: Terminal) -> None:
+def test_a_benchmark_run_judges_by_code_and_a_limit_is_no_failed_test(at: Terminal) -> None:
     tests: JsonValue = [TEST]
     lacking: JsonValue = [{"type": "python", "value": "import enum"}]
     at.file(

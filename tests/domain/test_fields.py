@@ -1,4 +1,4 @@
-"""Each type has exactly the seed's fields and the contracts' additions: the lists here are written by hand."""
+"""Each type has exactly the documented fields and our additions: the lists here are written by hand."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def refused(slug: str, **changes: JsonValue) -> str:
     return refusal.value.field
 
 
-def test_s054_a_test_case_has_the_seeds_fields_and_the_contracts() -> None:
+def test_a_test_case_has_the_seeds_fields_and_the_contracts() -> None:
     assert_fields(
         "test-case",
         "name description agentId skillId promptVersionRef inputs expectedOutputs rubricId tags status createdAt createdBy",
@@ -58,13 +58,13 @@ def test_s054_a_test_case_has_the_seeds_fields_and_the_contracts() -> None:
     assert refused("test-case", inputs=["not a record"]) == "fields.inputs"
 
 
-def test_s054_max_score_is_one_unless_it_is_given_and_never_zero() -> None:
+def test_max_score_is_one_unless_it_is_given_and_never_zero() -> None:
     assert parsed("test-case").model_dump()["maxScore"] == 1
     assert refused("test-case", maxScore=0) == "fields.maxScore"
     assert refused("test-case", timeoutMs=0) == "fields.timeoutMs"
 
 
-def test_s055_a_rubric_has_the_seeds_fields_and_keeps_the_order_of_its_criteria() -> None:
+def test_a_rubric_has_the_seeds_fields_and_keeps_the_order_of_its_criteria() -> None:
     assert_fields("rubric", "name description criteriaIds passingThreshold version isActive")
     rubric = parsed("rubric", criteriaIds=["z", "a", "m"])
     assert rubric.model_dump()["criteriaIds"] == ("z", "a", "m")
@@ -72,12 +72,12 @@ def test_s055_a_rubric_has_the_seeds_fields_and_keeps_the_order_of_its_criteria(
     assert refused("rubric", version=0) == "fields.version"
 
 
-def test_s055_a_criterion_that_a_rubric_lists_twice_is_refused() -> None:
+def test_a_criterion_that_a_rubric_lists_twice_is_refused() -> None:
     with pytest.raises(InvalidRecordError, match="criteriaIds: a criterion is listed twice"):
         parsed("rubric", criteriaIds=["a", "b", "a"])
 
 
-def test_s056_a_criterion_has_the_seeds_fields_a_judge_type_and_a_weight_from_0_to_1() -> None:
+def test_a_criterion_has_the_seeds_fields_a_judge_type_and_a_weight_from_0_to_1() -> None:
     assert_fields(
         "rubric-criterion", "rubricId name description weight scoringGuide minScore maxScore", added="judgeType"
     )
@@ -90,12 +90,12 @@ def test_s056_a_criterion_has_the_seeds_fields_a_judge_type_and_a_weight_from_0_
 
 
 @pytest.mark.parametrize("low", [1, 2])
-def test_s056_a_criterion_without_a_range_is_refused(low: int) -> None:
+def test_a_criterion_without_a_range_is_refused(low: int) -> None:
     with pytest.raises(InvalidRecordError, match=f"maxScore: 1 must be greater than minScore {low}"):
         parsed("rubric-criterion", minScore=low, maxScore=1)
 
 
-def test_s057_a_test_run_has_the_seeds_fields_and_the_contracts() -> None:
+def test_a_test_run_has_the_seeds_fields_and_the_contracts() -> None:
     assert_fields(
         "test-run",
         "testCaseId agentRunId promptVersionRef actualOutput passed totalScore maxPossibleScore ranAt durationMs judgeType",
@@ -110,13 +110,13 @@ def test_s057_a_test_run_has_the_seeds_fields_and_the_contracts() -> None:
     assert refused("test-run", trial=0) == "fields.trial"
 
 
-def test_s057_only_scored_and_timed_out_units_become_test_runs() -> None:
+def test_only_scored_and_timed_out_units_become_test_runs() -> None:
     assert options("test-run", "outcome") == ("scored", "timed-out")
     for outcome in set(get_args(Outcome)) - {"scored", "timed-out"}:
         assert refused("test-run", outcome=outcome) == "fields.outcome"
 
 
-def test_s058_a_judgment_has_the_seeds_fields_and_a_confidence_from_0_to_1() -> None:
+def test_a_judgment_has_the_seeds_fields_and_a_confidence_from_0_to_1() -> None:
     assert_fields(
         "eval-judgment",
         "testRunId criterionId score maxScore rationale judgedBy judgedByType judgedAt confidence",
@@ -129,11 +129,11 @@ def test_s058_a_judgment_has_the_seeds_fields_and_a_confidence_from_0_to_1() -> 
 
 @pytest.mark.parametrize("field", ["rationale", "judgedBy"])
 @pytest.mark.parametrize("blank", ["", " \n\t", "\u200b\u2060", "\u3164\u2800"])
-def test_s058_a_judgment_without_a_visible_rationale_or_judge_cannot_be_made(field: str, blank: str) -> None:
+def test_a_judgment_without_a_visible_rationale_or_judge_cannot_be_made(field: str, blank: str) -> None:
     assert refused("eval-judgment", **{field: blank}) == f"fields.{field}"
 
 
-def test_s059_a_benchmark_has_the_seeds_fields_and_a_schedule() -> None:
+def test_a_benchmark_has_the_seeds_fields_and_a_schedule() -> None:
     assert_fields(
         "benchmark",
         "name description testCaseIds dimension passingThreshold ownerId lastRunAt lastScore status",
@@ -143,12 +143,12 @@ def test_s059_a_benchmark_has_the_seeds_fields_and_a_schedule() -> None:
 
 
 @pytest.mark.parametrize(("ids", "why"), [([], "at least one"), (["a", "a"], "listed twice")])
-def test_s059_a_benchmark_without_cases_or_with_one_twice_is_refused(ids: list[JsonValue], why: str) -> None:
+def test_a_benchmark_without_cases_or_with_one_twice_is_refused(ids: list[JsonValue], why: str) -> None:
     with pytest.raises(InvalidRecordError, match=why):
         parsed("benchmark", testCaseIds=ids)
 
 
-def test_s060_a_benchmark_run_has_the_seeds_fields_and_a_pass_rate_from_0_to_100() -> None:
+def test_a_benchmark_run_has_the_seeds_fields_and_a_pass_rate_from_0_to_100() -> None:
     assert_fields(
         "benchmark-run",
         "benchmarkId testRunIds overallScore passRate ranAt triggeredBy notes",
@@ -164,7 +164,7 @@ def test_s060_a_benchmark_run_has_the_seeds_fields_and_a_pass_rate_from_0_to_100
     assert refused("benchmark-run", triggeredBy=" ") == "fields.triggeredBy"
 
 
-def test_s061_a_trend_has_the_seeds_fields_and_its_data_points_are_a_string() -> None:
+def test_a_trend_has_the_seeds_fields_and_its_data_points_are_a_string() -> None:
     assert_fields(
         "eval-trend",
         "benchmarkId dimension dataPoints direction lastComputedAt",
@@ -176,7 +176,7 @@ def test_s061_a_trend_has_the_seeds_fields_and_its_data_points_are_a_string() ->
         assert refused("eval-trend", window=window) == "fields.window"
 
 
-def test_s062_a_comparison_has_the_seeds_fields_and_a_winner() -> None:
+def test_a_comparison_has_the_seeds_fields_and_a_winner() -> None:
     assert_fields(
         "prompt-comparison",
         "benchmarkId promptVersionA promptVersionB scoreA scoreB winner sampleSize comparedAt notes",
@@ -187,7 +187,7 @@ def test_s062_a_comparison_has_the_seeds_fields_and_a_winner() -> None:
     assert parsed("prompt-comparison").model_dump()["tieThreshold"] == 0.01
 
 
-def test_s063_a_failure_has_the_seeds_fields_types_and_severities() -> None:
+def test_a_failure_has_the_seeds_fields_types_and_severities() -> None:
     assert_fields(
         "eval-failure",
         "testRunId failureType description affectedCriterionIds severity rootCause resolvedAt resolutionNotes",
@@ -203,7 +203,7 @@ def test_s063_a_failure_has_the_seeds_fields_types_and_severities() -> None:
     assert options("eval-failure", "severity") == ("critical", "major", "minor")
 
 
-def test_s114_a_test_case_of_seed_5_is_ours_by_other_names() -> None:
+def test_a_test_case_of_seed_5_is_ours_by_other_names() -> None:
     """The figures over its runs (totalRuns, passRate, …) are computed and not kept; id and times are the envelope's."""
     assert {"promptId", "name", "description", "inputs", "expectedOutputs"} <= fields_of("test-case")
     assert not {"totalRuns", "passRate", "avgScore", "lastRun", "lastPassed"} & fields_of("test-case")
@@ -211,12 +211,12 @@ def test_s114_a_test_case_of_seed_5_is_ours_by_other_names() -> None:
 
 
 @pytest.mark.parametrize("expected", [{"output": ""}, {"output": "yes", "reason": ""}])
-def test_s114_an_empty_expected_output_is_refused(expected: JsonValue) -> None:
+def test_an_empty_expected_output_is_refused(expected: JsonValue) -> None:
     with pytest.raises(InvalidRecordError, match="expectedOutputs"):
         parsed("test-case", expectedOutputs=expected)
 
 
-def test_s115_an_execution_of_seed_5_is_a_test_run() -> None:
+def test_an_execution_of_seed_5_is_a_test_run() -> None:
     same = {
         "testCaseId", "executionId", "passed", "actualOutput", "outputDiff", "exactMatch", "semanticScore", "lengthDiff",
         "tokenDiff", "isRegression", "regressionType", "promptVersion",
@@ -230,7 +230,7 @@ def test_s115_an_execution_of_seed_5_is_a_test_run() -> None:
     assert refused("test-run", outputDiff=[{"op": "replace", "text": "x"}]) == "fields.outputDiff.0.op"
 
 
-def test_s137_a_branch_has_the_fields_of_seed_5_and_sends_only_what_is_given() -> None:
+def test_a_branch_has_the_fields_of_seed_5_and_sends_only_what_is_given() -> None:
     assert_fields(
         "test-branch",
         "testCaseId name description provider model temperature maxTokens topP isControl isActive totalRuns avgLatency"
@@ -245,7 +245,7 @@ def test_s137_a_branch_has_the_fields_of_seed_5_and_sends_only_what_is_given() -
         assert refused("test-branch", **{field: wrong}) == f"fields.{field}"
 
 
-def test_s140_a_branchs_execution_has_the_fields_of_seed_5() -> None:
+def test_a_branchs_execution_has_the_fields_of_seed_5() -> None:
     assert_fields(
         "test-branch-execution",
         "branchId executionId output error status latencyMs timeToFirstToken tokensPerSecond inputTokens outputTokens"
@@ -261,7 +261,7 @@ def _python(field: str) -> str:
     return next(name for name, info in TYPES["test-branch-execution"].model_fields.items() if info.alias == field)
 
 
-def test_s153_a_metric_says_what_was_measured_over_which_benchmark_run() -> None:
+def test_a_metric_says_what_was_measured_over_which_benchmark_run() -> None:
     assert_fields("eval-metric", "benchmarkRunId dimension score maxScore notes")
     assert refused("eval-metric", dimension="") == "fields.dimension"
 
@@ -275,7 +275,7 @@ def test_a_judges_licence_says_what_labels_say_of_it() -> None:
     assert options("judge-licence", "state") == ("unknown", "qualified", "unqualified")
 
 
-def test_s154_who_triggered_and_who_judged_are_named_whoever_they_are() -> None:
+def test_who_triggered_and_who_judged_are_named_whoever_they_are() -> None:
     for who in ("agent:eval", "ada@example.org", "schedule:nightly"):
         assert parsed("benchmark-run", triggeredBy=who).model_dump()["triggeredBy"] == who
         assert parsed("eval-judgment", judgedBy=who).model_dump()["judgedBy"] == who

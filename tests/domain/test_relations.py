@@ -83,52 +83,52 @@ def test_every_relation_is_held_in_a_field_of_one_of_its_two_ends() -> None:
         assert held <= names
 
 
-async def test_s064_a_test_case_is_evaluated_by_its_rubric(world: World) -> None:
+async def test_a_test_case_is_evaluated_by_its_rubric(world: World) -> None:
     await world.assert_linked("good", "evaluated_by", "r")
     await world.assert_linked("bad", "evaluated_by", "r")
 
 
-async def test_s065_a_test_case_produces_its_test_runs(world: World) -> None:
+async def test_a_test_case_produces_its_test_runs(world: World) -> None:
     await world.assert_linked("good", "produces", "job1:1.1")
     await world.assert_linked("bad", "produces", "job1:2.1")
 
 
-async def test_s066_a_rubric_is_composed_of_its_criteria(world: World) -> None:
+async def test_a_rubric_is_composed_of_its_criteria(world: World) -> None:
     await world.assert_linked("r", "composed_of", "r/well", "r/all")
 
 
-async def test_s067_a_test_run_contains_its_judgments(world: World) -> None:
+async def test_a_test_run_contains_its_judgments(world: World) -> None:
     await world.assert_linked("job1:1.1", "contains", "job1:1.1:j1", "job1:1.1:j2")
 
 
-async def test_s068_a_judgment_scores_its_criterion(world: World) -> None:
+async def test_a_judgment_scores_its_criterion(world: World) -> None:
     await world.assert_linked("job1:1.1:j1", "scores", "r/well")
     await world.assert_linked("job1:2.1:j2", "scores", "r/all")
 
 
-async def test_s069_a_benchmark_groups_its_test_cases(world: World) -> None:
+async def test_a_benchmark_groups_its_test_cases(world: World) -> None:
     await world.assert_linked("b", "groups", "good", "bad")
 
 
-async def test_s070_a_benchmark_produces_its_benchmark_runs(world: World) -> None:
+async def test_a_benchmark_produces_its_benchmark_runs(world: World) -> None:
     await world.assert_linked("b", "produces", "job1")
 
 
-async def test_s071_a_benchmark_run_aggregates_its_test_runs(world: World) -> None:
+async def test_a_benchmark_run_aggregates_its_test_runs(world: World) -> None:
     await world.assert_linked("job1", "aggregates", "job1:1.1", "job1:2.1")
 
 
-async def test_s072_a_benchmark_is_tracked_by_its_trend(world: World) -> None:
+async def test_a_benchmark_is_tracked_by_its_trend(world: World) -> None:
     trend = next(one.target_id for one in await world.of("b") if one.type == "tracked_by")
     await world.assert_linked("b", "tracked_by", trend)
 
 
-async def test_s073_a_failure_originated_from_its_test_run(world: World) -> None:
+async def test_a_failure_originated_from_its_test_run(world: World) -> None:
     await world.assert_linked("job1:2.1:failure", "originated_from", "job1:2.1")
     assert all(one.type != "originated_from" for one in await world.of("job1:1.1"))
 
 
-async def test_s074_a_comparison_references_both_of_its_benchmark_runs(tmp_path: Path) -> None:
+async def test_a_comparison_references_both_of_its_benchmark_runs(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await fleet(engine, 2)
         scores = [(await measured(engine, ref, passes)).overall_score for ref, passes in VERSIONS.items()]

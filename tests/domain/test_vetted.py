@@ -64,7 +64,7 @@ def failure(test_run_id: str = "run1") -> Record[EvalFailure]:
 
 
 @pytest.mark.parametrize("blank", ["", " \n", "\u200b", "\u200b \ufeff\u2060", "\u3164", "\u00ad"])
-def test_s109_a_verdict_without_a_visible_rationale_is_refused(blank: str) -> None:
+def test_a_verdict_without_a_visible_rationale_is_refused(blank: str) -> None:
     with pytest.raises(RuleError, match="HR4: criterion c1: a judgment needs a rationale") as refused:
         vetted_verdict(verdict(rationale=blank))
     assert (refused.value.rule, refused.value.exit_code) == ("HR4", 2)
@@ -92,7 +92,7 @@ def test_a_verdict_is_vetted_exactly_where_its_score_lies_in_its_range(score: fl
             vetted_verdict(given_verdict)
 
 
-def test_s154_a_verdict_of_nobody_is_refused() -> None:
+def test_a_verdict_of_nobody_is_refused() -> None:
     with pytest.raises(InvalidRecordError, match="judgedBy: is missing"):
         vetted_verdict(verdict(judged_by="\u200b"))
 
@@ -112,14 +112,14 @@ def test_a_judgment_says_what_the_verdict_said_and_which_run_it_belongs_to() -> 
     )  # fmt: skip
 
 
-def test_s108_a_failed_run_without_its_own_failure_cannot_be_completed() -> None:
+def test_a_failed_run_without_its_own_failure_cannot_be_completed() -> None:
     for wrong in (None, failure("another-run")):
         with pytest.raises(RuleError, match="HR3: the failed test-run run1 has no eval-failure") as refused:
             completed(run_record(passed=False), [], wrong)
         assert refused.value.rule == "HR3"
 
 
-def test_s108_a_run_is_completed_as_what_it_is() -> None:
+def test_a_run_is_completed_as_what_it_is() -> None:
     judged = [judgment("run1", 1, GOOD, at=AT)]
     metrics = [MetricScore("tone", 0.5, 1)]
     lost = completed(run_record(passed=False), judged, failure(), metrics=metrics)

@@ -1,4 +1,4 @@
-"""The three worked configs of seed 2, as they stand in the document."""
+"""The three worked configs of max-score, as its users were given them."""
 
 CODE = """
 prompts:

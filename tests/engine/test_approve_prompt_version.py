@@ -78,7 +78,7 @@ async def decide(engine: Engine, version: str, **asked: JsonValue) -> Approval:
     return (await approve_prompt_version(engine, ApprovalAsked.model_validate({**usual, **asked}))).fields
 
 
-async def test_s107_a_version_that_is_shown_to_be_better_is_approved_and_becomes_the_current_one(
+async def test_a_version_that_is_shown_to_be_better_is_approved_and_becomes_the_current_one(
     tmp_path: Path,
 ) -> None:
     async with opened(config_in(tmp_path)) as engine:
@@ -92,7 +92,7 @@ async def test_s107_a_version_that_is_shown_to_be_better_is_approved_and_becomes
         assert [one["payload"]["decision"] for one in told if one["type"] == "prompt-version-decided"] == ["approved"]
 
 
-async def test_s107_without_a_comparison_the_refusal_names_the_command_that_makes_one(tmp_path: Path) -> None:
+async def test_without_a_comparison_the_refusal_names_the_command_that_makes_one(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await chain(engine, first(2, 12), first(11, 12))
         with pytest.raises(RuleError, match="no comparison shows v2 against the current version v1") as refused:
@@ -110,7 +110,7 @@ async def test_s107_without_a_comparison_the_refusal_names_the_command_that_make
         (first(6, 12), first(7, 12), "verdict of .* is inconclusive"),
     ],
 )
-async def test_s107_worse_equal_and_uncertain_versions_are_refused(
+async def test_worse_equal_and_uncertain_versions_are_refused(
     tmp_path: Path, before: list[bool], after: list[bool], why: str
 ) -> None:
     async with opened(config_in(tmp_path)) as engine:
@@ -167,7 +167,7 @@ async def test_a_comparison_with_another_version_than_the_current_one_is_no_evid
     ],
     ids=["expected output", "threshold", "maximum"],
 )
-async def test_s107_a_case_edited_since_voids_the_evidence(tmp_path: Path, edit: object) -> None:
+async def test_a_case_edited_since_voids_the_evidence(tmp_path: Path, edit: object) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await chain(engine, first(2, 12), first(11, 12))
         await compared(engine, "v1", "v2")
@@ -176,7 +176,7 @@ async def test_s107_a_case_edited_since_voids_the_evidence(tmp_path: Path, edit:
             await decide(engine, "v2")
 
 
-async def test_s107_a_case_deleted_since_voids_the_evidence(tmp_path: Path) -> None:
+async def test_a_case_deleted_since_voids_the_evidence(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await chain(engine, first(2, 12), first(11, 12))
         await compared(engine, "v1", "v2")
@@ -185,7 +185,7 @@ async def test_s107_a_case_deleted_since_voids_the_evidence(tmp_path: Path) -> N
             await decide(engine, "v2")
 
 
-async def test_s107_cases_dropped_between_the_two_runs_void_the_evidence(tmp_path: Path) -> None:
+async def test_cases_dropped_between_the_two_runs_void_the_evidence(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await chain(engine, first(2, 12), first(9, 12))
         before = await bench(engine, "b", prompt_version_ref="v1")
@@ -197,7 +197,7 @@ async def test_s107_cases_dropped_between_the_two_runs_void_the_evidence(tmp_pat
             await decide(engine, "v2", comparison_id=made.id)
 
 
-async def test_s107_a_version_beside_the_approved_one_is_compared_with_that(tmp_path: Path) -> None:
+async def test_a_version_beside_the_approved_one_is_compared_with_that(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await chain(engine, first(2, 12), first(11, 12))
         beside = minion("w2", "prompt-version", content="Say it otherwise.", versionNumber=3)
@@ -210,7 +210,7 @@ async def test_s107_a_version_beside_the_approved_one_is_compared_with_that(tmp_
             await decide(engine, "w2")
 
 
-async def test_s107_a_comparison_that_says_more_than_its_runs_is_no_evidence(tmp_path: Path) -> None:
+async def test_a_comparison_that_says_more_than_its_runs_is_no_evidence(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await chain(engine, first(6, 12), first(7, 12))
         made = await compared(engine, "v1", "v2")

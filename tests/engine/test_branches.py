@@ -1,4 +1,4 @@
-"""Branches of A/B tests: made, changed, hidden, and read with what their executions add up to; seed 5's own sequences."""
+"""Branches of A/B tests: made, changed, hidden, and read with what their executions add up to; its documented sequences."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def high_temperature(**fields: JsonValue) -> Json:
     }  # fmt: skip
 
 
-async def test_s137_a_branch_has_the_fields_of_the_seed(lab: Engine) -> None:
+async def test_a_branch_has_the_fields_of_the_seed(lab: Engine) -> None:
     await save(lab, case("case"))
     found = (await create_branch(lab, high_temperature(otherParams={"seed": 7}))).fields
     assert (found.name, found.provider, found.model) == ("GPT-4 High Temperature", "openai", "gpt-4-turbo-preview")
@@ -60,7 +60,7 @@ async def test_s137_a_branch_has_the_fields_of_the_seed(lab: Engine) -> None:
             await create_branch(lab, high_temperature(**{field: value}))
 
 
-async def test_s138_the_sixth_branch_of_a_test_case_is_refused(lab: Engine) -> None:
+async def test_the_sixth_branch_of_a_test_case_is_refused(lab: Engine) -> None:
     await save(lab, case("case"))
     made = [await create_branch(lab, high_temperature(name=str(number))) for number in range(5)]
     with pytest.raises(InvalidRecordError, match="has 5 branches already"):
@@ -69,7 +69,7 @@ async def test_s138_the_sixth_branch_of_a_test_case_is_refused(lab: Engine) -> N
     await create_branch(lab, high_temperature())
 
 
-async def test_s139_branches_are_created_updated_deleted_and_listed(lab: Engine) -> None:
+async def test_branches_are_created_updated_deleted_and_listed(lab: Engine) -> None:
     await save(lab, case("case"))
     first = await create_branch(lab, high_temperature())
     second = await create_branch(lab, high_temperature(name="Second"))
@@ -86,7 +86,7 @@ async def test_s139_branches_are_created_updated_deleted_and_listed(lab: Engine)
         await update_branch(lab, second.id, {"size": 3})
 
 
-async def test_s139_executions_come_in_pages_the_newest_first(lab: Engine) -> None:
+async def test_executions_come_in_pages_the_newest_first(lab: Engine) -> None:
     await prepared(lab)
     await ab(lab, iterations=5)
     made = [one.id for one in await executions(lab) if one.fields.branch_id == "a"]
@@ -100,7 +100,7 @@ async def figures(lab: Engine, ident: str) -> TestBranch:
     return next(one.fields for one in await branches_of_case(lab, "case") if one.id == ident)
 
 
-async def test_s151_a_branch_shows_what_its_executions_add_up_to(lab: Engine) -> None:
+async def test_a_branch_shows_what_its_executions_add_up_to(lab: Engine) -> None:
     await prepared(lab)
     untouched = await figures(lab, "a")
     assert (untouched.total_runs, untouched.avg_latency, untouched.pass_rate) == (0, None, None)
@@ -114,7 +114,7 @@ async def test_s151_a_branch_shows_what_its_executions_add_up_to(lab: Engine) ->
     assert (found.avg_quality_score, found.pass_rate, found.consistency_score) == (1.0, 100.0, 0.0)
 
 
-async def test_s151_the_figures_stand_wherever_a_branch_is_read_and_nobody_can_write_them(lab: Engine) -> None:
+async def test_the_figures_stand_wherever_a_branch_is_read_and_nobody_can_write_them(lab: Engine) -> None:
     await prepared(lab, branch("a", totalRuns=99, avgCost=5.0), branch("b", ANTHROPIC))
     await ab(lab)
     shown = await get_record(lab, "a")
@@ -124,9 +124,7 @@ async def test_s151_the_figures_stand_wherever_a_branch_is_read_and_nobody_can_w
     assert shown.fields.avg_cost < 1
 
 
-async def test_s149_the_pass_rate_is_the_share_of_runs_of_at_least_70_percent_quality(
-    lab: Engine, server: Server
-) -> None:
+async def test_the_pass_rate_is_the_share_of_runs_of_at_least_70_percent_quality(lab: Engine, server: Server) -> None:
     await prepared(lab, branch("a"), branch("b"), expectedOutputs={"output": "happy"})
     for answer in ("happy", "happy", "happy sad", "sad"):  # likeness 1, 1, 0.707, 0
         says(server, answer)
@@ -134,7 +132,7 @@ async def test_s149_the_pass_rate_is_the_share_of_runs_of_at_least_70_percent_qu
     assert (await figures(lab, "a")).pass_rate == 75.0
 
 
-async def test_s149_what_did_not_succeed_stands_beside_the_pass_rate_and_is_no_part_of_it(tmp_path: Path) -> None:
+async def test_what_did_not_succeed_stands_beside_the_pass_rate_and_is_no_part_of_it(tmp_path: Path) -> None:
     async with serving() as server, laboratory(tmp_path, server) as lab:
         await prepared(lab)
         await ab(lab)
@@ -169,9 +167,7 @@ async def test_an_edited_branch_shows_what_its_present_configuration_comes_to_an
     assert [(one.runs, one.prompt_version) for one in await branch_configurations(lab, "a")] == [(1, 1), (1, 2), (3, 2)]
 
 
-async def test_s147_s150_varying_outputs_of_one_version_show_in_hash_and_consistency(
-    lab: Engine, server: Server
-) -> None:
+async def test_varying_outputs_of_one_version_show_in_hash_and_consistency(lab: Engine, server: Server) -> None:
     await prepared(lab, branch("a"), branch("b"))
     for answer in ("I am happy", "i am  HAPPY", "I am sad"):  # am happy, am happy, am sad
         says(server, answer)
@@ -188,7 +184,7 @@ SENTIMENT = "Is it positive or negative? {{text}}"
 
 
 async def seeds_case(lab: Engine, server: Server) -> tuple[str, list[str]]:
-    """Steps 1 and 2 of the seed's complete example: the test case and its three branches."""
+    """Steps 1 and 2 of the documented complete example: the test case and its three branches."""
     says(server, "positive")
     await save(
         lab,
@@ -221,7 +217,7 @@ async def run(lab: Engine, case_id: str, ids: list[str]) -> AbTestResult:
     )
 
 
-async def test_s157_the_seeds_complete_ab_example_runs_as_it_stands(tmp_path: Path) -> None:
+async def test_the_seeds_complete_ab_example_runs_as_it_stands(tmp_path: Path) -> None:
     async with (
         serving(FakeSettings(latency_ms=60)) as server,
         serving(FakeSettings(latency_ms=120)) as anthropic,
@@ -242,7 +238,7 @@ async def test_s157_the_seeds_complete_ab_example_runs_as_it_stands(tmp_path: Pa
         assert [(one.fields.output, one.fields.quality_score is not None) for one in recent] == [("positive", True)]
 
 
-async def test_s157_the_seeds_repeated_example_adds_up_by_hand_and_by_iterations(tmp_path: Path) -> None:
+async def test_the_seeds_repeated_example_adds_up_by_hand_and_by_iterations(tmp_path: Path) -> None:
     async with serving(FakeSettings(latency_ms=60)) as server, laboratory(tmp_path, server) as lab:
         case_id, ids = await seeds_case(lab, server)
         openai_only = ids[:2]

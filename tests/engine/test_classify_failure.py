@@ -48,14 +48,14 @@ GOOD: Json = {"output": "good"}
 REFUSAL = "I'm sorry, but I can't help with that."
 
 
-async def test_s100_the_failure_says_what_was_expected_and_what_came(engine: Engine) -> None:
+async def test_the_failure_says_what_was_expected_and_what_came(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs={"output": "14 days"}), answer("a", "c", "Within 40 days."))
     failure = await failure_of(engine, (await judged_case(engine, "c")).id)
     assert "14 days" in failure.description
     assert "Within 40 days." in failure.description
 
 
-async def test_s100_it_is_recorded_in_the_transaction_of_its_run_or_neither_is(engine: Engine) -> None:
+async def test_it_is_recorded_in_the_transaction_of_its_run_or_neither_is(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", "bad"))
     await engine.store.write(_take_the_runs_id)
     before = await counts(engine)
@@ -88,14 +88,14 @@ LATE: Json = {"triggeredAt": "2026-11-20T09:00:00Z", "completedAt": "2026-11-20T
         (GOOD, "something else", {}, "wrong-output"),
     ],
 )  # fmt: skip
-async def test_s101_a_failure_has_one_of_five_types_by_the_first_evidence_that_fits(
+async def test_a_failure_has_one_of_five_types_by_the_first_evidence_that_fits(
     engine: Engine, expected: Json, output: str, more: Json, kind: str
 ) -> None:
     await save(engine, case("c", expectedOutputs=expected, timeoutMs=5000), answer("a", "c", output, **more))
     assert (await failure_of(engine, (await judged_case(engine, "c")).id)).failure_type == kind
 
 
-async def test_s102_the_criteria_that_cost_the_most_are_named_the_costliest_first(engine: Engine) -> None:
+async def test_the_criteria_that_cost_the_most_are_named_the_costliest_first(engine: Engine) -> None:
     parts = rubric(
         "r", 0.9, small=says("x", weight=0.1), large=says("x", weight=0.5), middle=says("x", weight=0.3),
         met=says("kept", weight=0.1),
@@ -106,7 +106,7 @@ async def test_s102_the_criteria_that_cost_the_most_are_named_the_costliest_firs
     assert "large" in failure.description
 
 
-async def test_s103_the_root_cause_quotes_the_step_of_the_tool_calls_log(engine: Engine) -> None:
+async def test_the_root_cause_quotes_the_step_of_the_tool_calls_log(engine: Engine) -> None:
     log: list[JsonValue] = [
         {"tool": "find_customer", "arguments": {"id": 7}, "result": {"name": "Ada"}},
         {"tool": "find_order", "arguments": {"id": 9}, "error": "timeout talking to the order service"},
@@ -118,13 +118,13 @@ async def test_s103_the_root_cause_quotes_the_step_of_the_tool_calls_log(engine:
     assert "timeout talking to the order service" in failure.root_cause
 
 
-async def test_s103_without_a_log_the_root_cause_says_so(engine: Engine) -> None:
+async def test_without_a_log_the_root_cause_says_so(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", "bad"))
     failure = await failure_of(engine, (await judged_case(engine, "c")).id)
     assert failure.root_cause.startswith("There is no tool-call log")
 
 
-async def test_s104_the_eval_failure_has_the_full_analysis(engine: Engine) -> None:
+async def test_the_eval_failure_has_the_full_analysis(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", REFUSAL))
     run = await judged_case(engine, "c")
     failure = await failure_of(engine, run.id)
@@ -164,7 +164,7 @@ async def test_only_a_failed_run_can_be_classified(engine: Engine) -> None:
         await classify_failure(engine, "c")
 
 
-async def test_s105_rules_alone_change_nothing_and_ask_the_agent_to_remember_once(engine: Engine) -> None:
+async def test_rules_alone_change_nothing_and_ask_the_agent_to_remember_once(engine: Engine) -> None:
     await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", REFUSAL))
     run = await judged_case(engine, "c")
     before = (await found(engine, f"{run.id}:failure", EvalFailure), await counts(engine))

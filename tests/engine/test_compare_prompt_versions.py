@@ -1,4 +1,4 @@
-"""Two prompt versions on the same cases: the seed's winner, the verdict beside it, and what is told."""
+"""Two prompt versions on the same cases: the winner by score, the verdict beside it, and what is told."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ async def compared(engine: Engine, *, progress: Progress = silent, **request: Js
     return made.fields
 
 
-async def test_s095_s096_s097_the_benchmark_runs_once_for_each_version_and_both_scores_are_kept(tmp_path: Path) -> None:
+async def test_the_benchmark_runs_once_for_each_version_and_both_scores_are_kept(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await fleet(engine, 12)
         await answered(engine, "v1", first(2, 12))
@@ -79,7 +79,7 @@ async def test_s095_s096_s097_the_benchmark_runs_once_for_each_version_and_both_
         assert not await all_of(engine, EvalTrend)  # comparisons are no points of a trend
 
 
-async def test_s098_the_winner_has_the_higher_score_and_the_verdict_stands_beside_it(tmp_path: Path) -> None:
+async def test_the_winner_has_the_higher_score_and_the_verdict_stands_beside_it(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await fleet(engine, 12)
         await answered(engine, "v1", first(2, 12))
@@ -92,7 +92,7 @@ async def test_s098_the_winner_has_the_higher_score_and_the_verdict_stands_besid
         assert 0 < low < 0.75 < high < 1
 
 
-async def test_s099_the_orchestrator_is_told_comparison_complete_with_a_recommendation(tmp_path: Path) -> None:
+async def test_the_orchestrator_is_told_comparison_complete_with_a_recommendation(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await fleet(engine, 12)
         await answered(engine, "v1", first(2, 12))

@@ -35,7 +35,7 @@ async def escalations(engine: Engine) -> list[AgentMessage]:
     return [one for one in told if isinstance(one, AgentMessage) and one.type == "trend-degrading"]
 
 
-async def test_s089_the_trend_is_computed_when_a_benchmark_run_completes(engine: Engine) -> None:
+async def test_the_trend_is_computed_when_a_benchmark_run_completes(engine: Engine) -> None:
     await fleet(engine, SIZE)
     assert not await all_of(engine, EvalTrend)
     for number in (1, 2):
@@ -44,7 +44,7 @@ async def test_s089_the_trend_is_computed_when_a_benchmark_run_completes(engine:
     assert len(await all_of(engine, EvalTrend)) == 1
 
 
-async def test_s090_each_run_appends_its_data_point_to_a_json_string(engine: Engine) -> None:
+async def test_each_run_appends_its_data_point_to_a_json_string(engine: Engine) -> None:
     await fleet(engine, SIZE)
     await pass_through(engine, (15, 16, 14))
     runs = [one.fields for one in await all_of(engine, BenchmarkRun)]
@@ -57,7 +57,7 @@ async def test_s090_each_run_appends_its_data_point_to_a_json_string(engine: Eng
     assert (kept.benchmark_id, kept.dimension) == ("b", "quality")
 
 
-async def test_s091_the_direction_is_that_of_the_last_five_points(engine: Engine) -> None:
+async def test_the_direction_is_that_of_the_last_five_points(engine: Engine) -> None:
     await fleet(engine, SIZE)
     await pass_through(engine, (20, 19, 18, 17, 16, 16, 16))
     assert (await trend(engine)).window == 5
@@ -80,7 +80,7 @@ async def test_s091_the_direction_is_that_of_the_last_five_points(engine: Engine
         ((20, 19, 20, 18, 17), "stable", True),
     ],
 )
-async def test_s092_improving_is_a_steady_rise_degrading_a_steady_fall_and_stable_lies_within_the_band(
+async def test_improving_is_a_steady_rise_degrading_a_steady_fall_and_stable_lies_within_the_band(
     engine: Engine, passing: tuple[int, ...], direction: str, volatile: bool
 ) -> None:
     await fleet(engine, SIZE)
@@ -89,7 +89,7 @@ async def test_s092_improving_is_a_steady_rise_degrading_a_steady_fall_and_stabl
     assert (kept.direction, kept.volatile, kept.provisional) == (direction, volatile, False)
 
 
-async def test_s093_the_one_record_of_a_benchmark_is_updated_and_says_what_it_rests_on(engine: Engine) -> None:
+async def test_the_one_record_of_a_benchmark_is_updated_and_says_what_it_rests_on(engine: Engine) -> None:
     await fleet(engine, SIZE)
     await pass_through(engine, (18, 17, 16, 15))
     early = await found(engine, "trend:b", EvalTrend)
@@ -106,7 +106,7 @@ async def test_s093_the_one_record_of_a_benchmark_is_updated_and_says_what_it_re
     assert late.fields.p_value == pytest.approx(1 / 120)
 
 
-async def test_s094_three_declines_in_a_row_escalate_once_with_the_whole_series(engine: Engine) -> None:
+async def test_three_declines_in_a_row_escalate_once_with_the_whole_series(engine: Engine) -> None:
     await fleet(engine, SIZE)
     await pass_through(engine, range(20, 14, -1))
     assert (await trend(engine)).consecutive_degrading == 2
@@ -125,7 +125,7 @@ async def test_s094_three_declines_in_a_row_escalate_once_with_the_whole_series(
     assert len(await escalations(engine)) == 1, "once for each streak"
 
 
-async def test_s094_a_new_streak_escalates_again(engine: Engine) -> None:
+async def test_a_new_streak_escalates_again(engine: Engine) -> None:
     await fleet(engine, SIZE)
     await pass_through(engine, range(20, 13, -1))
     await pass_through(engine, (20, 19, 18, 17, 16, 15, 14), start=8)
@@ -135,7 +135,7 @@ async def test_s094_a_new_streak_escalates_again(engine: Engine) -> None:
     assert len(set(keys)) == len(keys)
 
 
-async def test_s094_provisional_declines_never_escalate(engine: Engine) -> None:
+async def test_provisional_declines_never_escalate(engine: Engine) -> None:
     skill = engine.skills.detect_trend
     rule = skill.parameters.model_copy(update={"consecutive": 1})
     engine.skills = replace(engine.skills, detect_trend=replace(skill, parameters=rule))

@@ -1,4 +1,4 @@
-"""The evaluator that scores a response by its likeness to the expected output (seed 1)."""
+"""The evaluator that scores a response by its likeness to the expected output."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ async def judged(response: str, embed: Embed | None = None, **case: JsonValue) -
     )
 
 
-async def test_s020_the_score_is_the_cosine_of_response_and_expected_output() -> None:
+async def test_the_score_is_the_cosine_of_response_and_expected_output() -> None:
     near, far = await judged("The parcel will arrive on Monday."), await judged("Bananas are yellow.")
     assert 1.6 < near.score < 2
     assert far.score < 0.8

@@ -1,4 +1,4 @@
-"""Configs carried out: seed 2's three, every kind of provider, what is kept and paid for once, what is chosen."""
+"""Configs carried out: the three worked configs, every kind of provider, what is kept and paid for once, what is chosen."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def only(matrix: Matrix) -> Cell:
     return cell
 
 
-async def test_s156_s039_the_code_selection_of_seed_2_runs_as_it_stands(judged: Engine, server: Server) -> None:
+async def test_the_code_selection_of_seed_2_runs_as_it_stands(judged: Engine, server: Server) -> None:
     matrix = await evaluated(judged, CODE)
     assert [one.prompt for one in matrix.columns] == [
         "Write a Python function to {{task}}",
@@ -80,7 +80,7 @@ async def test_s156_s039_the_code_selection_of_seed_2_runs_as_it_stands(judged: 
     assert (server.target, server.judge) == (3, 6)
 
 
-async def test_s156_the_content_selection_of_seed_2_runs_as_it_stands(judged: Engine) -> None:
+async def test_the_content_selection_of_seed_2_runs_as_it_stands(judged: Engine) -> None:
     (row,) = (await evaluated(judged, CONTENT)).rows
     (selection,) = row.selections
     assert selection.selected == 2, "only the prompt with examples is answered with one"
@@ -89,7 +89,7 @@ async def test_s156_the_content_selection_of_seed_2_runs_as_it_stands(judged: En
     assert row.holds
 
 
-async def test_s156_s038_the_response_selection_of_seed_2_takes_prompts_and_providers_from_outside(
+async def test_the_response_selection_of_seed_2_takes_prompts_and_providers_from_outside(
     judged: Engine,
 ) -> None:
     code = f"def call_api(prompt, options, context):\n    assert context['vars']['query'] in prompt\n    return {WEATHER}\n"
@@ -102,7 +102,7 @@ async def test_s156_s038_the_response_selection_of_seed_2_takes_prompts_and_prov
     assert (selection.selected, selection.scores) == (1, (pytest.approx(2 / 6), 1.0))
 
 
-async def test_s037_select_best_and_max_score_choose_in_one_test_and_a_choice_is_paid_for_once(
+async def test_select_best_and_max_score_choose_in_one_test_and_a_choice_is_paid_for_once(
     judged: Engine, server: Server
 ) -> None:
     text = CONTENT + "      - {type: select-best, value: the clearest}\n"
@@ -117,7 +117,7 @@ async def test_s037_select_best_and_max_score_choose_in_one_test_and_a_choice_is
     assert [cell.selected for cell in first.rows[0].cells] == [chosen == {number} for number in range(3)]
 
 
-async def test_s037_where_a_test_only_lets_choose_the_chosen_output_passes_and_the_others_do_not(
+async def test_where_a_test_only_lets_choose_the_chosen_output_passes_and_the_others_do_not(
     judged: Engine,
 ) -> None:
     text = (
@@ -140,7 +140,7 @@ async def test_select_best_without_a_judge_is_refused_before_anything_runs(engin
     assert await all_of(engine, TestRun) == []
 
 
-async def test_s024_every_cell_is_a_kept_run_and_the_same_config_twice_is_the_same_records(engine: Engine) -> None:
+async def test_every_cell_is_a_kept_run_and_the_same_config_twice_is_the_same_records(engine: Engine) -> None:
     text = "prompts: [a, b]\nproviders: [echo]\ntests: [{assert: [{type: equals, value: a}]}]\n"
     first = await evaluated(engine, text)
     assert await evaluated(engine, text) == first

@@ -1,4 +1,4 @@
-"""The evaluators that come ready to use in prompt scoring (seed 1)."""
+"""The evaluators that come ready to use in prompt scoring."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def replying(reply: Any, seen: list[str] | None = None) -> Ask:
         ("At first sight Rating: 2, but no.\nRating: 5", 2),
     ],
 )
-async def test_s019_a_judges_rating_becomes_a_share_of_the_score(reply: str, score: float) -> None:
+async def test_a_judges_rating_becomes_a_share_of_the_score(reply: str, score: float) -> None:
     result = await judged("Hello Ann", llm_judge(replying(reply)))
     assert (result.score, result.passed) == (score, score == 2)
 
@@ -72,13 +72,13 @@ async def test_s019_a_judges_rating_becomes_a_share_of_the_score(reply: str, sco
         (None, "returned NoneType"),
     ],
 )
-async def test_s019_a_reply_without_a_rating_from_1_to_5_is_an_error_that_names_the_case(reply: Any, said: str) -> None:
+async def test_a_reply_without_a_rating_from_1_to_5_is_an_error_that_names_the_case(reply: Any, said: str) -> None:
     with pytest.raises(InstrumentError, match=f"test case 'c': the evaluator failed: .*{said}"):
         await judged("Hello Ann", llm_judge(replying(reply)))
 
 
 @given(st.integers(1, 5))
-async def test_s019_for_all_ratings_an_async_judge_is_awaited(rating: int) -> None:
+async def test_for_all_ratings_an_async_judge_is_awaited(rating: int) -> None:
     async def ask(prompt: str) -> str:
         await anyio.lowlevel.checkpoint()
         return f"Rating: {rating}"
@@ -86,7 +86,7 @@ async def test_s019_for_all_ratings_an_async_judge_is_awaited(rating: int) -> No
     assert (await judged("Hello Ann", llm_judge(ask))).score == 2 * (rating - 1) / 4
 
 
-async def test_s019_the_judge_sees_guide_input_expectation_and_the_response_between_fresh_marks() -> None:
+async def test_the_judge_sees_guide_input_expectation_and_the_response_between_fresh_marks() -> None:
     seen: list[str] = []
     evaluator = llm_judge(replying("5", seen), guide="Rate the warmth.")
     for _ in range(2):
@@ -98,7 +98,7 @@ async def test_s019_the_judge_sees_guide_input_expectation_and_the_response_betw
     assert mark not in seen[1]
 
 
-async def test_s019_a_judge_without_a_guide_or_an_expectation_is_asked_all_the_same() -> None:
+async def test_a_judge_without_a_guide_or_an_expectation_is_asked_all_the_same() -> None:
     seen: list[str] = []
     evaluator = llm_judge(replying("5", seen))
     await judged("Hello", evaluator, expectedOutput=None)
@@ -108,7 +108,7 @@ async def test_s019_a_judge_without_a_guide_or_an_expectation_is_asked_all_the_s
 
 
 @pytest.mark.parametrize("response", ["", "   ", ":", "Thought process:", "Sure!"])
-async def test_s019_a_response_that_holds_no_answer_scores_nothing_and_the_judge_is_not_asked(response: str) -> None:
+async def test_a_response_that_holds_no_answer_scores_nothing_and_the_judge_is_not_asked(response: str) -> None:
     seen: list[str] = []
     assert (await judged(response, llm_judge(replying("5", seen)))).score == 0
     assert seen == []
@@ -136,7 +136,7 @@ async def test_s019_a_response_that_holds_no_answer_scores_nothing_and_the_judge
         ({"forbidden": ["sorry"], "words": (1, 9), "pattern": "^H", "required_json": True}, "Hello", 0.75),
     ],
 )
-async def test_s021_a_response_scores_the_share_of_the_rules_that_hold(
+async def test_a_response_scores_the_share_of_the_rules_that_hold(
     rules: dict[str, Any], response: str, share: float
 ) -> None:
     result = await judged(response, rule_based(**rules))
@@ -153,12 +153,12 @@ async def test_s021_a_response_scores_the_share_of_the_rules_that_hold(
         ({"pattern": "("}, "rule_based: .*pattern"),
     ],
 )
-def test_s021_rules_that_do_not_fit_are_refused_when_they_are_given(rules: dict[str, Any], said: str) -> None:
+def test_rules_that_do_not_fit_are_refused_when_they_are_given(rules: dict[str, Any], said: str) -> None:
     with pytest.raises(BadInputError, match=said):
         rule_based(**rules)
 
 
-async def test_s021_a_rule_that_cannot_be_decided_is_an_error_and_no_score() -> None:
+async def test_a_rule_that_cannot_be_decided_is_an_error_and_no_score() -> None:
     endless = r"^(?=(a+)+$)(?:a+)+\1$|(?!x)(?:a|aa)+!$"
     with pytest.raises(InstrumentError, match=r"test case 'c': the evaluator failed: regex: .*time limit"):
         await judged("a" * 5_000 + "b", rule_based(pattern=endless))

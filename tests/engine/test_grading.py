@@ -41,7 +41,7 @@ async def graded(engine: Engine, *assertions: JsonValue, text: str = TEXT) -> No
     await save(engine, case("c", assertions=[*assertions]), answer("a", "c", text))
 
 
-async def test_s076_a_graded_assertion_decides_a_case_and_the_model_is_who_judged(tmp_path: Path) -> None:
+async def test_a_graded_assertion_decides_a_case_and_the_model_is_who_judged(tmp_path: Path) -> None:
     async with serving() as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
         await graded(engine, POLITE, {"type": "contains", "value": "refund"})
         run = await judged_case(engine, "c")

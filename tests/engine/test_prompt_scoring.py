@@ -1,4 +1,4 @@
-"""Prompt scoring (seed 1) as a Python program calls it: one case, a suite, two versions."""
+"""Prompt scoring as a Python program calls it: one case, a suite, two versions."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ ENDLESS = r"/^(?=(a+)+$)(?:a+)+\1$|(?!x)(?:a|aa)+!$/"
 
 
 def plain(ident: str = "c", expected: JsonValue = "yes", **fields: JsonValue) -> Json:
-    """A test case with the seed's keys, of the prompt `p`."""
+    """A test case with the documented keys, of the prompt `p`."""
     usual: Json = {"id": ident, "promptId": "p", "input": {"q": ident}, "expectedOutput": expected, "maxScore": 1}
     return {**usual, **fields}
 
@@ -67,7 +67,7 @@ async def scored(response: str, expected: JsonValue, max_score: float = 1) -> Te
 # ---------------------------------------------------------------- one case
 
 
-async def test_s001_s002_a_case_is_tried_and_the_result_says_all_that_the_seed_lists() -> None:
+async def test_a_case_is_tried_and_the_result_says_all_that_the_seed_lists() -> None:
     before = datetime.now(UTC)  # noqa: TID251  the public function goes by the wall clock
     result = await run_test(prompt=PROMPT, test_case=plain(maxScore=5), llm=says("Yes!"))
     assert result.model_dump(mode="json", exclude={"evaluated_at"}) == {
@@ -76,7 +76,7 @@ async def test_s001_s002_a_case_is_tried_and_the_result_says_all_that_the_seed_l
     assert abs(result.evaluated_at - before) < timedelta(minutes=1)
 
 
-async def test_s004_the_prompt_is_rendered_with_the_input_before_the_model_sees_it() -> None:
+async def test_the_prompt_is_rendered_with_the_input_before_the_model_sees_it() -> None:
     prompt: Json = {"id": "p", "content": "{{greeting}}, {{#each names}}{{this}} {{/each}}"}
     case = plain(input={"greeting": "Hi {{names}}", "names": ["Ann", "Bo"]}, expected="bo")
     result = await run_test(prompt=prompt, test_case=case, llm=echo)
@@ -84,20 +84,20 @@ async def test_s004_the_prompt_is_rendered_with_the_input_before_the_model_sees_
     assert result.passed
 
 
-async def test_s004_an_input_that_is_one_text_is_the_variable_input() -> None:
+async def test_an_input_that_is_one_text_is_the_variable_input() -> None:
     result = await run_test(
         prompt={"id": "p", "content": "Say {{input}}"}, test_case=plain(input="yes please"), llm=echo
     )
     assert result.response == "Say yes please"
 
 
-async def test_s004_a_missing_variable_is_an_error_that_names_prompt_case_and_variable() -> None:
+async def test_a_missing_variable_is_an_error_that_names_prompt_case_and_variable() -> None:
     with pytest.raises(BadInputError, match=r"prompt 'p' with test case 'c': .*'q'"):
         await run_test(prompt=PROMPT, test_case=plain(input={"other": 1}), llm=echo)
 
 
 @pytest.mark.parametrize(("response", "score"), [("YES", 2), ("oh yes, it is", 2), ("no", 0), ("", 0)])
-async def test_s003_s005_a_plain_text_is_looked_for_whatever_its_case(response: str, score: float) -> None:
+async def test_a_plain_text_is_looked_for_whatever_its_case(response: str, score: float) -> None:
     result = await scored(response, "Yes", 2)
     assert result.score == score
     assert result.passed is (score == 2)
@@ -116,18 +116,18 @@ async def test_s003_s005_a_plain_text_is_looked_for_whatever_its_case(response: 
         ("/", "a/b", True),
     ],
 )
-async def test_s006_a_text_between_slashes_is_a_pattern(expected: str, response: str, passed: bool) -> None:
+async def test_a_text_between_slashes_is_a_pattern(expected: str, response: str, passed: bool) -> None:
     assert (await scored(response, expected)).passed is passed
 
 
-async def test_s006_a_bad_pattern_is_an_error_that_names_the_case_and_the_model_is_not_asked() -> None:
+async def test_a_bad_pattern_is_an_error_that_names_the_case_and_the_model_is_not_asked() -> None:
     asked: list[str] = []
     with pytest.raises(InvalidRecordError, match="test case 'c'"):
         await run_test(prompt=PROMPT, test_case=plain(expected="/([a-z/"), llm=lambda one: asked.append(one) or "yes")
     assert asked == []
 
 
-async def test_s006_a_pattern_that_finds_no_end_is_an_error_and_no_fail() -> None:
+async def test_a_pattern_that_finds_no_end_is_an_error_and_no_fail() -> None:
     with pytest.raises(InstrumentError, match=r"test case 'c': .*time limit"):
         await scored("a" * 5_000 + "b", ENDLESS)
 
@@ -151,7 +151,7 @@ class Half:
 
 
 @pytest.mark.parametrize("evaluator", [async_half, sync_half, Half(), partial(async_half)])
-async def test_s007_the_score_is_what_the_evaluator_returns(evaluator: Any) -> None:
+async def test_the_score_is_what_the_evaluator_returns(evaluator: Any) -> None:
     result = await run_test(prompt=PROMPT, test_case=plain(maxScore=3), llm=says("yes"), evaluator=evaluator)
     assert (result.score, result.passed) == (1.5, False)
 
@@ -167,7 +167,7 @@ async def test_s007_the_score_is_what_the_evaluator_returns(evaluator: Any) -> N
         (minion("c", "test-case", name="n", inputs={"q": "c"}, maxScore=3), None),
     ],
 )  # fmt: skip
-async def test_s007_an_evaluator_sees_the_response_and_the_seeds_keys_whatever_the_case_was_read_from(
+async def test_an_evaluator_sees_the_response_and_the_seeds_keys_whatever_the_case_was_read_from(
     case: Any, expected: JsonValue
 ) -> None:
     seen: list[object] = []
@@ -182,7 +182,7 @@ async def test_s007_an_evaluator_sees_the_response_and_the_seeds_keys_whatever_t
 
 
 @pytest.mark.parametrize("value", [1.01, -0.01, float("nan"), True, "1", None])
-async def test_s008_an_evaluators_value_outside_the_range_is_an_error_that_names_the_case(value: Any) -> None:
+async def test_an_evaluators_value_outside_the_range_is_an_error_that_names_the_case(value: Any) -> None:
     def evaluator(*, response: str, test_case: Json) -> float:
         return value
 
@@ -190,7 +190,7 @@ async def test_s008_an_evaluators_value_outside_the_range_is_an_error_that_names
         await run_test(prompt=PROMPT, test_case=plain(), llm=says("yes"), evaluator=evaluator)
 
 
-async def test_s009_nearly_the_whole_score_is_no_pass() -> None:
+async def test_nearly_the_whole_score_is_no_pass() -> None:
     def nearly(*, response: str, test_case: Json) -> float:
         return 0.95
 
@@ -206,7 +206,7 @@ async def test_s009_nearly_the_whole_score_is_no_pass() -> None:
         (minion("c", "test-case", name="n", expectedOutputs={"a": "x", "b": "y"}), "expects 2 keys"),
     ],
 )
-async def test_s005_what_no_response_can_be_compared_with_is_refused_unless_an_evaluator_is_given(
+async def test_what_no_response_can_be_compared_with_is_refused_unless_an_evaluator_is_given(
     case: Any, said: str
 ) -> None:
     prompt = {"id": "p", "content": "Hello"}
@@ -317,7 +317,7 @@ def answers(text: str, ident: str, expected: str = "yes", **fields: JsonValue) -
     return plain(ident, expected, input={"q": text}, **fields)
 
 
-async def test_s010_s011_s012_s013_a_suite_adds_up_by_the_weight_of_its_cases() -> None:
+async def test_a_suite_adds_up_by_the_weight_of_its_cases() -> None:
     storage = shop(answers("yes", "a", maxScore=3), answers("no", "b"), answers("yes", "c"))
     suite = await run_test_suite(prompt_id="p", storage=storage, llm=echo)
     assert suite.prompt_id == "p"
@@ -331,7 +331,7 @@ async def test_s010_s011_s012_s013_a_suite_adds_up_by_the_weight_of_its_cases() 
     assert suite.band == "Good; add edge-case tests and iterate"
 
 
-async def test_s011_only_the_active_cases_of_that_prompt_run() -> None:
+async def test_only_the_active_cases_of_that_prompt_run() -> None:
     storage = shop(
         answers("yes", "mine"),
         answers("yes", "other", promptId="q"),
@@ -343,7 +343,7 @@ async def test_s011_only_the_active_cases_of_that_prompt_run() -> None:
     assert [one.test_case_id for one in suite.results] == ["mine", "by-version"]
 
 
-async def test_s011_results_stand_in_the_order_of_the_cases_whichever_ends_first() -> None:
+async def test_results_stand_in_the_order_of_the_cases_whichever_ends_first() -> None:
     last_is_done = anyio.Event()
 
     async def llm(prompt: str) -> str:
@@ -405,7 +405,7 @@ async def test_a_failing_model_ends_the_suite_with_an_error_that_names_the_case(
         ([*shop(answers("x", "a")), 5], "cannot be read from int"),
     ],
 )
-async def test_s012_a_suite_that_cannot_be_averaged_is_refused_before_the_model_is_asked(
+async def test_a_suite_that_cannot_be_averaged_is_refused_before_the_model_is_asked(
     storage: Storage, said: str
 ) -> None:
     asked: list[str] = []
@@ -414,7 +414,7 @@ async def test_s012_a_suite_that_cannot_be_averaged_is_refused_before_the_model_
     assert asked == []
 
 
-async def test_s007_a_suite_is_scored_by_an_evaluator_where_one_is_given() -> None:
+async def test_a_suite_is_scored_by_an_evaluator_where_one_is_given() -> None:
     suite = await run_test_suite(prompt_id="p", storage=shop(answers("x", "a")), llm=echo, evaluator=async_half)
     assert suite.average_score == 0.5
 
@@ -457,13 +457,13 @@ STORAGES: Mapping[str, Callable[[], Any]] = {
 
 
 @pytest.mark.parametrize("name", STORAGES)
-async def test_s011_a_storage_is_any_iterable_or_mapping_of_records(name: str) -> None:
+async def test_a_storage_is_any_iterable_or_mapping_of_records(name: str) -> None:
     suite = await run_test_suite(prompt_id="shop", storage=STORAGES[name](), llm=echo)
     assert suite.prompt_id == "shop@3"
     assert [one.response for one in suite.results] == ["yes!"] * 3
 
 
-async def test_s011_a_storage_is_an_open_engine_whose_clock_dates_the_results(engine: Engine) -> None:
+async def test_a_storage_is_an_open_engine_whose_clock_dates_the_results(engine: Engine) -> None:
     await save(engine, RECORDS, relations=FOLLOWS)
     suite = await run_test_suite(prompt_id="shop@1", storage=engine, llm=echo)
     assert [one.test_case_id for one in suite.results] == ["case0", "case1", "case2"]
@@ -471,7 +471,7 @@ async def test_s011_a_storage_is_an_open_engine_whose_clock_dates_the_results(en
 
 
 @pytest.mark.parametrize("as_path", [str, Path])
-async def test_s011_a_storage_is_a_stores_path(tmp_path: Path, as_path: Callable[[Path], str | Path]) -> None:
+async def test_a_storage_is_a_stores_path(tmp_path: Path, as_path: Callable[[Path], str | Path]) -> None:
     config = config_in(tmp_path)
     async with open_engine(config) as engine:
         await save(engine, RECORDS, relations=FOLLOWS)
@@ -535,7 +535,7 @@ async def test_an_evaluator_that_changes_the_case_changes_its_own_copy_only() ->
 # ---------------------------------------------------------------- two versions
 
 
-async def test_s014_s015_s018_both_versions_run_the_same_cases_and_both_suites_are_kept_in_full() -> None:
+async def test_both_versions_run_the_same_cases_and_both_suites_are_kept_in_full() -> None:
     storage = [*RECORDS, ALONE, *FOLLOWS]
     found = await compare_versions(prompt_id_a="shop@1", prompt_id_b="shop@2", storage=storage, llm=echo)
     assert (found.prompt_id_a, found.prompt_id_b) == ("shop@1", "shop@2")
@@ -546,7 +546,7 @@ async def test_s014_s015_s018_both_versions_run_the_same_cases_and_both_suites_a
     assert found.winner == "A"
 
 
-async def test_s018_versions_of_a_chain_without_cases_run_those_that_name_either() -> None:
+async def test_versions_of_a_chain_without_cases_run_those_that_name_either() -> None:
     other = minion(
         "other", "test-case", name="n", promptVersionRef="shop@1", inputs={"q": "no"}, expectedOutputs={"a": "no"}
     )
@@ -558,7 +558,7 @@ async def test_s018_versions_of_a_chain_without_cases_run_those_that_name_either
         await run_test_suite(prompt_id="shop@3", storage=storage, llm=echo)
 
 
-async def test_s018_versions_without_a_chain_run_the_union_of_the_cases_that_name_either() -> None:
+async def test_versions_without_a_chain_run_the_union_of_the_cases_that_name_either() -> None:
     storage: list[Json] = [
         {"id": "a", "content": "yes"}, {"id": "b", "content": "no"},
         plain("for-a", promptId="a"), plain("for-b", promptId="b"), plain("for-c", promptId="c"),
@@ -582,7 +582,7 @@ def graded(*, response: str, test_case: Json) -> float:
         ("0.505", {"tie_threshold": 0}, "B"),
     ],
 )  # fmt: skip
-async def test_s016_s017_the_winner_follows_the_tie_rule(b: str, options: dict[str, float], expected: str) -> None:
+async def test_the_winner_follows_the_tie_rule(b: str, options: dict[str, float], expected: str) -> None:
     storage: list[Json] = [{"id": "a", "content": "0.5"}, {"id": "b", "content": b}, plain("c", promptId="a")]
     found = await compare_versions(
         prompt_id_a="a", prompt_id_b="b", storage=storage, llm=echo, evaluator=graded, **options
@@ -591,7 +591,7 @@ async def test_s016_s017_the_winner_follows_the_tie_rule(b: str, options: dict[s
     assert found.tie_threshold == options.get("tie_threshold", 0.01)
 
 
-async def test_s023_a_tenth_more_is_said_to_be_a_meaningful_improvement() -> None:
+async def test_a_tenth_more_is_said_to_be_a_meaningful_improvement() -> None:
     storage: list[Json] = [{"id": "a", "content": "0.7"}, {"id": "b", "content": "0.8"}, plain("c", promptId="a")]
     found = await compare_versions(prompt_id_a="a", prompt_id_b="b", storage=storage, llm=echo, evaluator=graded)
     assert found.is_meaningful_improvement
@@ -605,10 +605,10 @@ async def test_a_comparison_with_a_bad_threshold_or_an_unknown_version_is_refuse
         await compare_versions(prompt_id_a="p", prompt_id_b="nobody", storage=shop(answers("x", "a")), llm=echo)
 
 
-# ---------------------------------------------------------------- the seed's own examples
+# ---------------------------------------------------------------- the documented examples
 
 
-async def test_s001_s007_s011_s014_s016_the_seeds_examples_run_as_they_stand() -> None:
+async def test_the_seeds_examples_run_as_they_stand() -> None:
     template: Json = {"id": "capital", "content": "What is the capital of {{country}}?"}
     newer: Json = {"id": "capital-2", "content": "Name the capital of {{country}} in one word.", "promptId": "capital"}
     test_case: Json = {

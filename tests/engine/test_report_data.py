@@ -128,7 +128,7 @@ async def test_large_outputs_are_told_whole(engine: Engine) -> None:
     assert [len(one.shown.text) for one in await cases_of(engine, "b")] == [5_000_000] * 3
 
 
-async def test_s053_side_by_side_every_case_has_both_sides(engine: Engine) -> None:
+async def test_side_by_side_every_case_has_both_sides(engine: Engine) -> None:
     await fleet(engine, 3)
     await measured(engine, "v", [True, True, False], key="one")
     await save(engine, benchmark("b", "c0", "c1"))

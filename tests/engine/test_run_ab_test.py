@@ -62,7 +62,7 @@ async def events_of(engine: Engine, kind: str) -> list[Json]:
     return [json.loads(row[0]) for row in rows]
 
 
-async def test_s141_an_ab_test_shows_every_branch_with_its_execution_the_winner_and_the_criterion(lab: Engine) -> None:
+async def test_an_ab_test_shows_every_branch_with_its_execution_the_winner_and_the_criterion(lab: Engine) -> None:
     await prepared(lab, branch("a"), branch("b", ANTHROPIC), branch("c", GEMINI))
     found = await ab(lab, "a", "b", "c")
     assert (found.criteria, found.prompt_version, found.state) == ("best_quality", 2, "completed")
@@ -80,7 +80,7 @@ async def test_s141_an_ab_test_shows_every_branch_with_its_execution_the_winner_
     assert [one.rank for one in found.branches] == [1, 2, 3]
 
 
-async def test_s140_an_execution_is_kept_with_every_figure_of_the_seed(lab: Engine) -> None:
+async def test_an_execution_is_kept_with_every_figure_of_the_seed(lab: Engine) -> None:
     await prepared(lab)
     found = await ab(lab)
     (a, b) = (one.fields for one in sorted(await executions(lab), key=lambda one: one.id))
@@ -99,9 +99,7 @@ async def test_s140_an_execution_is_kept_with_every_figure_of_the_seed(lab: Engi
         assert one.execution_id == found.run_id
 
 
-async def test_s141_the_version_that_is_asked_for_is_run_and_the_latest_without_one(
-    lab: Engine, server: Server
-) -> None:
+async def test_the_version_that_is_asked_for_is_run_and_the_latest_without_one(lab: Engine, server: Server) -> None:
     await prepared(lab)
     assert (await ab(lab, prompt_version=1)).prompt_version == 1
     assert "Be brief. I am happy" in server.last_body.decode()
@@ -120,14 +118,14 @@ async def test_a_case_without_a_prompt_sends_its_input_and_has_no_version(lab: E
         await ab(lab, prompt_version=1)
 
 
-async def test_s142_branches_run_in_parallel(tmp_path: Path) -> None:
+async def test_branches_run_in_parallel(tmp_path: Path) -> None:
     async with serving(FakeSettings(latency_ms=200)) as server, laboratory(tmp_path, server) as lab:
         await prepared(lab, branch("a"), branch("b", ANTHROPIC), branch("c", GEMINI))
         await ab(lab, "a", "b", "c")
         assert server.max_in_flight == 3
 
 
-async def test_s143_the_fastest_branch_is_the_one_whose_provider_answers_first(tmp_path: Path) -> None:
+async def test_the_fastest_branch_is_the_one_whose_provider_answers_first(tmp_path: Path) -> None:
     async with (
         serving(FakeSettings(latency_ms=150)) as slow,
         serving() as quick,
@@ -142,7 +140,7 @@ async def test_s143_the_fastest_branch_is_the_one_whose_provider_answers_first(t
         assert again.winner.branch_id == "a", "gpt-4o costs less than opus"
 
 
-async def test_s145_quality_is_the_likeness_to_the_expected_output(lab: Engine, server: Server) -> None:
+async def test_quality_is_the_likeness_to_the_expected_output(lab: Engine, server: Server) -> None:
     await prepared(lab, branch("a"), branch("b"), expectedOutputs={"output": "am happy"})
     says(server, "am sad")
     found = await ab(lab)
@@ -165,7 +163,7 @@ async def test_a_criterion_that_needs_quality_is_refused_by_name_where_nothing_i
     assert found.branches[0].quality_score is None
 
 
-async def test_s148_json_answers_are_told_from_others(lab: Engine, server: Server) -> None:
+async def test_json_answers_are_told_from_others(lab: Engine, server: Server) -> None:
     await prepared(lab, branch("a"), branch("b"), expectedOutputs={"output": '{"mood": "happy"}'})
     says(server, '{"mood": "happy"}')
     await ab(lab)
@@ -173,7 +171,7 @@ async def test_s148_json_answers_are_told_from_others(lab: Engine, server: Serve
     assert (one.valid_json, one.clarity_score) == (True, None)
 
 
-async def test_s152_repeated_tests_have_a_winner_distribution_and_mean_figures(lab: Engine) -> None:
+async def test_repeated_tests_have_a_winner_distribution_and_mean_figures(lab: Engine) -> None:
     await prepared(lab)
     found = await ab(lab, winner_criteria="cheapest", iterations=6)
     assert found.completed_iterations == 6
@@ -187,7 +185,7 @@ async def test_s152_repeated_tests_have_a_winner_distribution_and_mean_figures(l
     assert found.ties == 0
 
 
-async def test_s152_ties_are_no_evidence_and_five_iterations_cannot_decide(lab: Engine) -> None:
+async def test_ties_are_no_evidence_and_five_iterations_cannot_decide(lab: Engine) -> None:
     await prepared(lab)
     tied = await ab(lab, iterations=6)
     assert tied.winner is not None
@@ -259,7 +257,7 @@ async def test_an_answer_over_the_cases_time_limit_is_a_failure_of_the_branch(tm
     assert one.output == ANSWER
 
 
-async def test_s137_only_what_a_branch_gives_is_sent_and_the_defaults_are_recorded_as_not_sent(
+async def test_only_what_a_branch_gives_is_sent_and_the_defaults_are_recorded_as_not_sent(
     lab: Engine, server: Server
 ) -> None:
     server.heard = []
@@ -456,7 +454,7 @@ async def test_max_score_tells_which_branch_the_assertions_would_select(lab: Eng
     assert (found.max_score.selected, found.max_score.scores) == ("b", {"a": 0.0, "b": 1.0})
 
 
-async def test_s028_members_of_a_set_count_each_when_max_score_selects_a_branch(lab: Engine) -> None:
+async def test_members_of_a_set_count_each_when_max_score_selects_a_branch(lab: Engine) -> None:
     members: JsonValue = [{"type": "contains", "value": "happy"}, {"type": "contains", "value": "a"}]
     checks: JsonValue = [{"type": "assert-set", "assert": members}, {"type": "contains", "value": "happy"}]
     await prepared(lab, branch("a", "judge-of-mine"), branch("b", ANTHROPIC), assertions=checks)

@@ -62,13 +62,13 @@ async def tasks(engine: Engine) -> list[Task]:
 # The figures
 
 
-async def test_s082_every_case_of_the_benchmark_is_run(engine: Engine) -> None:
+async def test_every_case_of_the_benchmark_is_run(engine: Engine) -> None:
     await fleet(engine, 7)
     await measured(engine, "v1", first(4, 7))
     assert {one.fields.test_case_id for one in await all_of(engine, TestRun)} == {f"c{n}" for n in range(7)}
 
 
-async def test_s083_the_test_runs_are_aggregated_to_one_benchmark_run_that_names_them(engine: Engine) -> None:
+async def test_the_test_runs_are_aggregated_to_one_benchmark_run_that_names_them(engine: Engine) -> None:
     await fleet(engine, 3)
     run = await measured(engine, "v1", first(2, 3))
     assert run.test_run_ids == ("job1:1.1", "job1:2.1", "job1:3.1")
@@ -76,7 +76,7 @@ async def test_s083_the_test_runs_are_aggregated_to_one_benchmark_run_that_names
     assert len(await all_of(engine, BenchmarkRun)) == 1
 
 
-async def test_s084_the_overall_score_is_of_the_sums_and_the_pass_rate_in_percent(engine: Engine) -> None:
+async def test_the_overall_score_is_of_the_sums_and_the_pass_rate_in_percent(engine: Engine) -> None:
     await save(
         engine,
         [case("light", expectedOutputs=GOOD), case("heavy", expectedOutputs=GOOD, maxScore=3)],
@@ -88,7 +88,7 @@ async def test_s084_the_overall_score_is_of_the_sums_and_the_pass_rate_in_percen
     assert (run.pass_rate, run.passed_count, run.total_count, run.error_count) == (50, 1, 2, 0)
 
 
-async def test_s085_the_benchmark_says_when_it_ran_last_and_how_it_scored(engine: Engine) -> None:
+async def test_the_benchmark_says_when_it_ran_last_and_how_it_scored(engine: Engine) -> None:
     await fleet(engine, 4)
     run = await measured(engine, "v1", first(3, 4))
     kept = (await found(engine, "b", Benchmark)).fields
@@ -196,7 +196,7 @@ async def test_where_nothing_could_be_scored_no_benchmark_run_is_made(engine: En
     ("before", "after", "size", "fell"),
     [(20, 18, 20, False), (20, 17, 20, True), (8, 7, 10, False), (8, 6, 10, True), (3, 0, 20, True), (5, 9, 10, False)],
 )
-async def test_s086_a_fall_of_more_than_ten_points_is_a_critical_failure_and_exactly_ten_is_none(
+async def test_a_fall_of_more_than_ten_points_is_a_critical_failure_and_exactly_ten_is_none(
     engine: Engine, before: int, after: int, size: int, fell: bool
 ) -> None:
     await fleet(engine, size)
@@ -227,7 +227,7 @@ async def test_a_relative_drop_is_of_the_earlier_rate(engine: Engine) -> None:
     assert (await measured(engine, "v3", first(8, 20))).is_regression, "a ninth, though only five points"
 
 
-async def test_s087_a_task_with_the_exact_title_is_asked_for(engine: Engine) -> None:
+async def test_a_task_with_the_exact_title_is_asked_for(engine: Engine) -> None:
     await fleet(engine, 10)
     await measured(engine, "v1", first(10, 10))
     await measured(engine, "v2", first(5, 10))
@@ -239,7 +239,7 @@ async def test_s087_a_task_with_the_exact_title_is_asked_for(engine: Engine) -> 
     assert "10 of 10 to 5 of 10" in task.description
 
 
-async def test_s088_the_orchestrator_is_told_by_an_agent_message(engine: Engine) -> None:
+async def test_the_orchestrator_is_told_by_an_agent_message(engine: Engine) -> None:
     await fleet(engine, 10)
     await measured(engine, "v1", first(10, 10))
     await measured(engine, "v2", first(3, 10))
@@ -382,7 +382,7 @@ async def test_a_comparison_leaves_the_last_score_the_trend_and_the_history_alon
     ]
 
 
-async def test_s110_a_regression_is_told_in_the_transaction_that_records_the_run(engine: Engine) -> None:
+async def test_a_regression_is_told_in_the_transaction_that_records_the_run(engine: Engine) -> None:
     await fleet(engine, 10)
     await measured(engine, "v1", first(10, 10))
     assert isinstance(engine.new_id, CountedIds)
@@ -402,7 +402,7 @@ async def test_s110_a_regression_is_told_in_the_transaction_that_records_the_run
     assert (await summarize(engine, "k")).state != "completed"
 
 
-async def test_s110_nothing_waits_for_a_schedule_the_failure_task_and_message_stand_beside_the_run(
+async def test_nothing_waits_for_a_schedule_the_failure_task_and_message_stand_beside_the_run(
     engine: Engine,
 ) -> None:
     await fleet(engine, 10)
@@ -451,7 +451,7 @@ async def test_a_regression_below_the_threshold_asks_for_its_own_task_only(engin
 # What is measured beside the score, and by whom
 
 
-async def test_s153_each_criterion_and_named_metric_has_its_mean_as_an_eval_metric(engine: Engine) -> None:
+async def test_each_criterion_and_named_metric_has_its_mean_as_an_eval_metric(engine: Engine) -> None:
     guide = "[{type: icontains, value: ref, metric: traceable}, {type: icontains, value: now}]"
     await save(engine, rubric("r", 1, relevance=says("good", maxScore=5), form=by_rule(guide)))
     asserted: JsonValue = [
@@ -472,7 +472,7 @@ async def test_s153_each_criterion_and_named_metric_has_its_mean_as_an_eval_metr
     assert made["traceable"].notes == "mean of 3"
 
 
-async def test_s153_two_criteria_of_one_name_are_told_apart(engine: Engine) -> None:
+async def test_two_criteria_of_one_name_are_told_apart(engine: Engine) -> None:
     await save(engine, rubric("r", 1, tone=says("good")), rubric("s", 1, tone=says("bad")))
     cases = [case("c0", rubricId="r"), case("c1", rubricId="s")]
     await save(engine, cases, answer("a0", "c0", "good"), answer("a1", "c1", "good"), benchmark("b", "c0", "c1"))
@@ -480,7 +480,7 @@ async def test_s153_two_criteria_of_one_name_are_told_apart(engine: Engine) -> N
     assert {name: one.score for name, one in made.items()} == {"r/tone": 1, "s/tone": 0}
 
 
-async def test_s154_a_run_says_who_triggered_it_and_a_judgment_who_judged_it(engine: Engine) -> None:
+async def test_a_run_says_who_triggered_it_and_a_judgment_who_judged_it(engine: Engine) -> None:
     await fleet(engine, 2)
     run = await measured(engine, "v1", first(1, 2), triggered_by="schedule:nightly")
     assert run.triggered_by == "schedule:nightly"
@@ -500,7 +500,7 @@ async def test_s154_a_run_says_who_triggered_it_and_a_judgment_who_judged_it(eng
         EvalJudgment.model_validate(judged)
 
 
-async def test_s155_a_skills_quality_gates_are_measured_by_the_newest_run_of_each(engine: Engine) -> None:
+async def test_a_skills_quality_gates_are_measured_by_the_newest_run_of_each(engine: Engine) -> None:
     await fleet(engine, 4)
     await save(engine, benchmark("never", "c0"))
     gates: JsonValue = [
@@ -521,7 +521,7 @@ async def test_s155_a_skills_quality_gates_are_measured_by_the_newest_run_of_eac
     ]
 
 
-async def test_s155_a_gate_holds_at_its_score_whatever_floats_do(engine: Engine) -> None:
+async def test_a_gate_holds_at_its_score_whatever_floats_do(engine: Engine) -> None:
     await save(engine, FLOATS, case("c", rubricId="r"), benchmark("b", "c"), answer("a", "c", "one two"))
     gate: JsonValue = [{"benchmarkId": "b", "minScore": 0.75}]
     await save(engine, minion("skill", "skill-definition", name="skill", qualityGates=gate))
@@ -531,7 +531,7 @@ async def test_s155_a_gate_holds_at_its_score_whatever_floats_do(engine: Engine)
     assert [one.wire()["holds"] for one in await engine.store.read(lambda db: records.gates(db, skill))] == [True]
 
 
-async def test_s155_a_proposals_scores_become_criterion_scores(engine: Engine) -> None:
+async def test_a_proposals_scores_become_criterion_scores(engine: Engine) -> None:
     await save(
         engine, rubric("r", 3, relevance=by_rule("fromProposal: relevance", maxScore=5)), case("c", rubricId="r")
     )
@@ -545,7 +545,7 @@ async def test_s155_a_proposals_scores_become_criterion_scores(engine: Engine) -
 
 
 @pytest.mark.parametrize("scores", [{}, {"relevance": 7}])
-async def test_s155_a_proposal_without_a_fitting_score_is_an_error_not_a_zero(engine: Engine, scores: Json) -> None:
+async def test_a_proposal_without_a_fitting_score_is_an_error_not_a_zero(engine: Engine, scores: Json) -> None:
     await save(
         engine, rubric("r", 3, relevance=by_rule("fromProposal: relevance", maxScore=5)), case("c", rubricId="r")
     )
@@ -557,7 +557,7 @@ async def test_s155_a_proposal_without_a_fitting_score_is_an_error_not_a_zero(en
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.75])
-async def test_s155_the_task_names_what_dropped(engine: Engine, threshold: float) -> None:
+async def test_the_task_names_what_dropped(engine: Engine, threshold: float) -> None:
     parts = rubric(
         "r", 3,
         relevance=by_rule("fromProposal: relevance", weight=0.5, maxScore=5),
@@ -584,7 +584,7 @@ async def test_s155_the_task_names_what_dropped(engine: Engine, threshold: float
 # The system observes
 
 
-async def test_s111_a_run_changes_no_neighbours_record_and_starts_nothing_there(engine: Engine) -> None:
+async def test_a_run_changes_no_neighbours_record_and_starts_nothing_there(engine: Engine) -> None:
     version = minion("v1", "prompt-version", content="Say {{q}}", versionNumber=1)
     draft = minion("p", "proposal-draft", title="p", agentRunId="v1/c0")
     skill = minion("skill", "skill-definition", name="skill", promptRef="v1")
@@ -608,7 +608,7 @@ def neighbours(db: events.Db) -> dict[str, tuple[object, ...]]:
     return {row[0]: row for row in rows}
 
 
-async def test_s113_every_prompt_version_and_agent_has_its_own_figures(engine: Engine) -> None:
+async def test_every_prompt_version_and_agent_has_its_own_figures(engine: Engine) -> None:
     await fleet(engine, 10)
     for version, passing in (("v1", 6), ("v2", 9)):
         await measured(engine, version, first(passing, 10))

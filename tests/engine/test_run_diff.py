@@ -28,7 +28,7 @@ async def two_runs(engine: Engine, before: dict[str, str], after: dict[str, str]
     return await diff_runs(engine, "one", "two", limit=100)
 
 
-async def test_s053_every_case_says_how_it_changed_and_the_largest_loss_comes_first(engine: Engine) -> None:
+async def test_every_case_says_how_it_changed_and_the_largest_loss_comes_first(engine: Engine) -> None:
     before = {"flip": "abcd", "fall": "abcd", "same": "ab", "rise": "ab", "mend": "", "slip": "ab"}
     after = {"flip": "", "fall": "ab", "same": "ba", "rise": "abcd", "mend": "abc", "slip": "a"}
     found = await two_runs(engine, before, after)
@@ -46,7 +46,7 @@ async def test_s053_every_case_says_how_it_changed_and_the_largest_loss_comes_fi
     assert (found.before.version, found.after.version) == ("one", "two")
 
 
-async def test_s053_what_changed_in_an_output_is_told_word_by_word(engine: Engine) -> None:
+async def test_what_changed_in_an_output_is_told_word_by_word(engine: Engine) -> None:
     found = await two_runs(engine, {"c": "a good b"}, {"c": "a poor b"})
     (change,) = found.changes
     assert change.output_diff is not None

@@ -22,7 +22,7 @@ async def test_a_run_longer_than_a_page_is_read_whole_and_in_order(engine: Engin
     assert list(rows[0]) == ["testCase", "latency", "cost", "passed", "score"]
 
 
-async def test_s041_criteria_are_columns_by_name_and_by_id_where_the_name_is_taken(engine: Engine) -> None:
+async def test_criteria_are_columns_by_name_and_by_id_where_the_name_is_taken(engine: Engine) -> None:
     kind, twin = says("kind", name="Kind"), says("good", name="Twin")
     own = by_rule("[{type: contains, value: good}]", name="passed", maxScore=4)
     await save(

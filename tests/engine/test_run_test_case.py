@@ -40,7 +40,7 @@ from tests.workshop import (
 # What is kept of a judged output
 
 
-async def test_s075_the_case_is_judged_by_its_rubric_with_all_criteria(engine: Engine) -> None:
+async def test_the_case_is_judged_by_its_rubric_with_all_criteria(engine: Engine) -> None:
     criteria = rubric("r", 0.5, relevance=says("refund"), tone=says("sorry"))
     await save(engine, criteria, case("c", rubricId="r"), answer("a", "c", "Sorry, here is your refund."))
     run = await judged_case(engine, "c")
@@ -48,14 +48,14 @@ async def test_s075_the_case_is_judged_by_its_rubric_with_all_criteria(engine: E
     assert set(await judgments(engine, run.id)) == {"r/relevance", "r/tone"}
 
 
-async def test_s076_the_output_is_that_of_the_linked_agent_run(engine: Engine) -> None:
+async def test_the_output_is_that_of_the_linked_agent_run(engine: Engine) -> None:
     output: Json = {"output": "good", "sources": ["a", "b"], "n": None}
     await save(engine, case("c", expectedOutputs={"output": "good"}), answer("a", "c", output))
     run = (await judged_case(engine, "c")).fields
     assert (run.agent_run_id, run.actual_output, run.produced_by) == ("a", output, "agent")
 
 
-async def test_s077_each_criterion_is_judged_by_its_own_kind_of_judge(tmp_path: Path) -> None:
+async def test_each_criterion_is_judged_by_its_own_kind_of_judge(tmp_path: Path) -> None:
     criteria = rubric(
         "r", 1, rule=says("refund"), model={"judgeType": "llm", "description": "Is it settled?", "weight": 0.6}
     )
@@ -68,7 +68,7 @@ async def test_s077_each_criterion_is_judged_by_its_own_kind_of_judge(tmp_path: 
     assert (made["r/model"].judged_by_type, made["r/model"].judged_by) == ("llm", "anthropic:fake-judge")
 
 
-async def test_s077_a_human_criterion_asks_a_person_through_an_approval_request(engine: Engine) -> None:
+async def test_a_human_criterion_asks_a_person_through_an_approval_request(engine: Engine) -> None:
     criteria = rubric("r", 1, taste={"judgeType": "human"})
     await save(engine, criteria, case("c", rubricId="r"), answer("a", "c", "Fine words."))
     job = await try_case(engine, "c")
@@ -80,7 +80,7 @@ async def test_s077_a_human_criterion_asks_a_person_through_an_approval_request(
     assert not await all_of(engine, TestRun)
 
 
-async def test_s078_there_is_one_judgment_for_each_criterion(engine: Engine) -> None:
+async def test_there_is_one_judgment_for_each_criterion(engine: Engine) -> None:
     criteria = rubric("r", 0.5, a=says("x"), b=says("y"), c=says("z", weight=0))
     await save(engine, criteria, case("c", rubricId="r"), answer("a", "c", "x"))
     run = await judged_case(engine, "c")
@@ -90,7 +90,7 @@ async def test_s078_there_is_one_judgment_for_each_criterion(engine: Engine) -> 
     assert [one.score for one in made] == [1, 0, 0]
 
 
-async def test_s079_the_total_is_the_weighted_sum_over_the_criteria(engine: Engine) -> None:
+async def test_the_total_is_the_weighted_sum_over_the_criteria(engine: Engine) -> None:
     half = by_rule("[{type: icontains, value: x}, {type: icontains, value: z}]", weight=0.5, minScore=1, maxScore=5)
     criteria = rubric("r", 1, a=half, b=says("x", weight=0.25, maxScore=4))
     await save(engine, criteria, case("c", rubricId="r"), answer("a", "c", "only x"))
@@ -100,7 +100,7 @@ async def test_s079_the_total_is_the_weighted_sum_over_the_criteria(engine: Engi
 
 
 @pytest.mark.parametrize(("threshold", "passed"), [(0.8, True), (0.8 + 1e-6, False), (0.7, True)])
-async def test_s080_a_total_equal_to_the_threshold_passes_whatever_floats_do(
+async def test_a_total_equal_to_the_threshold_passes_whatever_floats_do(
     engine: Engine, threshold: float, passed: bool
 ) -> None:
     assert 0.7 + 0.1 < 0.8
@@ -111,7 +111,7 @@ async def test_s080_a_total_equal_to_the_threshold_passes_whatever_floats_do(
     assert run.pass_rule == "rubric_threshold"
 
 
-async def test_s081_the_test_run_is_kept_with_its_full_results(engine: Engine) -> None:
+async def test_the_test_run_is_kept_with_its_full_results(engine: Engine) -> None:
     criteria = rubric("r", 1, a=says("x"))
     recorded = answer(
         "a", "c", "x", promptVersionRef="v1", triggeredAt="2026-11-20T09:00:00Z", completedAt="2026-11-20T09:00:01.5Z",
@@ -430,7 +430,7 @@ async def test_a_cases_threshold_is_of_its_assertions_aggregate_and_inclusive(
     assert (run.passed, run.total_score) == (passed, 0.5)
 
 
-async def test_s130_by_similarity_an_output_passes_that_means_the_same(engine: Engine) -> None:
+async def test_by_similarity_an_output_passes_that_means_the_same(engine: Engine) -> None:
     own: Json = {"expectedOutputs": {"output": "The parcel arrives on Monday."}, "passRule": "similarity_0_8"}
     near, far = case("near", **own), case("far", **own)
     await save(engine, near, far, answer("a", "near", "The parcel will arrive on Monday."), answer("b", "far", "No."))
@@ -508,7 +508,7 @@ async def test_a_live_target_fills_the_trials_that_no_recorded_run_does(engine: 
 # The hard rules, as far as this skill has to keep them
 
 
-async def test_s106_what_an_agent_produced_is_never_changed(engine: Engine) -> None:
+async def test_what_an_agent_produced_is_never_changed(engine: Engine) -> None:
     recorded = answer("a", "c", {"output": " Bad \u200b", "x": None}, toolCallsLog=[{"tool": "t", "result": {"k": 1}}])
     await save(engine, case("c", expectedOutputs=WANTS_GOOD), recorded, benchmark("b", "c"))
     before = await found(engine, "a", AgentRun)
@@ -518,7 +518,7 @@ async def test_s106_what_an_agent_produced_is_never_changed(engine: Engine) -> N
     assert run.fields.actual_output == before.fields.outputs
 
 
-async def test_s108_every_failed_run_has_its_eval_failure_from_the_same_moment(engine: Engine) -> None:
+async def test_every_failed_run_has_its_eval_failure_from_the_same_moment(engine: Engine) -> None:
     cases = [case(f"c{n}", expectedOutputs=WANTS_GOOD) for n in range(6)]
     runs = [answer(f"a{n}", f"c{n}", "good" if n % 2 else "bad") for n in range(6)]
     await save(engine, cases, runs, benchmark("b", *(one.id for one in cases)))
@@ -530,7 +530,7 @@ async def test_s108_every_failed_run_has_its_eval_failure_from_the_same_moment(e
     assert all(failures[ident].created_at == run.created_at for ident, run in failed.items())
 
 
-async def test_s109_every_judgment_says_why(engine: Engine) -> None:
+async def test_every_judgment_says_why(engine: Engine) -> None:
     criteria = rubric("r", 1, a=says("x"), b=by_rule("[{type: word-count, value: 3}, {type: not-is-refusal}]"))
     cases = [
         case("c", rubricId="r"),

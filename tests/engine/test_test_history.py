@@ -1,4 +1,4 @@
-"""Test cases, their runs and their history through seed 5's verbs."""
+"""Test cases, their runs and their history through the testing API's verbs."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ async def ran(engine: Engine, *texts: str, first: int = 1) -> list[TestCaseExecu
     return done
 
 
-async def test_s114_s120_a_test_case_of_a_prompt_is_made_with_the_seeds_fields(shop: Engine) -> None:
+async def test_a_test_case_of_a_prompt_is_made_with_the_seeds_fields(shop: Engine) -> None:
     said = (await made(shop)).model_dump(mode="json")
     assert {key: said[key] for key in ("id", "promptId", "name", "description", "input", "expectedOutput")} == {
         "id": "c", "promptId": "p", "name": "c", "description": "", "input": LOVE, "expectedOutput": "positive",
@@ -103,7 +103,7 @@ async def test_a_taken_id_and_an_empty_expected_output_are_refused(shop: Engine)
         await made(shop, "d", expected="")
 
 
-async def test_s114_the_figures_of_a_case_are_those_of_its_runs(shop: Engine) -> None:
+async def test_the_figures_of_a_case_are_those_of_its_runs(shop: Engine) -> None:
     await made(shop)
     *_, last = await ran(shop, "positive", "Bananas are yellow", "positive")
     said = await seen.test_case(shop, "c")
@@ -113,7 +113,7 @@ async def test_s114_the_figures_of_a_case_are_those_of_its_runs(shop: Engine) ->
     assert 2 / 3 < said.avg_score < 0.95
 
 
-async def test_s116_s117_cases_are_listed_by_prompt_and_shown_with_it(shop: Engine) -> None:
+async def test_cases_are_listed_by_prompt_and_shown_with_it(shop: Engine) -> None:
     await made(shop)
     await made(shop, "d", text="other")
     await save(shop, case("elsewhere"))
@@ -127,7 +127,7 @@ async def test_a_prompt_that_is_recorded_nowhere_has_no_name(engine: Engine) -> 
     assert (await made(engine)).prompt is None
 
 
-async def test_s121_s122_a_case_is_changed_and_hidden(shop: Engine) -> None:
+async def test_a_case_is_changed_and_hidden(shop: Engine) -> None:
     before = await made(shop)
     after = await testing.update_test_case(shop, "c", {"name": "Love", "input": {"text": "!"}, "description": "new"})
     assert (after.name, after.input, after.description, after.expected_output) == (
@@ -150,7 +150,7 @@ async def test_an_unknown_field_is_refused_by_name(shop: Engine) -> None:
         await testing.update_test_case(shop, "c", {"expected": "x"})
 
 
-async def test_s115_s123_an_execution_has_the_seeds_fields(shop: Engine) -> None:
+async def test_an_execution_has_the_seeds_fields(shop: Engine) -> None:
     await made(shop, expected="The product is loved.")
     (one,) = await ran(shop, "The product is loved")
     said = one.model_dump(mode="json")
@@ -167,7 +167,7 @@ async def test_s115_s123_an_execution_has_the_seeds_fields(shop: Engine) -> None
     }  # fmt: skip
 
 
-async def test_s123_the_latest_version_runs_unless_a_number_is_given(shop: Engine) -> None:
+async def test_the_latest_version_runs_unless_a_number_is_given(shop: Engine) -> None:
     await made(shop)
     await says_now(shop, "positive", "p@2")
     await says_now(shop, "negative", "p@1")
@@ -186,7 +186,7 @@ async def test_a_case_of_no_prompt_is_run_without_a_version(shop: Engine) -> Non
         await testing.execute_test_case(shop, "elsewhere", prompt_version=1)
 
 
-async def test_s124_a_batch_runs_every_case_and_names_what_it_could_not_run(shop: Engine) -> None:
+async def test_a_batch_runs_every_case_and_names_what_it_could_not_run(shop: Engine) -> None:
     await made(shop)
     await made(shop, "d", text="other")
     await made(shop, "e", text="no output")
@@ -208,7 +208,7 @@ async def test_a_batch_of_nothing_or_of_another_prompts_case_runs_nothing(shop: 
             await testing.batch_run_tests(shop, prompt_id="p", test_case_ids=idents)
 
 
-async def test_s118_executions_are_paged_by_offset_and_by_cursor(shop: Engine) -> None:
+async def test_executions_are_paged_by_offset_and_by_cursor(shop: Engine) -> None:
     await made(shop)
     done = await ran(shop, *["positive"] * 5)
     ids = [one.id for one in done][::-1]
@@ -219,7 +219,7 @@ async def test_s118_executions_are_paged_by_offset_and_by_cursor(shop: Engine) -
     assert (page.total, rest.next_cursor) == (5, None)
 
 
-async def test_s119_s136_statistics_have_runs_regressions_and_a_trend_by_day(shop: Engine) -> None:
+async def test_statistics_have_runs_regressions_and_a_trend_by_day(shop: Engine) -> None:
     await made(shop)
     done = await ran(shop, "positive", "positive")
     assert isinstance(shop.clock, SteppingClock)
@@ -241,7 +241,7 @@ async def test_a_case_that_never_ran_has_no_figures(shop: Engine) -> None:
     assert (stats.total_runs, stats.pass_rate, stats.avg_score, stats.trend_data) == (0, None, None, ())
 
 
-async def test_s134_every_run_is_checked_against_the_last_five(shop: Engine) -> None:
+async def test_every_run_is_checked_against_the_last_five(shop: Engine) -> None:
     await made(shop)
     done = await ran(shop, "Bananas", *["positive"] * 5, "Bananas")
     assert not any(one.is_regression for one in done[:1])
@@ -252,7 +252,7 @@ async def test_s134_every_run_is_checked_against_the_last_five(shop: Engine) -> 
     assert (kept.is_regression, kept.regression_types) == (True, ("FAILED", "SCORE_DROP"))
 
 
-async def test_s115_a_passing_answer_that_grew_is_a_change_of_length(shop: Engine) -> None:
+async def test_a_passing_answer_that_grew_is_a_change_of_length(shop: Engine) -> None:
     await made(shop, expected="The parcel arrives on Monday.")
     *_, last = await ran(shop, "The parcel arrives on Monday.", "The parcel arrives on Monday. It arrives on Monday.")
     assert last.passed
@@ -355,7 +355,7 @@ def events(db: Db, kind: str) -> list[str]:
     return [row[0] for row in db.execute("SELECT detail FROM event WHERE type = ? ORDER BY seq", (kind,))]
 
 
-async def test_s125_s135_an_accepted_output_is_the_new_baseline_and_the_old_one_is_kept(shop: Engine) -> None:
+async def test_an_accepted_output_is_the_new_baseline_and_the_old_one_is_kept(shop: Engine) -> None:
     before = await made(shop)
     (run,) = await ran(shop, "Bananas are yellow")
     assert not run.passed
@@ -370,7 +370,7 @@ async def test_s125_s135_an_accepted_output_is_the_new_baseline_and_the_old_one_
     assert then.expected_output == "positive"  # as it was when the run was judged
 
 
-async def test_s125_a_text_can_be_the_baseline_and_changing_the_case_makes_one_too(shop: Engine) -> None:
+async def test_a_text_can_be_the_baseline_and_changing_the_case_makes_one_too(shop: Engine) -> None:
     await made(shop)
     assert (await update_expected_output(shop, "c", "negative", by="anna")).expected_output == "negative"
     assert (
@@ -431,7 +431,7 @@ async def test_a_benchmark_that_waited_for_a_baseline_is_concluded_by_it(engine:
     assert (await benchmark_run(engine, job)).passed_count == 1
 
 
-async def test_s157_the_seeds_testing_flow(shop: Engine) -> None:
+async def test_the_seeds_testing_flow(shop: Engine) -> None:
     """Create, change the prompt, run all, look at failures and regressions apart, accept, monitor."""
     cases = [
         await testing.create_test_case(shop, prompt_id="p", name=name, input={"text": text}, expected_output=wanted)

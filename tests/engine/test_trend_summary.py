@@ -34,7 +34,7 @@ async def history(engine: Engine, *passing: int) -> TrendSummary:
     return await summarize_trend(engine, "b")
 
 
-async def test_s089_s091_the_direction_comes_with_its_slope_interval_and_reason(tmp_path: Path) -> None:
+async def test_the_direction_comes_with_its_slope_interval_and_reason(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         found = await history(engine, 10, 9, 8, 6, 5)
         assert (found.direction, found.provisional, found.series_length) == ("degrading", False, 5)
@@ -46,7 +46,7 @@ async def test_s089_s091_the_direction_comes_with_its_slope_interval_and_reason(
         assert [point.is_regression for point in found.points] == [False, False, False, True, False]
 
 
-async def test_s094_three_degrading_in_a_row_are_counted(tmp_path: Path) -> None:
+async def test_three_degrading_in_a_row_are_counted(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         found = await history(engine, 10, 10, 9, 8, 7, 6, 5)
         assert found.consecutive_degrading == 3

@@ -40,7 +40,7 @@ async def one(line: str) -> dict[str, JsonValue]:
     return answer
 
 
-async def test_s036_a_row_is_answered_with_the_selection_the_aggregates_and_the_reasons() -> None:
+async def test_a_row_is_answered_with_the_selection_the_aggregates_and_the_reasons() -> None:
     assert await one(row(OUTPUTS, PARIS, FRANCE, MAX)) == {
         "id": "1",
         "selected": 1,
@@ -57,14 +57,14 @@ async def test_the_average_decides_where_no_max_score_says_how() -> None:
     assert await one(row(OUTPUTS, PARIS, FRANCE)) == await one(row(OUTPUTS, PARIS, FRANCE, MAX))
 
 
-async def test_s030_below_the_threshold_none_is_selected_and_that_is_no_error() -> None:
+async def test_below_the_threshold_none_is_selected_and_that_is_no_error() -> None:
     strict: JsonValue = {"type": "max-score", "value": {"threshold": 0.75}}
     found, tally = await told(row(["Rome", "Paris"], PARIS, FRANCE, strict), row(OUTPUTS, PARIS, FRANCE, strict))
     assert [answer["selected"] for answer in found] == [None, 1]
     assert (tally.rows, tally.passed, tally.errors) == (2, 1, 0)
 
 
-async def test_s028_weights_are_by_type_whatever_an_assertion_says_of_its_own() -> None:
+async def test_weights_are_by_type_whatever_an_assertion_says_of_its_own() -> None:
     checks: list[JsonValue] = [
         {"type": "contains", "value": "Paris", "weight": 100},
         {"type": "icontains", "value": "rome"},
@@ -73,7 +73,7 @@ async def test_s028_weights_are_by_type_whatever_an_assertion_says_of_its_own() 
     assert (await one(row(["Paris", "Rome"], *checks)))["scores"] == [1.0, 3.0]
 
 
-async def test_s028_members_of_a_set_count_each_under_its_own_type_and_the_set_does_not() -> None:
+async def test_members_of_a_set_count_each_under_its_own_type_and_the_set_does_not() -> None:
     both: JsonValue = {
         "type": "assert-set",
         "threshold": 1,
@@ -83,7 +83,7 @@ async def test_s028_members_of_a_set_count_each_under_its_own_type_and_the_set_d
     assert (await one(row(OUTPUTS, both, weighted)))["scores"] == [0.0, 1.0, 0.75]
 
 
-async def test_s028_a_set_turned_round_counts_as_one() -> None:
+async def test_a_set_turned_round_counts_as_one() -> None:
     neither: JsonValue = {"type": "not-assert-set", "threshold": 0.1, "assert": [PARIS, FRANCE]}
     assert (await one(row(OUTPUTS, neither)))["scores"] == [1.0, 0.0, 0.5]
 
@@ -93,17 +93,17 @@ async def test_a_value_that_is_a_list_is_read_as_in_score() -> None:
     assert (await one(row(OUTPUTS, both)))["scores"] == [0.0, 1.0, 0.0]
 
 
-async def test_s033_of_equals_the_first_is_selected_and_index_0_counts_as_selected() -> None:
+async def test_of_equals_the_first_is_selected_and_index_0_counts_as_selected() -> None:
     found, tally = await told(row(["Paris", "Paris"], PARIS))
     assert found[0]["selected"] == 0
     assert tally.passed == 1
 
 
-async def test_s034_the_least_bad_of_failing_outputs_is_selected() -> None:
+async def test_the_least_bad_of_failing_outputs_is_selected() -> None:
     assert (await one(row(["Rome", "Lyon, France"], PARIS, FRANCE)))["selected"] == 1
 
 
-async def test_s035_a_single_output_or_no_other_assertion_is_an_error_that_stops_no_other_row() -> None:
+async def test_a_single_output_or_no_other_assertion_is_an_error_that_stops_no_other_row() -> None:
     lines = (
         row(["Paris"], PARIS, id="single"),
         row([], PARIS, id="none"),
@@ -121,11 +121,11 @@ async def test_s035_a_single_output_or_no_other_assertion_is_an_error_that_stops
     assert (tally.rows, tally.passed, tally.errors) == (5, 1, 4)
 
 
-async def test_s037_select_best_in_the_same_row_changes_nothing() -> None:
+async def test_select_best_in_the_same_row_changes_nothing() -> None:
     assert await one(row(OUTPUTS, PARIS, FRANCE, BEST, MAX)) == await one(row(OUTPUTS, PARIS, FRANCE, MAX))
 
 
-async def test_s038_latency_counts_where_an_output_says_how_long_it_took() -> None:
+async def test_latency_counts_where_an_output_says_how_long_it_took() -> None:
     fast: JsonValue = {"type": "latency", "threshold": 1000}
     measured: JsonValue = [{"output": "Paris", "latencyMs": 1500}, {"output": "Paris", "latencyMs": 900, "cost": 0.1}]
     assert (await one(row(measured, PARIS, fast)))["scores"] == [0.5, 1.0]

@@ -137,7 +137,7 @@ def test_tests_come_from_csv_json_lines_json_and_yaml(tmp_path: Path) -> None:
     assert [(one.type, one.value) for one in second.assertions] == [("equals", "plain text"), ("not-contains", "x")]
 
 
-def test_s039_prompts_are_texts_files_lists_and_mappings(tmp_path: Path) -> None:
+def test_prompts_are_texts_files_lists_and_mappings(tmp_path: Path) -> None:
     (tmp_path / "p.txt").write_text("one {{w}}\n---\ntwo {{w}}\n")
     (tmp_path / "p.md").write_text("# three\n---\nstill three\n")
     text = """

@@ -52,14 +52,14 @@ async def test_a_model_decides_what_only_a_model_can(engine: Engine, server: Ser
     assert server.requests == 1
 
 
-async def test_s024_s026_s033_the_best_of_several_outputs_is_picked(engine: Engine) -> None:
+async def test_the_best_of_several_outputs_is_picked(engine: Engine) -> None:
     found = await pick_output(engine, ["Rome", "Paris", "Paris!"], assertions=CHECKS)
     assert (found["selected"], found["scores"]) == (1, [0.5, 1.0, 1.0])
     asked: dict[str, JsonValue] = {"type": "max-score", "value": {"method": "sum", "threshold": 2.5}}
     assert (await pick_output(engine, ["Rome", "Paris"], assertions=[*CHECKS, asked]))["selected"] is None
 
 
-async def test_s035_what_cannot_be_picked_or_scored_says_why(engine: Engine) -> None:
+async def test_what_cannot_be_picked_or_scored_says_why(engine: Engine) -> None:
     with pytest.raises(InstrumentError, match="two outputs"):
         await pick_output(engine, ["Paris"], assertions=CHECKS)
     with pytest.raises(InstrumentError, match="at least one assertion"):

@@ -35,7 +35,7 @@ def rows(folder: Path, name: str, content: str | bytes) -> list[Row]:
         ("\u0661", "\u0661"), ("1_000", "1_000"), ("yes", "yes"), ("", ""), (" ", " "), ("t", "t"),
     ],
 )  # fmt: skip
-def test_s042_csv_cells_are_booleans_in_any_case_json_numbers_or_text(text: str, value: JsonValue) -> None:
+def test_csv_cells_are_booleans_in_any_case_json_numbers_or_text(text: str, value: JsonValue) -> None:
     found = csv_cell(text)
     assert (found, type(found)) == (value, type(value))
 

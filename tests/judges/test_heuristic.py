@@ -102,9 +102,7 @@ def test_a_criterion_whose_guide_holds_assertions_can_be_judged_by_rule() -> Non
 
 
 @pytest.mark.parametrize(("low", "high", "score"), [(0, 1, 0.75), (1, 5, 4), (-2, 2, 1)])
-def test_s077_the_score_is_the_lowest_plus_the_aggregates_share_of_the_range(
-    low: float, high: float, score: float
-) -> None:
+def test_the_score_is_the_lowest_plus_the_aggregates_share_of_the_range(low: float, high: float, score: float) -> None:
     three_of_four = "[{type: contains, value: refund, weight: 3}, {type: contains, value: nowhere}]"
     verdict = judged(criterion(guide=three_of_four, low=low, high=high), work())
     assert verdict.score == score
@@ -116,7 +114,7 @@ def test_s077_the_score_is_the_lowest_plus_the_aggregates_share_of_the_range(
     st.floats(0.1, 10),
     st.lists(st.tuples(st.booleans(), st.floats(0.1, 2)), min_size=1, max_size=4),
 )
-def test_s077_the_score_always_lies_in_the_range_and_is_exact_at_its_ends(
+def test_the_score_always_lies_in_the_range_and_is_exact_at_its_ends(
     low: float, width: float, checks: list[tuple[bool, float]]
 ) -> None:
     rules = [f"{{type: contains, value: {'refund' if hit else 'zzz'}, weight: {weight}}}" for hit, weight in checks]
@@ -172,7 +170,7 @@ def test_evidence_for_a_hard_pattern_is_asked_for_and_used() -> None:
     assert "took too long" in errored(judging, seen, Evidence({need: Unmet("took too long")}))
 
 
-def test_s155_a_proposals_score_becomes_the_criterions_score_as_it_is() -> None:
+def test_a_proposals_score_becomes_the_criterions_score_as_it_is() -> None:
     judging = criterion(guide="fromProposal: relevance", high=10)
     verdict = judged(judging, work(proposal_scores={"relevance": 7.5, "tone": 1}))
     assert verdict.score == 7.5
@@ -181,7 +179,7 @@ def test_s155_a_proposals_score_becomes_the_criterions_score_as_it_is() -> None:
     assert guide_needs(judging, work()) == ()
 
 
-def test_s155_a_proposals_score_that_is_missing_or_out_of_range_is_a_judge_error() -> None:
+def test_a_proposals_score_that_is_missing_or_out_of_range_is_a_judge_error() -> None:
     judging = criterion(guide="fromProposal: relevance", high=5)
     assert "gives a score named 'relevance'" in errored(judging, work(proposal_scores={"tone": 1}))
     for score in (-0.1, 5.1):

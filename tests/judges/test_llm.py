@@ -109,7 +109,7 @@ def properties(schema: Json, name: str | None = None) -> Json:
     return properties(inner)
 
 
-async def test_s077_the_model_scores_by_the_criterion_and_says_why() -> None:
+async def test_the_model_scores_by_the_criterion_and_says_why() -> None:
     async with bench() as at:
         good = await at.verdict(of=work("All is well."))
         bad = await at.verdict(of=work("BAD luck."))

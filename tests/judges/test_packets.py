@@ -103,7 +103,7 @@ def test_a_score_outside_the_criterions_range_is_refused_by_name(score: float) -
 
 
 @pytest.mark.parametrize("rationale", ["", " ", "\u200b"])
-def test_s109_a_judgment_from_outside_without_a_rationale_is_refused(rationale: str) -> None:
+def test_a_judgment_from_outside_without_a_rationale_is_refused(rationale: str) -> None:
     with pytest.raises(RuleError, match="HR4: criterion fact"):
         verdicts(given("tone"), given("fact", 1, rationale))
 

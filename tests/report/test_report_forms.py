@@ -229,7 +229,7 @@ async def test_an_instrument_that_failed_is_an_error_and_what_was_not_run_is_ski
     assert "1 of 2 passed" in markdown
 
 
-async def test_s053_side_by_side_html_shows_both_outputs_and_every_change(engine: Engine) -> None:
+async def test_side_by_side_html_shows_both_outputs_and_every_change(engine: Engine) -> None:
     await fleet(engine, 2)
     await measured(engine, "v", [True, True], key="one")
     await measured(engine, "w", [True, False], key="two")

@@ -33,7 +33,7 @@ def custom(*matrices: JsonValue, score: float = 4) -> ScoreCard:
     return custom_card(custom_score({"score": score, "score_matrix": list(matrices)}))
 
 
-def test_s046_the_score_is_large_and_booleans_are_checks_and_crosses() -> None:
+def test_the_score_is_large_and_booleans_are_checks_and_crosses() -> None:
     assert drawn(card_view("t.csv", card("ok"), ROWS)) == [
         "t.csv  score 50 %",
         "  ┏━╸ ┏━┓",
@@ -47,7 +47,7 @@ def test_s046_the_score_is_large_and_booleans_are_checks_and_crosses() -> None:
     ]
 
 
-def test_s046_numbers_stand_beside_their_rows_and_what_does_not_count_is_named() -> None:
+def test_numbers_stand_beside_their_rows_and_what_does_not_count_is_named() -> None:
     found = drawn(card_view("t.csv", card("ok", "tone", "id"), ROWS), width=100)
     assert found[6:] == [
         "tone         4  mean of 1        1",
@@ -64,7 +64,7 @@ def test_the_first_column_is_shown_once_where_it_is_chosen() -> None:
 
 
 @pytest.mark.parametrize(("figure", "lines"), [("0.731 %", 3), ("-12", 3), ("1e+20", 0)])
-def test_s046_a_figure_is_three_lines_high_where_its_characters_have_a_large_form(figure: str, lines: int) -> None:
+def test_a_figure_is_three_lines_high_where_its_characters_have_a_large_form(figure: str, lines: int) -> None:
     found = large(figure)
     assert len(found) == lines
     assert len({len(line.plain) for line in found}) <= 1
@@ -82,17 +82,17 @@ def test_s046_a_figure_is_three_lines_high_where_its_characters_have_a_large_for
         ([1], "[1]", ""),
     ],
 )
-def test_s046_a_cell_is_shown_by_its_kind(cell: JsonValue, shown: str, style: str) -> None:
+def test_a_cell_is_shown_by_its_kind(cell: JsonValue, shown: str, style: str) -> None:
     found = cell_text(cell)
     assert (found.plain, str(found.style)) == (shown, style)
 
 
-def test_s051_matrices_stand_under_their_titles() -> None:
+def test_matrices_stand_under_their_titles() -> None:
     found = drawn(card_view("t", custom([["Confusion", "yes", "no"], [1, 2]], [["x", 3]]), []))
     assert found[4:] == ["Confusion", "yes  no", "1    2", "x  3"]
 
 
-def test_s053_cards_and_matrices_stand_side_by_side_with_the_sign_of_every_change() -> None:
+def test_cards_and_matrices_stand_side_by_side_with_the_sign_of_every_change() -> None:
     falls: JsonValue = {"value": 3, "positive_metric": False}
     rises: JsonValue = {"value": 4, "positive_metric": False}
     before = custom([["T", "yes", "no"], [falls, 2]], [["old"]])
@@ -107,7 +107,7 @@ def test_s053_cards_and_matrices_stand_side_by_side_with_the_sign_of_every_chang
     ]
 
 
-def test_s053_columns_are_compared_by_name_and_percentages_are_marked() -> None:
+def test_columns_are_compared_by_name_and_percentages_are_marked() -> None:
     before, after = card("ok", "tone"), card("ok", "kind", rows=[{"ok": False, "kind": True}, {"ok": False}])
     assert drawn(changes_view("v1", "v2", after, card_changes(before, after)), width=120) == [
         "            v1   v2       change",

@@ -80,7 +80,7 @@ def test_the_rules_in_code_are_the_rules_in_the_skills() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(RESULTS))
-async def test_s106_no_import_brings_a_result_or_a_neighbours_record(engine: Engine, kind: str) -> None:
+async def test_no_import_brings_a_result_or_a_neighbours_record(engine: Engine, kind: str) -> None:
     with pytest.raises(InvalidRecordError, match=f"{kind} records are made by runs, not imported"):
         await save(engine, RESULTS[kind])
     assert set((await counts(engine)).values()) == {0}
@@ -93,7 +93,7 @@ async def test_s106_no_import_brings_a_result_or_a_neighbours_record(engine: Eng
         {"errorMessage": "x"}, {"toolCallsLog": [{"tool": "x"}]}, {"agentId": "other"},
     ],
 )  # fmt: skip
-async def test_s106_an_agent_run_that_is_complete_is_never_edited(engine: Engine, edit: dict[str, JsonValue]) -> None:
+async def test_an_agent_run_that_is_complete_is_never_edited(engine: Engine, edit: dict[str, JsonValue]) -> None:
     await save(engine, answer("run", "c1", "said"))
     with pytest.raises(RuleError, match="HR1") as caught:
         await save(engine, minion("run", "agent-run", **{**_fields(answer("run", "c1", "said")), **edit}))
@@ -103,7 +103,7 @@ async def test_s106_an_agent_run_that_is_complete_is_never_edited(engine: Engine
     ) == (1, 1)
 
 
-async def test_s106_nor_after_it_was_hidden_nor_as_another_type_nor_under_another_title(engine: Engine) -> None:
+async def test_nor_after_it_was_hidden_nor_as_another_type_nor_under_another_title(engine: Engine) -> None:
     await save(engine, answer("run", "c1", "said"))
     await delete_record(engine, "run")
     with pytest.raises(RuleError, match="HR1"):
@@ -116,7 +116,7 @@ async def test_s106_nor_after_it_was_hidden_nor_as_another_type_nor_under_anothe
     assert await engine.store.read(lambda db: db.execute("SELECT title FROM minion").fetchall()) == [("agent-run run",)]
 
 
-async def test_s106_a_batch_with_one_edited_copy_is_refused_whole(engine: Engine) -> None:
+async def test_a_batch_with_one_edited_copy_is_refused_whole(engine: Engine) -> None:
     await save(engine, answer("run", "c1", "said"))
     before = await counts(engine)
     with pytest.raises(RuleError, match="HR1"):
@@ -124,7 +124,7 @@ async def test_s106_a_batch_with_one_edited_copy_is_refused_whole(engine: Engine
     assert await counts(engine) == before
 
 
-async def test_s106_results_are_not_deleted_by_the_engine(engine: Engine) -> None:
+async def test_results_are_not_deleted_by_the_engine(engine: Engine) -> None:
     await save(engine, case("c1", expectedOutputs={"output": "yes"}), answer("run", "c1", "no"))
     job = await try_case(engine, "c1")
     before = await counts(engine)
@@ -137,7 +137,7 @@ async def test_s106_results_are_not_deleted_by_the_engine(engine: Engine) -> Non
     assert await counts(engine) == before
 
 
-async def test_s106_judging_leaves_the_agent_run_as_it_was(engine: Engine) -> None:
+async def test_judging_leaves_the_agent_run_as_it_was(engine: Engine) -> None:
     await save(engine, case("c1", expectedOutputs={"output": "yes"}), answer("run", "c1", "no"))
     sql = "SELECT * FROM minion WHERE type = 'agent-run'"
     before = await engine.store.read(lambda db: db.execute(sql).fetchall())
@@ -145,7 +145,7 @@ async def test_s106_judging_leaves_the_agent_run_as_it_was(engine: Engine) -> No
     assert await engine.store.read(lambda db: db.execute(sql).fetchall()) == before
 
 
-def test_s106_a_run_cannot_be_changed_in_memory_either() -> None:
+def test_a_run_cannot_be_changed_in_memory_either() -> None:
     run = a_test_run("x", passed=True)
     with pytest.raises((AttributeError, ValidationError)):
         run.fields = run.fields  # pyright: ignore[reportAttributeAccessIssue]  the attempt is the test
@@ -160,7 +160,7 @@ def test_s106_a_run_cannot_be_changed_in_memory_either() -> None:
     "given",
     [{"comparisonId": None}, {"comparisonId": "none"}, {"comparisonId": "unclear"}, {"promptVersionRef": "p@1"}],
 )
-async def test_s107_the_store_takes_no_approval_without_a_comparison_that_it_wins(
+async def test_the_store_takes_no_approval_without_a_comparison_that_it_wins(
     small_store: Path, given: dict[str, JsonValue]
 ) -> None:
     before = contents(small_store)
@@ -178,7 +178,7 @@ def _fields(record: Record[Fields]) -> dict[str, JsonValue]:
     return found
 
 
-async def test_s107_a_benchmark_run_that_counts_runs_of_others_is_refused(small_store: Path) -> None:
+async def test_a_benchmark_run_that_counts_runs_of_others_is_refused(small_store: Path) -> None:
     before = contents(small_store)
     async with open_store(small_store) as store:
         fake = minion("fake", "benchmark-run", **{**_fields(benchmark_run("run2")), "promptVersionRef": "p@3"})
@@ -190,7 +190,7 @@ async def test_s107_a_benchmark_run_that_counts_runs_of_others_is_refused(small_
 
 
 @pytest.mark.parametrize("text", BLANKS, ids=BLANK_IDS)
-def test_s107_an_approval_says_who_and_why(text: str) -> None:
+def test_an_approval_says_who_and_why(text: str) -> None:
     for field in ("reason", "decidedBy", "overrideReason"):
         with pytest.raises((InvalidRecordError, ValidationError), match=field):
             Approval.model_validate_json(json.dumps({**_fields(approval("x", "better")), field: text}))
@@ -200,14 +200,14 @@ def test_s107_an_approval_says_who_and_why(text: str) -> None:
 
 
 @pytest.mark.parametrize("other", [None, failure("another")])
-def test_s108_the_gate_makes_no_failed_run_without_its_own_failure(other: object) -> None:
+def test_the_gate_makes_no_failed_run_without_its_own_failure(other: object) -> None:
     run = a_test_run("new", passed=False, score=0.1)
     with pytest.raises(RuleError, match="HR3") as caught:
         completed(run, [], other)  # pyright: ignore[reportArgumentType]  the types are the fixture's
     assert caught.value.rule == "HR3"
 
 
-async def test_s108_a_failed_run_that_calls_itself_passed_is_refused_by_the_store(small_store: Path) -> None:
+async def test_a_failed_run_that_calls_itself_passed_is_refused_by_the_store(small_store: Path) -> None:
     """`Passed` around a run that failed, and `Failed` with the failure of another run: the type's holes, closed below."""
     before = contents(small_store)
     run = a_test_run("new", passed=False, score=0.1)
@@ -224,7 +224,7 @@ async def test_s108_a_failed_run_that_calls_itself_passed_is_refused_by_the_stor
     assert contents(small_store) == before
 
 
-async def test_s108_every_failed_run_of_a_benchmark_has_its_failure(engine: Engine) -> None:
+async def test_every_failed_run_of_a_benchmark_has_its_failure(engine: Engine) -> None:
     cases = [case(f"c{number}", expectedOutputs={"output": "yes"}) for number in range(6)]
     answers = [answer(f"a{number}", f"c{number}", "yes" if number % 2 else "no") for number in range(6)]
     await save(engine, *cases, *answers, benchmark("b", *(one.id for one in cases)))
@@ -238,7 +238,7 @@ async def test_s108_every_failed_run_of_a_benchmark_has_its_failure(engine: Engi
     assert all(found is not None for _, found in pairs)
 
 
-async def test_s108_a_failure_is_analysed_anew_but_stays_with_its_run(small_store: Path) -> None:
+async def test_a_failure_is_analysed_anew_but_stays_with_its_run(small_store: Path) -> None:
     """`update_failure` has no way to name another run: what it writes leaves the row's run alone."""
     moved = failure("run1:1.1", "run1:3.1:failure", severity="minor")
     async with open_store(small_store) as store:
@@ -251,7 +251,7 @@ async def test_s108_a_failure_is_analysed_anew_but_stays_with_its_run(small_stor
     assert found == ("run1:3.1", "minor")
 
 
-def test_s108_a_failure_says_what_and_who_classified_it() -> None:
+def test_a_failure_says_what_and_who_classified_it() -> None:
     for field in ("description", "classifiedBy", "testRunId"):
         with pytest.raises(ValidationError):
             EvalFailure.model_validate_json(json.dumps({**_fields(failure("x")), field: ""}))
@@ -265,7 +265,7 @@ def _verdict(**changed: object) -> Verdict:
 
 
 @pytest.mark.parametrize("text", BLANKS, ids=BLANK_IDS)
-def test_s109_the_type_and_the_gate_refuse_a_blank_rationale(text: str) -> None:
+def test_the_type_and_the_gate_refuse_a_blank_rationale(text: str) -> None:
     with pytest.raises(ValidationError, match="rationale"):
         EvalJudgment.model_validate_json(json.dumps({**_fields(judgment("x")), "rationale": text}))
     with pytest.raises(ValidationError, match="judgedBy"):
@@ -278,13 +278,13 @@ def test_s109_the_type_and_the_gate_refuse_a_blank_rationale(text: str) -> None:
 
 
 @pytest.mark.parametrize("score", [-0.0001, 1.0001, float("inf"), float("-inf"), float("nan")])
-def test_s109_the_gate_refuses_a_score_out_of_range_and_clamps_nothing(score: float) -> None:
+def test_the_gate_refuses_a_score_out_of_range_and_clamps_nothing(score: float) -> None:
     with pytest.raises(InvalidRecordError, match="score"):
         vetted_verdict(_verdict(score=score))
 
 
 @pytest.mark.parametrize("text", [one for one in BLANKS if one != "\u0301\u034f"])
-async def test_s109_the_store_refuses_a_blank_rationale_that_walked_past_the_type(small_store: Path, text: str) -> None:
+async def test_the_store_refuses_a_blank_rationale_that_walked_past_the_type(small_store: Path, text: str) -> None:
     before = contents(small_store)
     made = judgment("run1:1.1", "other")
     sly = replace(made, fields=made.fields.model_copy(update={"rationale": text}))
@@ -307,7 +307,7 @@ async def _waiting(engine: Engine) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize("text", BLANKS, ids=BLANK_IDS)
-async def test_s109_a_caller_cannot_submit_a_blank_rationale(engine: Engine, text: str) -> None:
+async def test_a_caller_cannot_submit_a_blank_rationale(engine: Engine, text: str) -> None:
     run_id, digest = await _waiting(engine)
     before = await counts(engine)
     given = GivenJudgment(criterion_id="r/tone", score=1.0, rationale=text)
@@ -320,7 +320,7 @@ async def test_s109_a_caller_cannot_submit_a_blank_rationale(engine: Engine, tex
 # --- HR5: regressions at once
 
 
-async def test_s110_a_regression_is_told_in_the_transaction_that_records_it(engine: Engine) -> None:
+async def test_a_regression_is_told_in_the_transaction_that_records_it(engine: Engine) -> None:
     """Another connection sees the run and what is told at the same moment: its first look finds all or nothing."""
     cases = [case(f"c{number}", expectedOutputs={"output": "yes"}) for number in range(4)]
     await save(engine, *cases, benchmark("b", *(one.id for one in cases)))
@@ -333,7 +333,7 @@ async def test_s110_a_regression_is_told_in_the_transaction_that_records_it(engi
     assert {f"benchmark-regression:{job.id}", f"investigate-regression:{job.id}"} <= told_now
 
 
-async def test_s110_the_store_takes_no_regression_that_is_not_told(small_store: Path) -> None:
+async def test_the_store_takes_no_regression_that_is_not_told(small_store: Path) -> None:
     failed = a_test_run("quiet:1", passed=False, score=0.1, benchmarkRunId="quiet")
     given = {**_fields(benchmark_run("run3")), "overallScore": 0.1, "passRate": 0.0, "passedCount": 0, "totalCount": 1}
     quiet = minion("quiet", "benchmark-run", **given)
@@ -373,7 +373,7 @@ def _suite(folder: Path, *wires: JsonValue) -> str:
         ("110", RESULTS["task"].wire(), "made by runs, not imported"),
     ],
 )
-async def test_s106_to_s110_the_command_line_imports_nothing_that_breaks_a_rule(
+async def test_to_s110_the_command_line_imports_nothing_that_breaks_a_rule(
     small_store: Path, rule: str, wire: JsonValue, said: str
 ) -> None:
     before = contents(small_store)
@@ -388,7 +388,7 @@ async def test_s106_to_s110_the_command_line_imports_nothing_that_breaks_a_rule(
 @pytest.mark.parametrize(
     "ident", ["run1", "run1:1.1", "run1:3.1:failure", "better", "approved", "run3:task", "branch:1"]
 )
-async def test_s106_to_s110_the_command_line_deletes_no_result(small_store: Path, ident: str) -> None:
+async def test_to_s110_the_command_line_deletes_no_result(small_store: Path, ident: str) -> None:
     before = contents(small_store)
     answered = await told(small_store.parent, "delete", ident, "--db", str(small_store), "--json")
     assert answered.code == 2
@@ -396,7 +396,7 @@ async def test_s106_to_s110_the_command_line_deletes_no_result(small_store: Path
     assert contents(small_store) == before
 
 
-async def test_s109_the_command_line_submits_no_blank_rationale(engine: Engine, tmp_path: Path) -> None:
+async def test_the_command_line_submits_no_blank_rationale(engine: Engine, tmp_path: Path) -> None:
     run_id, digest = await _waiting(engine)
     before = await counts(engine)
     given = {"criterionId": "r/tone", "score": 1.0, "rationale": "\u200b"}

@@ -285,27 +285,27 @@ HR5 = [
 
 
 @pytest.mark.parametrize("attack", HR1)
-def test_s106_a_raw_connection_cannot_change_an_output(small_store: Path, attack: str) -> None:
+def test_a_raw_connection_cannot_change_an_output(small_store: Path, attack: str) -> None:
     refused(small_store, "HR1", attack)
 
 
 @pytest.mark.parametrize("attack", KEPT)
-def test_s106_what_is_written_once_stays_as_it_was_written(small_store: Path, attack: str) -> None:
+def test_what_is_written_once_stays_as_it_was_written(small_store: Path, attack: str) -> None:
     refused(small_store, "", attack)
 
 
-def test_s106_a_running_agent_run_may_still_complete_and_is_final_then(small_store: Path) -> None:
+def test_a_running_agent_run_may_still_complete_and_is_final_then(small_store: Path) -> None:
     done = "UPDATE minion SET fields = json_set(fields, '$.status', 'success') WHERE id = 'answer-open'"
     assert refusal(small_store, done) is None
     refused(small_store, "HR1", "UPDATE minion SET fields = json_set(fields, '$.outputs', 1) WHERE id = 'answer-open'")
 
 
 @pytest.mark.parametrize("attack", HR2)
-def test_s107_a_raw_connection_cannot_fake_an_improvement(small_store: Path, attack: str) -> None:
+def test_a_raw_connection_cannot_fake_an_improvement(small_store: Path, attack: str) -> None:
     refused(small_store, "", attack)
 
 
-def test_s107_a_benchmark_run_with_wrong_counts_or_another_score_is_refused(small_store: Path) -> None:
+def test_a_benchmark_run_with_wrong_counts_or_another_score_is_refused(small_store: Path) -> None:
     runs = f"{RUN} VALUES ('x:1', 'c1', 'x', 1, 'scored', 1, 0.6, 1, 'llm', 0, '{{}}')"
     for score, passed, total in ((0.6, 1, 2), (0.6, 0, 1), (0.9, 1, 1), (0.5, 1, 1)):
         fake = f"{BENCHMARK_RUN} ('x', 'bench', 'p@2', 'manual', {score}, {passed}, {total}, 0, 0, '', '', 0, '{{}}')"
@@ -314,14 +314,14 @@ def test_s107_a_benchmark_run_with_wrong_counts_or_another_score_is_refused(smal
     assert refusal(small_store, runs, true) is None
 
 
-def test_s107_a_version_that_lost_cannot_call_itself_improved(small_store: Path) -> None:
+def test_a_version_that_lost_cannot_call_itself_improved(small_store: Path) -> None:
     """The verdict is about the second version: "improved" does not approve the first one, whoever won."""
     lying = f"{COMPARISON} ('x', 'bench', 'p@2', 'p@1', 'run2', 'run1', 0.9, 0.7, 0.01, 'p@2', 'improved', 0, '{{}}')"
     approve = f"{APPROVAL} ('x', 'p@2', 'x', 'approved', 'ada', 'human', NULL, 0, '{{}}')"
     refused(small_store, "HR2", lying, approve)
 
 
-def test_s107_equal_scores_are_no_improvement_even_without_a_margin(small_store: Path) -> None:
+def test_equal_scores_are_no_improvement_even_without_a_margin(small_store: Path) -> None:
     again = f"{RUN} VALUES ('y:1', 'c1', 'y', 1, 'scored', 1, 0.9, 1, 'llm', 0, '{{}}')"
     run = f"{BENCHMARK_RUN} ('y', 'bench', 'p@1', 'manual', 0.9, 1, 1, 0, 0, '', '', 0, '{{}}')"
     level = f"{COMPARISON} ('x', 'bench', 'p@1', 'p@2', 'y', 'run2', 0.9, 0.9, 0, 'p@1', 'inconclusive', 0, '{{}}')"
@@ -333,53 +333,53 @@ SECOND = '{"attempt": 2}'
 """The rest of a comparison that is the second attempt to beat p@1."""
 
 
-def test_s107_the_winner_is_whom_the_scores_name(small_store: Path) -> None:
+def test_the_winner_is_whom_the_scores_name(small_store: Path) -> None:
     for winner in ("p@1", "tie", "p@3"):
         lying = f"{COMPARISON} ('x', 'bench', 'p@1', 'p@2', 'run1', 'run2', 0.7, 0.9, 0.01, '{winner}', 'improved', 0, '{SECOND}')"
         refused(small_store, "winner_follows_score", lying)
 
 
-def test_s107_a_comparison_is_the_attempt_that_it_is_and_no_earlier_one(small_store: Path) -> None:
+def test_a_comparison_is_the_attempt_that_it_is_and_no_earlier_one(small_store: Path) -> None:
     made = f"{COMPARISON} ('x', 'bench', 'p@1', 'p@2', 'run1', 'run2', 0.7, 0.9, 0.01, 'p@2', 'improved', 0,"
     refused(small_store, "counts all attempts", f"{made} '{{}}')")
     unlikely = SECOND.replace("2", '2, "pValue": 0.008')
     refused(small_store, "within the error of its attempt", f"{made} '{unlikely}')")
 
 
-def test_s107_only_a_person_with_a_visible_reason_lets_an_unclear_result_pass(small_store: Path) -> None:
+def test_only_a_person_with_a_visible_reason_lets_an_unclear_result_pass(small_store: Path) -> None:
     approve = f"{APPROVAL} ('x', 'p@1', 'unclear', 'approved', 'ada', 'human', 'Legal asks for it.', 0, '{{}}')"
     assert refusal(small_store, approve) is None
 
 
 @pytest.mark.parametrize("attack", HR3)
-def test_s108_a_raw_connection_cannot_part_a_failed_run_from_its_failure(small_store: Path, attack: str) -> None:
+def test_a_raw_connection_cannot_part_a_failed_run_from_its_failure(small_store: Path, attack: str) -> None:
     refused(small_store, "HR3", attack)
 
 
-def test_s108_a_failure_of_another_run_does_not_do(small_store: Path) -> None:
+def test_a_failure_of_another_run_does_not_do(small_store: Path) -> None:
     other = f"{FAILURE} ('bare:failure', 'else', NULL, 'refusal', 'minor', 0, '{{}}')"
     refused(small_store, "HR3", other, HR3[0])
 
 
-def test_s108_a_timed_out_run_cannot_call_itself_passed(small_store: Path) -> None:
+def test_a_timed_out_run_cannot_call_itself_passed(small_store: Path) -> None:
     refused(small_store, "CHECK", f"{RUN} VALUES ('x', 'c1', NULL, 1, 'timed-out', 1, 1, 1, 'llm', 0, '{{}}')")
 
 
-def test_s108_a_failure_may_be_analysed_anew_and_resolved(small_store: Path) -> None:
+def test_a_failure_may_be_analysed_anew_and_resolved(small_store: Path) -> None:
     assert refusal(small_store, "UPDATE eval_failure SET severity = 'minor', resolved_at = 1, rest = '{}'") is None
 
 
 @pytest.mark.parametrize("attack", HR4)
-def test_s109_a_raw_connection_cannot_take_the_rationale_away(small_store: Path, attack: str) -> None:
+def test_a_raw_connection_cannot_take_the_rationale_away(small_store: Path, attack: str) -> None:
     refused(small_store, "HR4", attack)
 
 
 @pytest.mark.parametrize("attack", HR4_WITHOUT_NAME)
-def test_s109_a_judgment_out_of_range_unsigned_or_repeated_is_refused(small_store: Path, attack: str) -> None:
+def test_a_judgment_out_of_range_unsigned_or_repeated_is_refused(small_store: Path, attack: str) -> None:
     refused(small_store, "", attack)
 
 
-def test_s109_every_character_that_shows_nothing_is_blank_to_the_schema_too(small_store: Path) -> None:
+def test_every_character_that_shows_nothing_is_blank_to_the_schema_too(small_store: Path) -> None:
     """Marks (accents on nothing) are the type's to refuse; the schema knows the ones that are never seen at all."""
     shows_nothing = [
         code for code in range(1, 0x110000) if is_blank(chr(code)) and unicodedata.category(chr(code))[0] != "M"
@@ -398,18 +398,18 @@ def test_s109_every_character_that_shows_nothing_is_blank_to_the_schema_too(smal
 
 
 @pytest.mark.parametrize("text", ["x", "é", "好", "नमस्ते", "🙂", "0", "-", "^", "]", "ب", "한"])
-def test_s109_a_rationale_of_one_visible_character_in_any_script_is_taken(small_store: Path, text: str) -> None:
+def test_a_rationale_of_one_visible_character_in_any_script_is_taken(small_store: Path, text: str) -> None:
     assert (
         refusal(small_store, f"{JUDGMENT} ('new', 'run1:1.1', 'other', 1, 0, 1, '{text}', 'me', 'human', 0, 1)") is None
     )
 
 
 @pytest.mark.parametrize("attack", HR5)
-def test_s110_a_regression_cannot_be_kept_untold_or_untold_later(small_store: Path, attack: tuple[str, ...]) -> None:
+def test_a_regression_cannot_be_kept_untold_or_untold_later(small_store: Path, attack: tuple[str, ...]) -> None:
     refused(small_store, "HR5", *attack)
 
 
-def test_s110_a_regression_that_is_told_is_taken(small_store: Path) -> None:
+def test_a_regression_that_is_told_is_taken(small_store: Path) -> None:
     assert refusal(small_store, FELL_FAILURE, FELL, FELL_CRITICAL, FELL_TASK, FELL_MESSAGE, FELL_RUN) is None
 
 

@@ -42,7 +42,7 @@ def children() -> set[int]:
     return found
 
 
-async def test_s047_code_finds_data_and_returns_from_its_top_level_in_both_languages(snippets: Snippets) -> None:
+async def test_code_finds_data_and_returns_from_its_top_level_in_both_languages(snippets: Snippets) -> None:
     given: dict[str, JsonValue] = {"data": ROWS}
     python = "total = 0\nfor row in data:\n    total += row['a']\nreturn {'score': total / len(data)}"
     javascript = "let total = 0;\nfor (const row of data) total += row.a;\nreturn {score: total / data.length};"
@@ -73,7 +73,7 @@ async def test_s047_code_finds_data_and_returns_from_its_top_level_in_both_langu
         ('text = """\n    kept\n"""\ntext', "\n    kept\n"),
     ],
 )  # fmt: skip
-async def test_s047_what_people_write_in_python_works(snippets: Snippets, code: str, value: JsonValue) -> None:
+async def test_what_people_write_in_python_works(snippets: Snippets, code: str, value: JsonValue) -> None:
     assert await snippets.run("python", code, {"data": ROWS}) == Ran(value)
 
 
@@ -97,7 +97,7 @@ async def test_s047_what_people_write_in_python_works(snippets: Snippets, code: 
         ("console.log('goes nowhere'); console.error(data); data.length", 2),
     ],
 )  # fmt: skip
-async def test_s047_what_people_write_in_javascript_works(snippets: Snippets, code: str, value: JsonValue) -> None:
+async def test_what_people_write_in_javascript_works(snippets: Snippets, code: str, value: JsonValue) -> None:
     assert await snippets.run("javascript", code, {"data": ROWS}) == Ran(value)
 
 

@@ -60,20 +60,20 @@ FIELD = (
         ("balanced", ["d", "b", "c", "a"]),
     ],
 )
-def test_s143_each_of_the_five_criteria_has_its_own_order(criterion: Criterion, wanted: list[str]) -> None:
+def test_each_of_the_five_criteria_has_its_own_order(criterion: Criterion, wanted: list[str]) -> None:
     found = ranked(FIELD, criterion)
     assert [standing.branch_id for standing in found.standings] == wanted
     assert found.winner == wanted[0]
     assert found.is_clear
 
 
-def test_s143_balanced_is_40_percent_quality_30_speed_and_30_cost() -> None:
+def test_balanced_is_40_percent_quality_30_speed_and_30_cost() -> None:
     figures = {standing.branch_id: standing.figure for standing in ranked(FIELD, "balanced").standings}
     assert figures["a"] == pytest.approx(0.4 * 0.95 + 0.3 * 100 / 900 + 0.3 * 0.002 / 0.030)
     assert figures["b"] == pytest.approx(0.4 * 0.60 + 0.3 + 0.3 * 0.002 / 0.020)
 
 
-def test_s143_the_figure_of_a_criterion_is_what_it_ranks_by() -> None:
+def test_the_figure_of_a_criterion_is_what_it_ranks_by() -> None:
     def best(criterion: Criterion) -> float | None:
         return ranked(FIELD, criterion).standings[0].figure
 
@@ -83,7 +83,7 @@ def test_s143_the_figure_of_a_criterion_is_what_it_ranks_by() -> None:
     assert best("best_value") == pytest.approx(0.9 / 0.003)
 
 
-def test_s144_every_branch_is_ranked_and_the_winner_has_rank_1() -> None:
+def test_every_branch_is_ranked_and_the_winner_has_rank_1() -> None:
     found = ranked(FIELD, "best_quality")
     assert [standing.rank for standing in found.standings] == [1, 2, 3, 4]
     assert found.standings[0].branch_id == found.winner
@@ -187,7 +187,7 @@ def test_more_quality_never_costs_a_balanced_rank(
     assert ranks[1] <= ranks[0]
 
 
-def test_s147_the_hash_tells_outputs_apart_but_for_case_and_white_space() -> None:
+def test_the_hash_tells_outputs_apart_but_for_case_and_white_space() -> None:
     assert consistency_hash("Hello  World\n") == consistency_hash(" hello world")
     assert consistency_hash("Straße") == consistency_hash("STRASSE")
     assert consistency_hash("hello world") != consistency_hash("hello, world")
@@ -207,11 +207,11 @@ def test_s147_the_hash_tells_outputs_apart_but_for_case_and_white_space() -> Non
         ("[" * 100_000, False),
     ],
 )
-def test_s148_json_is_what_parses_as_it_stands(output: str, valid: bool) -> None:
+def test_json_is_what_parses_as_it_stands(output: str, valid: bool) -> None:
     assert is_valid_json(output) is valid
 
 
-def test_s149_seventy_percent_passes_but_for_rounding() -> None:
+def test_seventy_percent_passes_but_for_rounding() -> None:
     assert reaches_quality(0.7)
     assert reaches_quality(0.1 * 7)
     assert reaches_quality(0.7 - 1e-12)
@@ -222,19 +222,19 @@ def same_letter(a: str, b: str) -> float:
     return 1.0 if a[0] == b[0] else 0.25
 
 
-def test_s150_consistency_is_the_mean_distance_of_the_outputs_of_one_version() -> None:
+def test_consistency_is_the_mean_distance_of_the_outputs_of_one_version() -> None:
     assert consistency_score([["aa", "ab", "ac"]], same_letter) == 0
     assert consistency_score([["a", "a", "b"]], same_letter) == pytest.approx(2 / 3 * 0.75)
     assert consistency_score([["a", "a"], ["b", "b"]], same_letter) == 0, "versions are not compared with each other"
     assert consistency_score([["a", "b"], ["c", "c"]], same_letter) == pytest.approx(0.375)
 
 
-def test_s150_one_output_of_each_version_has_no_consistency() -> None:
+def test_one_output_of_each_version_has_no_consistency() -> None:
     assert consistency_score([["a"], ["b"]], same_letter) is None
     assert consistency_score([], same_letter) is None
 
 
-def test_s151_means_are_those_of_the_figures_that_are_known() -> None:
+def test_means_are_those_of_the_figures_that_are_known() -> None:
     assert mean_known([1.0, None, 2.0]) == 1.5
     assert mean_known([None]) is None
     assert mean_known([]) is None

@@ -60,7 +60,7 @@ def raised(name: str) -> Broke:
         ({"pass": False}, None, False, 0.0),
     ],
 )
-def test_s038_a_boolean_a_number_or_a_verdict_decides(
+def test_a_boolean_a_number_or_a_verdict_decides(
     kind: str, given: JsonValue, threshold: float | None, passed: bool, score: float
 ) -> None:
     assert verdict(Ran(given), kind, threshold=threshold) == (passed, score)
@@ -124,14 +124,12 @@ def test_what_is_raised_fails_the_check_and_a_name_of_nobodys_is_the_codes_mista
         ("assert (", False),
     ],
 )
-def test_s038_asserts_that_name_what_they_do_not_define_run_after_the_outputs_own_code(
-    code: str, runs_after: bool
-) -> None:
+def test_asserts_that_name_what_they_do_not_define_run_after_the_outputs_own_code(code: str, runs_after: bool) -> None:
     assert need(code, FIBONACCI).before == (own_code(FIBONACCI) if runs_after else "")
     assert need(code, FIBONACCI, "javascript").before == ""
 
 
-def test_s038_asserts_pass_when_nothing_is_raised() -> None:
+def test_asserts_pass_when_nothing_is_raised() -> None:
     assert verdict(Ran(None), code="assert fibonacci(10) == 55") == (True, 1.0)
     assert verdict(Ran(None), "not-python", code="assert fibonacci(10) == 55") == (False, 0.0)
     assert isinstance(checked_as(Ran(None), "python", "x = 1"), Unchecked)

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from minions_evals_mcp.scoring.clarity import clarity
 
 
-def test_s146_a_known_sentence_has_the_reading_ease_that_is_known_of_it() -> None:
+def test_a_known_sentence_has_the_reading_ease_that_is_known_of_it() -> None:
     sentence = "This sentence, taken as a reading passage unto itself, is being used to prove a point."
     assert clarity(sentence) == pytest.approx(0.69, abs=0.005), "16 words, 24 syllables: 69"
     assert clarity("The cat sat on the mat.") == 1.0, "116, more than the scale has"
 
 
-def test_s146_short_sentences_and_words_read_more_easily() -> None:
+def test_short_sentences_and_words_read_more_easily() -> None:
     plain = clarity("We can not refund this. You used it for a week. You may swap it for a new one.")
     stilted = clarity(
         "Reimbursement cannot be authorised notwithstanding contractual obligations, considering demonstrable utilisation "
@@ -56,7 +56,7 @@ def test_prose_around_code_is_measured_without_the_code() -> None:
         "この商品は返品できません。 それは 一週間 使われて いました 申し訳 ありません",
     ],
 )
-def test_s146_json_code_and_what_has_no_sentences_have_no_clarity(output: str) -> None:
+def test_json_code_and_what_has_no_sentences_have_no_clarity(output: str) -> None:
     assert clarity(output) is None
 
 

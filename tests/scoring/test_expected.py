@@ -41,29 +41,29 @@ def judged(expected: Json, output: Json) -> Checked:
         ({"a": 1}, Assertion(type="equals", value={"a": 1})),
     ],
 )
-def test_s006_what_is_expected_says_which_check_it_stands_for(expected: JsonValue, check: Assertion) -> None:
+def test_what_is_expected_says_which_check_it_stands_for(expected: JsonValue, check: Assertion) -> None:
     assert expectation(expected) == check
 
 
 @pytest.mark.parametrize("output", ["paris", "It is PARIS.", "Paris"])
-def test_s005_a_plain_string_is_looked_for_whatever_its_case(output: str) -> None:
+def test_a_plain_string_is_looked_for_whatever_its_case(output: str) -> None:
     assert judged({"output": "Paris"}, {"output": output}).passed
 
 
-def test_s005_a_string_that_is_not_there_is_missed_and_the_reason_says_so() -> None:
+def test_a_string_that_is_not_there_is_missed_and_the_reason_says_so() -> None:
     found = judged({"output": "Paris"}, {"output": "London"})
     assert not found.passed
     assert "Paris" in found.reason
 
 
-def test_s006_a_pattern_is_searched_case_sensitive_as_written() -> None:
+def test_a_pattern_is_searched_case_sensitive_as_written() -> None:
     assert judged({"output": "/[0-9]+ days/"}, {"output": "within 30 days"}).passed
     assert not judged({"output": "/Days/"}, {"output": "30 days"}).passed
     assert judged({"output": "/(?i)Days/"}, {"output": "30 days"}).passed
     assert not judged({"output": "/^30/"}, {"output": "in 30"}).passed
 
 
-def test_s006_a_bad_pattern_is_an_error_before_anything_runs_not_a_failure() -> None:
+def test_a_bad_pattern_is_an_error_before_anything_runs_not_a_failure() -> None:
     with pytest.raises(InvalidRecordError):
         vet(expectation("/([a-z/"))
 

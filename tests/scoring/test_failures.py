@@ -1,4 +1,4 @@
-"""What the classes, the severity, the evidence and the root cause rest on (checklist 100 to 104)."""
+"""What the classes, the severity, the evidence and the root cause rest on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cascade against rows that a person labelled (checklist 100 to 103)."""
+"""The cascade against rows that a person labelled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run against the runs before it: seed 5's metrics and rules, at their edges."""
+"""A run against the runs before it: the testing API's metrics and rules, at their edges."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ def one_text(expected: str, actual: str) -> Compared:
     return Compared(((expected, actual),))
 
 
-def test_s126_texts_match_exactly_after_trimming() -> None:
+def test_texts_match_exactly_after_trimming() -> None:
     assert likeness(one_text("positive", " positive\n"), (), tokens=(1, 2)).exact_match
     assert not likeness(one_text("positive", "Positive"), (0.9,), tokens=(1, 1)).exact_match
 
 
-def test_s128_s129_differences_are_actual_minus_expected() -> None:
+def test_differences_are_actual_minus_expected() -> None:
     shorter = likeness(one_text("four words are here", "two words"), (0.5,), tokens=(4, 2))
     assert (shorter.length_diff, shorter.token_diff) == (-10, -2)
 
 
 @pytest.mark.parametrize(("score", "passes"), [(0.8, True), (0.8 - 1e-12, True), (0.799, False), (1.0, True)])
-def test_s130_a_similarity_of_exactly_080_passes(score: float, passes: bool) -> None:
+def test_a_similarity_of_exactly_080_passes(score: float, passes: bool) -> None:
     assert likeness(one_text("a", "b"), (score,), tokens=(1, 1)).passed is passes
 
 
-def test_s130_an_exact_match_passes_whatever_the_embedder_says() -> None:
+def test_an_exact_match_passes_whatever_the_embedder_says() -> None:
     assert likeness(one_text("", " "), "the embedder is down", tokens=(0, 0)).passed
 
 
@@ -83,14 +83,14 @@ def test_a_similarity_that_is_blind_to_a_number_warns_and_passes() -> None:
     assert found.warnings == ("the numbers differ: 5 dollars expected, 9 dollars found",)
 
 
-def test_s131_a_fail_is_a_regression_where_more_than_080_passed_before() -> None:
+def test_a_fail_is_a_regression_where_more_than_080_passed_before() -> None:
     assert standing(BAD, [GOOD] * 5).regression_types == ("FAILED",)
     assert standing(BAD, [GOOD] * 4 + [BAD]).regression_types == ()  # exactly 0.8
     assert standing(GOOD, [GOOD] * 5).regression_types == ()
 
 
 @pytest.mark.parametrize(("score", "drops"), [(0.72, False), (0.7199, True), (0.8, False), (None, False)])
-def test_s132_a_score_drops_below_nine_tenths_of_the_mean(score: float | None, drops: bool) -> None:
+def test_a_score_drops_below_nine_tenths_of_the_mean(score: float | None, drops: bool) -> None:
     earlier = [replace(GOOD, score=0.7), replace(GOOD, score=0.9)]
     assert ("SCORE_DROP" in standing(replace(GOOD, score=score), earlier).regression_types) is drops
 
@@ -102,7 +102,7 @@ def test_scores_that_were_measured_otherwise_are_not_compared() -> None:
 @pytest.mark.parametrize(
     ("length", "changes"), [(130, False), (131, True), (70, False), (69, True), (100, False), (0, True)]
 )
-def test_s133_a_length_changes_by_more_than_three_tenths_of_the_mean(length: int, changes: bool) -> None:
+def test_a_length_changes_by_more_than_three_tenths_of_the_mean(length: int, changes: bool) -> None:
     found = standing(replace(GOOD, length=length), [replace(GOOD, length=90), replace(GOOD, length=110)])
     assert ("LENGTH_CHANGE" in found.regression_types) is changes
 
@@ -113,7 +113,7 @@ def test_from_empty_outputs_any_length_is_a_change() -> None:
     assert standing(replace(GOOD, length=1), [empty]).regression_types == ("LENGTH_CHANGE",)
 
 
-def test_s158_where_rules_overlap_all_are_kept_and_the_gravest_comes_first() -> None:
+def test_where_rules_overlap_all_are_kept_and_the_gravest_comes_first() -> None:
     worse = Sample(passed=False, score=0.1, length=500, measured="m")
     assert standing(worse, [GOOD] * 5).regression_types == ("FAILED", "SCORE_DROP", "LENGTH_CHANGE")
 
@@ -169,7 +169,7 @@ def told(before: str, after: str) -> list[tuple[str, str]]:
     return [(part.op, part.text) for part in text_diff(before, after) or ()]
 
 
-def test_s115_a_difference_goes_by_characters() -> None:
+def test_a_difference_goes_by_characters() -> None:
     assert told("positive", "Positive!") == [
         ("delete", "p"), ("insert", "P"), ("equal", "ositive"), ("insert", "!"),
     ]  # fmt: skip

@@ -47,7 +47,7 @@ def aggregates(found: Selection) -> list[float]:
     return [one.named_scores.max_score for one in found.standings]
 
 
-def test_s024_one_selection_is_made_over_all_outputs_after_their_own_assertions_ran() -> None:
+def test_one_selection_is_made_over_all_outputs_after_their_own_assertions_ran() -> None:
     checks = (Assertion(type="contains", value="Paris"), Assertion(type="icontains", value="france"))
     verdicts = [check_all(checks, Subject(text)) for text in ("Paris", "Paris, France", "Rome")]
     found = selection([OutputScores.of(one) for one in verdicts if isinstance(one, Aggregate)])
@@ -55,32 +55,32 @@ def test_s024_one_selection_is_made_over_all_outputs_after_their_own_assertions_
     assert aggregates(found) == [0.5, 1.0, 0.0]
 
 
-def test_s025_the_same_scores_always_give_the_same_selection() -> None:
+def test_the_same_scores_always_give_the_same_selection() -> None:
     outputs = [output(("python", 0.25), ("contains", 1.0)), output(("python", 0.5), ("contains", 1.0))]
     assert select(outputs, MaxScore()) == select(outputs, MaxScore())
 
 
-def test_s026_the_method_is_the_average_unless_the_sum_is_asked_for() -> None:
+def test_the_method_is_the_average_unless_the_sum_is_asked_for() -> None:
     outputs = [output(("contains", 0.9)), output(("contains", 0.5), ("python", 0.5))]
     assert selection(outputs).selected == 0
     assert selection(outputs, method="average").selected == 0
     assert selection(outputs, method="sum").selected == 1
 
 
-def test_s027_the_average_is_over_the_weights_and_the_sum_is_not() -> None:
+def test_the_average_is_over_the_weights_and_the_sum_is_not() -> None:
     outputs = [output(("python", 1.0), ("contains", 0.5)), output(("python", 0.0), ("contains", 0.0))]
     weights: JsonValue = {"python": 3, "contains": 2}
     assert aggregates(selection(outputs, weights=weights)) == [0.8, 0.0]
     assert aggregates(selection(outputs, weights=weights, method="sum")) == [4.0, 0.0]
 
 
-def test_s028_a_weight_holds_for_all_assertions_of_its_type_and_others_weigh_one() -> None:
+def test_a_weight_holds_for_all_assertions_of_its_type_and_others_weigh_one() -> None:
     first = output(("llm-rubric", 1.0), ("llm-rubric", 0.0), ("contains", 1.0), ("not-contains", 0.0))
     found = selection([first, first], weights={"llm-rubric": 4})
     assert found.standings[0].named_scores == NamedScores(max_score=0.5, assertion_count=4, total_weight=10.0)
 
 
-def test_s029_the_worked_example_makes_nine_tenths() -> None:
+def test_the_worked_example_makes_nine_tenths() -> None:
     example = output(("python", 1.0), ("llm-rubric", 0.5), ("contains", 1.0))
     found = selection([example, output(("python", 0.0))], weights={"python": 3, "llm-rubric": 1})
     assert found.standings[0].named_scores == NamedScores(max_score=0.9, assertion_count=3, total_weight=5.0)
@@ -89,21 +89,19 @@ def test_s029_the_worked_example_makes_nine_tenths() -> None:
 @pytest.mark.parametrize(
     ("threshold", "selected"), [(0.7, 1), (0.700001, None), (0, 1), (-1, 1)], ids=["at", "above", "zero", "below zero"]
 )
-def test_s030_the_threshold_is_inclusive_and_below_it_nothing_is_selected(
-    threshold: float, selected: int | None
-) -> None:
+def test_the_threshold_is_inclusive_and_below_it_nothing_is_selected(threshold: float, selected: int | None) -> None:
     found = selection(scored(0.6, 0.7), threshold=threshold)
     assert found.selected == selected
     assert [one.verdict.passed for one in found.standings] == [False, selected == 1]
 
 
-def test_s030_a_threshold_that_floats_miss_by_a_hair_is_reached() -> None:
+def test_a_threshold_that_floats_miss_by_a_hair_is_reached() -> None:
     outputs = [output(("contains", 0.1), ("contains", 0.2)), output(("contains", 0.0))]
     assert sum((0.1, 0.2)) / 2 != 0.15
     assert selection(outputs, threshold=0.15).selected == 0
 
 
-def test_s031_a_binary_assertion_counts_one_or_nothing_and_a_scored_one_its_number() -> None:
+def test_a_binary_assertion_counts_one_or_nothing_and_a_scored_one_its_number() -> None:
     checks = (Assertion(type="contains", value="a"), Assertion(type="contains", value="z"))
     found = check_all(checks, Subject("a"))
     assert isinstance(found, Aggregate)
@@ -112,37 +110,37 @@ def test_s031_a_binary_assertion_counts_one_or_nothing_and_a_scored_one_its_numb
     assert aggregates(selection([binary, output(("llm-rubric", 0.73))])) == [0.5, 0.73]
 
 
-def test_s025_what_code_looked_at_counts_beside_its_own_score() -> None:
+def test_what_code_looked_at_counts_beside_its_own_score() -> None:
     parts = (Checked("python", passed=True, score=1, reason=""), Checked("python", passed=False, score=0, reason=""))
     code = Checked("python", passed=True, score=0.5, reason="", parts=parts)
     found = OutputScores.of(Aggregate(passed=True, score=0.5, results=(code,)))
     assert [one.score for one in found.components] == [0.5, 1, 0]
 
 
-def test_s032_the_highest_passes_and_all_others_fail() -> None:
+def test_the_highest_passes_and_all_others_fail() -> None:
     found = selection(scored(0.2, 0.9, 0.5))
     assert [(one.verdict.passed, one.verdict.score) for one in found.standings] == [(False, 0), (True, 1), (False, 0)]
 
 
-def test_s033_of_equal_outputs_the_first_is_selected() -> None:
+def test_of_equal_outputs_the_first_is_selected() -> None:
     found = selection(scored(0.5, 0.9, 0.9))
     assert found.selected == 1
     assert "ties with output 1" in found.standings[2].verdict.reason
 
 
-def test_s033_a_difference_that_only_floats_make_is_a_tie() -> None:
+def test_a_difference_that_only_floats_make_is_a_tie() -> None:
     assert 0.1 * 3 > 0.3
     assert selection([output(("a", 0.3)), output(("a", 0.1), ("a", 0.1), ("a", 0.1))], method="sum").selected == 0
 
 
-def test_s034_where_all_fail_the_least_bad_is_selected_and_stays_failed() -> None:
+def test_where_all_fail_the_least_bad_is_selected_and_stays_failed() -> None:
     outputs = [output(("a", 0.1), passed=False), output(("a", 0.2), passed=False), output(("a", 0.0), passed=False)]
     found = selection(outputs)
     assert found.selected == 1
     assert [one.passed for one in found.standings] == [False, False, False]
 
 
-def test_s034_even_where_all_score_nothing_one_is_selected() -> None:
+def test_even_where_all_score_nothing_one_is_selected() -> None:
     assert selection(scored(0.0, 0.0)).selected == 0
 
 
@@ -151,18 +149,18 @@ def test_s034_even_where_all_score_nothing_one_is_selected() -> None:
     [[output(), output()], [output(("a", 1.0)), output()], [output(("select-best", 1.0)), output(("max-score", 1.0))]],
     ids=["none", "one has none", "only selecting ones"],
 )
-def test_s035_without_another_assertion_there_is_an_error_and_no_selection(outputs: list[OutputScores]) -> None:
+def test_without_another_assertion_there_is_an_error_and_no_selection(outputs: list[OutputScores]) -> None:
     found = select(outputs, MaxScore())
     assert isinstance(found, Unchecked)
     assert f"{found.type} {found.reason}".startswith("max-score requires at least one assertion to aggregate")
 
 
 @pytest.mark.parametrize("outputs", [[], scored(1.0)], ids=["none", "one"])
-def test_s040_fewer_than_two_outputs_are_an_error(outputs: list[OutputScores]) -> None:
+def test_fewer_than_two_outputs_are_an_error(outputs: list[OutputScores]) -> None:
     assert select(outputs, MaxScore()) == Unchecked("max-score", "requires at least two outputs to choose from")
 
 
-def test_s036_every_reason_shows_the_aggregate() -> None:
+def test_every_reason_shows_the_aggregate() -> None:
     said = [one.verdict.reason for one in selection(scored(0.9, 0.123456, 0.9)).standings]
     assert said == [
         "selected: score 0.9 is the highest of 3",
@@ -176,7 +174,7 @@ def test_s036_every_reason_shows_the_aggregate() -> None:
     ]
 
 
-def test_s037_select_best_beside_it_has_no_part_in_the_aggregate() -> None:
+def test_select_best_beside_it_has_no_part_in_the_aggregate() -> None:
     with_both = [
         output(("contains", 0.5), ("select-best", 1.0), ("max-score", 1.0)),
         output(("contains", 0.6), ("select-best", 0.0), ("max-score", 0.0)),
@@ -186,20 +184,20 @@ def test_s037_select_best_beside_it_has_no_part_in_the_aggregate() -> None:
     assert found.standings[0].named_scores == NamedScores(max_score=0.5, assertion_count=1, total_weight=1.0)
 
 
-def test_s040_a_missing_score_counts_nothing_and_no_weight_makes_nothing() -> None:
+def test_a_missing_score_counts_nothing_and_no_weight_makes_nothing() -> None:
     assert aggregates(selection(scored(None, 0.4))) == [0.0, 0.4]
     weightless = selection(scored(1.0, 0.4), weights={"contains": 0})
     assert (aggregates(weightless), weightless.selected) == ([0.0, 0.0], 0)
     assert aggregates(selection(scored(1.0, 0.4), weights={"contains": 0}, method="sum")) == [0.0, 0.0]
 
 
-def test_s040_the_figures_are_named_as_on_the_wire() -> None:
+def test_the_figures_are_named_as_on_the_wire() -> None:
     found = selection(scored(0.5, 0.25)).standings[0].named_scores
     assert found.model_dump() == {"maxScore": 0.5, "assertionCount": 1, "totalWeight": 1.0}
 
 
 @pytest.mark.parametrize("passed", [True, False])
-def test_s040_a_test_passes_where_it_passed_before_and_is_selected_and_a_loser_scores_nothing(passed: bool) -> None:
+def test_a_test_passes_where_it_passed_before_and_is_selected_and_a_loser_scores_nothing(passed: bool) -> None:
     outputs = [output(("a", 1.0), passed=passed, score=0.75), output(("a", 0.5), passed=passed, score=0.5)]
     found = selection(outputs)
     assert [(one.passed, one.score) for one in found.standings] == [(passed, 0.75), (False, 0.0)]

@@ -32,7 +32,7 @@ def refusal(template: str, **variables: JsonValue) -> str:
         ("{{odd-name.x}}", "odd"),
     ],
 )
-def test_s004_variables_are_filled_in_strings_as_they_are_other_json_as_json(template: str, rendered: str) -> None:
+def test_variables_are_filled_in_strings_as_they_are_other_json_as_json(template: str, rendered: str) -> None:
     variables: dict[str, JsonValue] = {
         "name": "Ada", "age": 36, "whole": {"b": [1, 2]}, "part": 0.5, "yes": True, "none": None, "odd-name.x": "odd",
     }  # fmt: skip

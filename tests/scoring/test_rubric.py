@@ -69,26 +69,26 @@ def judged(draw: st.DrawFn) -> tuple[RubricInUse, list[float]]:
     return rubric(draw(st.floats(-50, 50)), *criteria), scores
 
 
-def test_s079_the_total_is_the_weighted_sum_and_the_most_is_that_of_the_highest_scores() -> None:
+def test_the_total_is_the_weighted_sum_and_the_most_is_that_of_the_highest_scores() -> None:
     used = rubric(2.5, criterion(0.5, 0, 4), criterion(0.25, 1, 5))
     found = totals(used, verdicts(used, 3, 4))
     assert (found.score, found.possible, found.passed) == (2.5, 3.25, True)
 
 
-def test_s079_weights_need_not_sum_to_one_and_a_weight_of_zero_counts_nothing() -> None:
+def test_weights_need_not_sum_to_one_and_a_weight_of_zero_counts_nothing() -> None:
     used = rubric(2, criterion(1), criterion(1), criterion(0))
     assert totals(used, verdicts(used, 1, 1, 0)).score == 2
     assert totals(used, verdicts(used, 1, 1, 1)).possible == 2
 
 
-def test_s080_a_total_that_equals_the_threshold_passes_and_one_below_does_not() -> None:
+def test_a_total_that_equals_the_threshold_passes_and_one_below_does_not() -> None:
     used = rubric(0.7, criterion())
     assert totals(used, verdicts(used, 0.7)).passed
     assert not totals(used, verdicts(used, 0.699)).passed
     assert totals(used, verdicts(used, 0.8)).passed
 
 
-def test_s080_a_rounding_error_does_not_fail_a_run_but_a_real_gap_does() -> None:
+def test_a_rounding_error_does_not_fail_a_run_but_a_real_gap_does() -> None:
     used = rubric(0.3, criterion(0.1), criterion(0.2))
     assert totals(used, verdicts(used, 1, 1)).passed
     barely = rubric(0.5, criterion())
@@ -104,7 +104,7 @@ def test_verdicts_are_matched_to_their_criteria_by_id_not_by_order() -> None:
 
 
 @given(judged(), st.randoms(use_true_random=False))
-def test_s079_the_total_does_not_depend_on_the_order_of_the_criteria(
+def test_the_total_does_not_depend_on_the_order_of_the_criteria(
     case: tuple[RubricInUse, list[float]], random: object
 ) -> None:
     used, scores = case
@@ -114,7 +114,7 @@ def test_s079_the_total_does_not_depend_on_the_order_of_the_criteria(
 
 
 @given(judged(), st.data())
-def test_s079_a_higher_score_never_lowers_the_total_nor_turns_a_pass_into_a_failure(
+def test_a_higher_score_never_lowers_the_total_nor_turns_a_pass_into_a_failure(
     case: tuple[RubricInUse, list[float]], data: st.DataObject
 ) -> None:
     used, scores = case

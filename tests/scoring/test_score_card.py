@@ -54,7 +54,7 @@ def one_column(*cells: JsonValue) -> Column:
     return found
 
 
-def test_s041_a_table_of_rows_and_columns_has_one_score() -> None:
+def test_a_table_of_rows_and_columns_has_one_score() -> None:
     found = card("tone")
     assert (found.score, found.unit) == (4.0, "number")
     assert found.columns == (NumberColumn(name="tone", figure=4.0, count=4, empty=0),)
@@ -63,35 +63,35 @@ def test_s041_a_table_of_rows_and_columns_has_one_score() -> None:
 @pytest.mark.parametrize(
     ("cells", "score", "unit"), [((True, False, True, True), 75.0, "percent"), ((1, 2, 2.5), 5.5 / 3, "number")]
 )
-def test_s042_without_a_choice_the_last_column_is_scored(cells: tuple[JsonValue, ...], score: float, unit: str) -> None:
+def test_without_a_choice_the_last_column_is_scored(cells: tuple[JsonValue, ...], score: float, unit: str) -> None:
     found = card(rows=[{"first": 9, "last": cell} for cell in cells])
     assert (found.score, found.unit) == (pytest.approx(score), unit)
     assert [one.name for one in found.columns] == ["last"]
 
 
-def test_s042_the_last_column_is_the_one_that_comes_last_whatever_order_later_rows_have() -> None:
+def test_the_last_column_is_the_one_that_comes_last_whatever_order_later_rows_have() -> None:
     assert card(rows=[{"a": 1, "b": 2}, {"b": 4, "a": 3}]).score == 3.0
 
 
-def test_s043_several_numeric_columns_make_the_mean_of_their_means() -> None:
+def test_several_numeric_columns_make_the_mean_of_their_means() -> None:
     uneven: list[Row] = [{"a": 1, "b": 10}, {"a": 3, "b": None}]
     assert card("a", "b", rows=uneven).score == 6.0
     assert card("tone", "length").score == 14.5
 
 
-def test_s044_several_boolean_columns_make_the_mean_of_their_percentages() -> None:
+def test_several_boolean_columns_make_the_mean_of_their_percentages() -> None:
     found = card("ok", "kind")
     assert (found.score, found.unit) == (50.0, "percent")
     assert [one.figure for one in found.columns] == [75.0, 25.0]
 
 
-def test_s045_columns_with_neither_are_left_out_and_named() -> None:
+def test_columns_with_neither_are_left_out_and_named() -> None:
     found = card("id", "tone", "note")
     assert (found.score, found.left_out) == (4.0, ("id", "note"))
 
 
 @pytest.mark.parametrize("chosen", [("note",), ("id", "note"), ()])
-def test_s045_where_nothing_remains_the_error_says_what_can_be_chosen(chosen: tuple[str, ...]) -> None:
+def test_where_nothing_remains_the_error_says_what_can_be_chosen(chosen: tuple[str, ...]) -> None:
     with pytest.raises(
         BadInputError, match=r"nothing to score: .*'note'.*--columns among 'ok', 'kind', 'tone', 'length'"
     ):
@@ -177,7 +177,7 @@ def test_booleans_turned_round_make_the_rest_to_a_hundred(cells: list[bool]) -> 
     assert straight + turned == pytest.approx(100)
 
 
-def test_s048_a_custom_score_has_a_score_and_may_have_matrices() -> None:
+def test_a_custom_score_has_a_score_and_may_have_matrices() -> None:
     assert custom_card(custom_score({"score": 3})) == ScoreCard(score=3.0, unit="number")
     found = custom_card(custom_score({"score": 0.5, "score_matrix": [[[1, "a"]]]}))
     assert found.score_matrix == (Matrix(rows=((Cell(value=1.0), Cell(value="a")),)),)
@@ -196,7 +196,7 @@ def test_s048_a_custom_score_has_a_score_and_may_have_matrices() -> None:
         ({"score": 1, "scores": 2}, "scores: unknown key"),
     ],
 )
-def test_s048_what_is_no_score_is_refused(given: JsonValue, said: str) -> None:
+def test_what_is_no_score_is_refused(given: JsonValue, said: str) -> None:
     with pytest.raises(InvalidRecordError, match=said):
         custom_score(given)
 
@@ -205,7 +205,7 @@ def values(matrix: Matrix) -> list[list[Figure]]:
     return [[cell.value for cell in row] for row in matrix.rows]
 
 
-def test_s049_there_may_be_one_matrix_or_several() -> None:
+def test_there_may_be_one_matrix_or_several() -> None:
     assert [values(one) for one in score_matrices([[[1, 2], [3, 4]]])] == [[[1, 2], [3, 4]]]
     several = score_matrices([[[1]], [[2, 3]], []])
     assert [values(one) for one in several] == [[[1]], [[2, 3]], []]
@@ -225,12 +225,12 @@ def test_s049_there_may_be_one_matrix_or_several() -> None:
         ([[[{"value": 1, "positive_metric": "no"}]]], r"score_matrix\.0\.0\.0: must be"),
     ],
 )
-def test_s049_a_matrix_that_does_not_fit_is_refused_with_its_place(given: JsonValue, said: str) -> None:
+def test_a_matrix_that_does_not_fit_is_refused_with_its_place(given: JsonValue, said: str) -> None:
     with pytest.raises(InvalidRecordError, match=said):
         score_matrices(given)
 
 
-def test_s050_a_cell_is_raw_or_says_whether_a_rise_is_good_which_it_is_by_default() -> None:
+def test_a_cell_is_raw_or_says_whether_a_rise_is_good_which_it_is_by_default() -> None:
     row: JsonValue = [
         42,
         "x",
@@ -262,14 +262,14 @@ def test_s050_a_cell_is_raw_or_says_whether_a_rise_is_good_which_it_is_by_defaul
         ([["A", 1, 2], [1, 2], [1]], None, [["A", 1, 2], [1, 2], [1]]),
     ],
 )
-def test_s051_one_field_more_at_the_front_of_the_first_row_is_the_title(
+def test_one_field_more_at_the_front_of_the_first_row_is_the_title(
     given: JsonValue, title: str | None, rows: list[list[Figure]]
 ) -> None:
     (found,) = score_matrices([given])
     assert (found.title, values(found)) == (title, rows)
 
 
-def test_s052_the_example_whose_header_is_as_long_as_its_rows_has_no_title() -> None:
+def test_the_example_whose_header_is_as_long_as_its_rows_has_no_title() -> None:
     example: JsonValue = [
         ["Criteria", "Weight", "Value"],
         ["Correctness", 4, 7],
@@ -296,7 +296,7 @@ def test_s052_the_example_whose_header_is_as_long_as_its_rows_has_no_title() -> 
         (1.0, None, True, "incomparable"),
     ],
 )
-def test_s053_the_sign_of_a_change_is_read_through_positive_metric(
+def test_the_sign_of_a_change_is_read_through_positive_metric(
     before: Figure | None, after: Figure | None, positive: bool, effect: Effect
 ) -> None:
     found = change(before, after, positive_metric=positive)
@@ -306,7 +306,7 @@ def test_s053_the_sign_of_a_change_is_read_through_positive_metric(
 
 
 @given(st.floats(-1e308, 1e308), st.floats(-1e308, 1e308), st.booleans())
-def test_s053_a_change_there_and_back_is_good_once_and_bad_once(before: float, after: float, positive: bool) -> None:
+def test_a_change_there_and_back_is_good_once_and_bad_once(before: float, after: float, positive: bool) -> None:
     there, back = (change(*pair, positive_metric=positive) for pair in ((before, after), (after, before)))
     assert {there.effect, back.effect} in ({"same"}, {"better", "worse"})
 
@@ -317,7 +317,7 @@ def test_a_difference_beyond_every_float_still_has_its_sign() -> None:
     )
 
 
-def test_s053_two_cards_are_compared_column_by_column() -> None:
+def test_two_cards_are_compared_column_by_column() -> None:
     before = card("ok", "length", "tone", falling=["length"])
     later: list[Row] = [{"ok": True, "length": 10, "kind": True}, {"ok": True, "length": 20, "kind": False}]
     found = card_changes(before, card("ok", "length", "kind", rows=later, falling=["length"]))
@@ -330,7 +330,7 @@ def test_s053_two_cards_are_compared_column_by_column() -> None:
     assert (found.columns["tone"].after, found.columns["kind"].before) == (None, None)
 
 
-def test_s053_scores_and_columns_of_different_kinds_have_no_difference_and_say_so() -> None:
+def test_scores_and_columns_of_different_kinds_have_no_difference_and_say_so() -> None:
     found = card_changes(card("c", rows=[{"c": True}]), card("c", rows=[{"c": 3}]))
     assert (found.score.delta, found.columns["c"].delta) == (None, None)
     assert found.warnings == (
@@ -339,7 +339,7 @@ def test_s053_scores_and_columns_of_different_kinds_have_no_difference_and_say_s
     assert card_changes(card("ok"), card("kind")).score.delta == -50.0
 
 
-def test_s053_matrices_are_matched_by_title_and_compared_cell_by_cell() -> None:
+def test_matrices_are_matched_by_title_and_compared_cell_by_cell() -> None:
     falls: JsonValue = {"value": 2, "positive_metric": False}
     rises: JsonValue = {"value": 5, "positive_metric": False}
     before = custom_card(custom_score({"score": 1, "score_matrix": [[["B", "x"], [1]], [["y", falls]], [["gone"]]]}))

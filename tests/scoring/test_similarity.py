@@ -21,7 +21,7 @@ VECTORS = st.integers(1, 8).flatmap(lambda size: st.tuples(*[st.lists(NUMBERS, m
 
 
 @given(VECTORS)
-def test_s127_a_cosine_lies_from_0_to_1_and_knows_no_order(pair: tuple[list[float], list[float]]) -> None:
+def test_a_cosine_lies_from_0_to_1_and_knows_no_order(pair: tuple[list[float], list[float]]) -> None:
     one, other = pair
     assert 0 <= cosine(one, other) <= 1
     assert cosine(one, other) == cosine(other, one)

@@ -33,9 +33,7 @@ async def _waiting(host: Host, records: list[JsonValue], **more: Any) -> Json:
 
 
 @pytest.mark.parametrize("judge", ["auto", "caller", "human"])
-async def test_s125_the_call_that_a_waiting_output_names_makes_its_baseline_and_judges_it(
-    host: Host, judge: str
-) -> None:
+async def test_the_call_that_a_waiting_output_names_makes_its_baseline_and_judges_it(host: Host, judge: str) -> None:
     left = await _waiting(host, _without_expectation(3), judge=judge)
     assert (left["state"], left["waiting"]) == ("awaiting-judgments", 1)
     (packet,) = rows(left, "packets")
@@ -50,7 +48,7 @@ async def test_s125_the_call_that_a_waiting_output_names_makes_its_baseline_and_
     assert str(done["summary"]).startswith("benchmark b: completed; 3 of 3 passed")
 
 
-async def test_s135_a_baseline_that_the_output_misses_fails_it_with_its_failure(host: Host) -> None:
+async def test_a_baseline_that_the_output_misses_fails_it_with_its_failure(host: Host) -> None:
     await _waiting(host, _without_expectation(2))
     change: Json = {"id": "c0", "type": "test-case", "fields": {"expectedOutputs": {"output": "better"}}}
     await host.call("save_records", records=[change], merge=True)

@@ -28,7 +28,7 @@ async def test_a_batch_is_saved_whole_or_not_at_all(host: Host) -> None:
     assert not rows(await host.call("list_records", type="test-case"), "records")
 
 
-async def test_s125_a_new_baseline_is_a_merge_that_keeps_all_else(host: Host) -> None:
+async def test_a_new_baseline_is_a_merge_that_keeps_all_else(host: Host) -> None:
     await host.call("save_records", records=suite(1))
     before = part(await host.call("get_record", id="c0"), "record")
     change = {"id": "c0", "type": "test-case", "fields": {"expectedOutputs": {"output": "bad"}}}
@@ -112,7 +112,7 @@ async def test_a_trend_shows_its_points_and_says_when_it_is_provisional(host: Ho
     assert len(rows(answer, "points")) == 2
 
 
-async def test_s119_a_test_cases_figures_runs_and_days_are_read(host: Host) -> None:
+async def test_a_test_cases_figures_runs_and_days_are_read(host: Host) -> None:
     await host.call("save_records", records=suite(1, bad=0))
     for number in range(3):
         await host.call("run_benchmark", benchmarkId="b", idempotencyKey=str(number), waitSeconds=50)

@@ -47,19 +47,19 @@ def test_with_ties_the_chance_of_an_s_is_what_counting_every_order_gives(scores:
         assert order_chance(scores, s) == pytest.approx(sum(one >= s for one in found) / len(found), abs=1e-12)
 
 
-def test_s091_the_sums_that_make_a_direction_are_those_of_the_contract() -> None:
+def test_the_sums_that_make_a_direction_are_those_of_the_contract() -> None:
     assert {n: smallest_significant_s(n) for n in (3, 4, 5)} == {3: 3, 4: 6, 5: 8}
 
 
 @pytest.mark.parametrize("n", range(4, 13))
-def test_s091_the_sum_that_makes_a_direction_is_the_smallest_one_rarer_than_five_percent(n: int) -> None:
+def test_the_sum_that_makes_a_direction_is_the_smallest_one_rarer_than_five_percent(n: int) -> None:
     needed = smallest_significant_s(n)
     assert order_chance(range(n), needed) <= 0.05
     assert needed == comb(n, 2) or order_chance(range(n), needed - 2) > 0.05
 
 
 @pytest.mark.parametrize("n", range(4, 9))
-def test_s092_ties_never_make_a_direction_more_likely_by_chance(n: int) -> None:
+def test_ties_never_make_a_direction_more_likely_by_chance(n: int) -> None:
     needed = smallest_significant_s(n)
     for ties in range(2 ** (n - 1)):
         scores = [(ties >> (n - 1 - i)).bit_count() for i in range(n)]

@@ -36,7 +36,7 @@ def test_the_p_value_is_a_probability_and_does_not_care_which_way(b: int, c: int
         (3, 3, "within-noise"),
     ],
 )
-def test_s086_a_drop_is_supported_from_six_changed_cases_at_five_percent(b: int, c: int, said: str) -> None:
+def test_a_drop_is_supported_from_six_changed_cases_at_five_percent(b: int, c: int, said: str) -> None:
     assert evidence(b, c) == said
 
 

@@ -13,29 +13,29 @@ from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.stats.regression import fall_gate, pass_rate_dropped
 
 
-def test_s086_exactly_ten_points_is_no_regression_and_more_is() -> None:
+def test_exactly_ten_points_is_no_regression_and_more_is() -> None:
     assert not pass_rate_dropped(8, 10, 7, 10)
     assert pass_rate_dropped(80, 100, 69, 100)
     assert pass_rate_dropped(9, 10, 7, 10)
 
 
-def test_s086_a_rise_is_no_regression() -> None:
+def test_a_rise_is_no_regression() -> None:
     assert not pass_rate_dropped(0, 10, 10, 10)
 
 
-def test_s086_runs_of_different_sizes_are_compared_by_their_rates() -> None:
+def test_runs_of_different_sizes_are_compared_by_their_rates() -> None:
     assert not pass_rate_dropped(9, 10, 80, 100)
     assert pass_rate_dropped(9, 10, 79, 100)
 
 
 @pytest.mark.parametrize("points", [3.3, 0.1, 12.5])
-def test_s086_a_fraction_of_a_point_counts_as_it_is_written(points: float) -> None:
+def test_a_fraction_of_a_point_counts_as_it_is_written(points: float) -> None:
     fallen = round(points * 10)
     assert not pass_rate_dropped(1_000, 1_000, 1_000 - fallen, 1_000, points=points)
     assert pass_rate_dropped(1_000, 1_000, 999 - fallen, 1_000, points=points)
 
 
-def test_s086_a_relative_drop_is_measured_on_the_previous_rate() -> None:
+def test_a_relative_drop_is_measured_on_the_previous_rate() -> None:
     assert not pass_rate_dropped(50, 100, 45, 100, relative=True)
     assert pass_rate_dropped(50, 100, 44, 100, relative=True)
     assert not pass_rate_dropped(50, 100, 44, 100)

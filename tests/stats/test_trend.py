@@ -22,7 +22,7 @@ def times(count: int, direction: Direction) -> list[Direction]:
     return [direction] * count
 
 
-def test_s092_a_steady_rise_is_improving_and_a_steady_fall_degrading() -> None:
+def test_a_steady_rise_is_improving_and_a_steady_fall_degrading() -> None:
     rising = read_trend(FALLING[::-1])
     assert (rising.direction, rising.s, rising.n) == ("improving", 10, 5)
     assert rising.slope == pytest.approx(0.1)
@@ -34,40 +34,40 @@ def test_s092_a_steady_rise_is_improving_and_a_steady_fall_degrading() -> None:
     assert falling.reason == "the last 5 scores move by -0.1 a run (S = -10, p = 0.00833)"
 
 
-def test_s092_one_pair_out_of_order_is_still_a_direction_and_two_are_not() -> None:
+def test_one_pair_out_of_order_is_still_a_direction_and_two_are_not() -> None:
     assert read_trend([0.9, 0.8, 0.6, 0.7, 0.5]).direction == "degrading"
     loose = read_trend([0.8, 0.9, 0.6, 0.7, 0.5])
     assert (loose.direction, loose.volatile, loose.s) == ("stable", True, -6)
     assert "an S of 8 either way would be a direction" in loose.reason
 
 
-def test_s092_a_spread_within_five_percent_of_the_mean_is_stable_however_regular() -> None:
+def test_a_spread_within_five_percent_of_the_mean_is_stable_however_regular() -> None:
     reading = read_trend([0.82, 0.815, 0.81, 0.805, 0.8])
     assert (reading.direction, reading.volatile, reading.s) == ("stable", False, -10)
     assert "lie within 0.02" in reading.reason
 
 
-def test_s092_a_spread_of_exactly_five_percent_is_stable() -> None:
+def test_a_spread_of_exactly_five_percent_is_stable() -> None:
     assert read_trend([0.39, 0.4, 0.4, 0.4, 0.41]).direction == "stable"
     assert read_trend([0.39, 0.395, 0.4, 0.405, 0.41]).direction == "stable"  # spread 0.02 = 0.05 of a mean of 0.4
     assert read_trend([0.389, 0.395, 0.4, 0.405, 0.411]).direction == "improving"
 
 
 @pytest.mark.parametrize("scores", [[0.8, 0.8, 0.1, 0.8, 0.8], [0.9, 0.7, 0.5, 0.7, 0.9]])
-def test_s092_one_outlier_or_a_valley_is_no_drift(scores: list[float]) -> None:
+def test_one_outlier_or_a_valley_is_no_drift(scores: list[float]) -> None:
     reading = read_trend(scores)
     assert (reading.direction, reading.volatile) == ("stable", False)
     assert "drift by 0 in all" in reading.reason
 
 
-def test_s092_scores_near_zero_are_held_against_a_band_of_their_own() -> None:
+def test_scores_near_zero_are_held_against_a_band_of_their_own() -> None:
     assert read_trend([0.05, 0.04, 0.03, 0.02, 0.01]).direction == "stable"
     assert read_trend([0.2, 0.0, 0.0, 0.0, 0.0]).direction == "stable"
     assert read_trend([0.11, 0.08, 0.05, 0.006, 0.0]).direction == "degrading"  # mean 0.0492, spread 0.11 > 0.05
     assert read_trend([0.07, 0.06, 0.05, 0.045, 0.04]).direction == "degrading"  # mean 0.053: the band is 0.00265
 
 
-def test_s091_only_the_last_five_points_count() -> None:
+def test_only_the_last_five_points_count() -> None:
     assert read_trend([0.1, 0.99, 0.2, *FALLING]) == read_trend(FALLING)
     assert read_trend([0.1, *FALLING], window=6).direction == "stable"
 
@@ -86,7 +86,7 @@ def test_fewer_than_three_points_are_stable_because_they_are_too_few(scores: lis
     assert reading.reason == f"{len(scores)} of the 3 scores that a direction needs"
 
 
-def test_s094_three_and_four_points_give_a_provisional_direction() -> None:
+def test_three_and_four_points_give_a_provisional_direction() -> None:
     assert [(one.direction, one.provisional) for one in read_series(FALLING)] == [
         ("stable", True),
         ("stable", True),
@@ -139,14 +139,14 @@ def test_a_series_read_backwards_goes_the_other_way(scores: list[float]) -> None
     assert (mirrored.s, mirrored.p_value) == (-reading.s, reading.p_value)
 
 
-def test_s092_at_most_5_of_the_120_orders_of_flat_noise_are_degrading() -> None:
+def test_at_most_5_of_the_120_orders_of_flat_noise_are_degrading() -> None:
     orders = list(permutations([0.3, 0.45, 0.6, 0.75, 0.9]))
     assert sum(read_trend(order).direction == "degrading" for order in orders) == 5
     tied = list(permutations([0.3, 0.3, 0.6, 0.75, 0.9]))
     assert sum(read_trend(order).direction == "degrading" for order in tied) <= 5
 
 
-def test_s094_flat_noise_rarely_degrades_and_rarely_three_times_in_a_row() -> None:
+def test_flat_noise_rarely_degrades_and_rarely_three_times_in_a_row() -> None:
     draw = random.Random(20261102)  # noqa: S311 - a simulation, no secret
     falls = windows = escalated = 0
     for _ in range(200):
@@ -158,7 +158,7 @@ def test_s094_flat_noise_rarely_degrades_and_rarely_three_times_in_a_row() -> No
     assert escalated / 200 <= 0.075 + 0.05
 
 
-def test_s094_the_streak_counts_the_newest_degrading_readings() -> None:
+def test_the_streak_counts_the_newest_degrading_readings() -> None:
     directions = times(5, "stable") + times(3, "degrading")
     assert (consecutive_degrading(directions), streak_start(directions)) == (3, 5)
     assert (consecutive_degrading(directions[:6]), streak_start(directions[:6])) == (1, 5)
@@ -167,7 +167,7 @@ def test_s094_the_streak_counts_the_newest_degrading_readings() -> None:
     assert (consecutive_degrading([]), streak_start([])) == (0, None)
 
 
-def test_s094_provisional_readings_count_for_no_streak() -> None:
+def test_provisional_readings_count_for_no_streak() -> None:
     falling = times(2, "stable") + times(5, "degrading")
     assert [consecutive_degrading(falling[:end]) for end in range(1, 8)] == [0, 0, 0, 0, 1, 2, 3]
     assert streak_start(falling) == 4
@@ -175,7 +175,7 @@ def test_s094_provisional_readings_count_for_no_streak() -> None:
 
 
 @given(st.lists(st.sampled_from(DIRECTIONS), max_size=15))
-def test_s094_a_streak_is_unbroken_and_begins_after_what_is_not_degrading(directions: list[Direction]) -> None:
+def test_a_streak_is_unbroken_and_begins_after_what_is_not_degrading(directions: list[Direction]) -> None:
     count = consecutive_degrading(directions)
     start = streak_start(directions)
     assert start == (len(directions) - count if count else None)

@@ -208,9 +208,7 @@ PAIRS: dict[str, tuple[Relation, ...]] = {
      (70, "produces"), (71, "aggregates"), (72, "tracked_by"), (73, "originated_from"), (74, "references"),
      (0, "follows")],
 )  # fmt: skip
-async def test_s064_to_s074_a_relation_is_listed_from_both_of_its_ends(
-    small_store: Path, number: int, name: str
-) -> None:
+async def test_to_s074_a_relation_is_listed_from_both_of_its_ends(small_store: Path, number: int, name: str) -> None:
     async with open_store(small_store, read_only=True) as store:
         for relation in PAIRS[name]:
             for end in (relation.source_id, relation.target_id):
@@ -220,7 +218,7 @@ async def test_s064_to_s074_a_relation_is_listed_from_both_of_its_ends(
                 assert found.count(relation) == 1, (number, end, found)
 
 
-def test_s064_to_s074_the_eleven_relations_are_the_seeds() -> None:
+def test_to_s074_the_eleven_relations_are_the_seeds() -> None:
     assert [(one.source, one.name, one.target) for one in RELATIONS] == [
         ("test-case", "evaluated_by", "rubric"),
         ("test-case", "produces", "test-run"),

@@ -30,7 +30,7 @@ def seen(*, timeout_ms: int | None = None, **fields: object) -> Observed:
     return found
 
 
-def test_s076_a_successful_run_is_observed_with_all_that_was_recorded() -> None:
+def test_a_successful_run_is_observed_with_all_that_was_recorded() -> None:
     call = ToolCall(tool="search", result="x")
     found = seen(prompt_version_ref="v2", cost=0.5, tool_calls_log=(call,), **took(1500))
     assert found == Observed(

@@ -1,4 +1,4 @@
-"""The branches of A/B tests (seed 5): made, changed, hidden, and read with what their executions add up to."""
+"""The branches of A/B tests: made, changed, hidden, and read with what their executions add up to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ COMPARED = 50
 
 
 async def create_branch(engine: Engine, fields: Mapping[str, JsonValue]) -> Record[TestBranch]:
-    """A new branch with the seed's fields; raises `InvalidRecordError`, for the sixth of a test case too."""
+    """A new branch with the documented fields; raises `InvalidRecordError`, for the sixth of a test case too."""
     wire: Json = {"type": TestBranch.slug, "fields": dict(fields)}
     record = record_from_wire(wire, new_id=engine.new_id(), now=engine.clock())
     return await _saved(engine, record)

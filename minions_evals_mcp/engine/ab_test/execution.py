@@ -196,7 +196,7 @@ def _failed(run: AbRun, branch: Record[TestBranch], reply: Failed, took_ms: floa
 
 
 def _sent(run: AbRun, branch: Record[TestBranch]) -> Json:
-    """What the event says of the request: what was sent, and which of the seed's defaults were not."""
+    """What the event says of the request: what was sent, and which of the documented defaults were not."""
     limit = branch.fields.max_tokens or MAX_TOKENS
     return {
         "branchId": branch.id, "testCaseId": run.plan.case.id, "runId": run.job.id,

@@ -1,4 +1,4 @@
-"""Which branch's output max-score selects, by the assertions of the test case (seed 2 within seed 5)."""
+"""Which branch's output max-score selects, by the assertions of the test case."""
 
 from __future__ import annotations
 

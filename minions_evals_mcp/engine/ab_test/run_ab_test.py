@@ -1,4 +1,4 @@
-"""A/B tests (seed 5): branches of one test case side by side, ranked by a criterion, repeated as often as asked for."""
+"""A/B tests: branches of one test case side by side, ranked by a criterion, repeated as often as asked for."""
 
 from __future__ import annotations
 

@@ -200,7 +200,7 @@ def in_words(record: Record[PromptComparison], found: Difference, attempt: Attem
 
 
 def _but(fields: PromptComparison, apart: str) -> str:
-    """Why the seed's winner is another than the verdict says; empty where the two agree."""
+    """Why the winner by score is another than the verdict says; empty where the two agree."""
     better = {"improved": fields.prompt_version_b, "regressed": fields.prompt_version_a}.get(
         fields.verdict, fields.winner
     )

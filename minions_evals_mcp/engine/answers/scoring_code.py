@@ -1,4 +1,4 @@
-"""Score card code (seed 3): what a person's Python or JavaScript makes of a table."""
+"""Score card code: what a person's Python or JavaScript makes of a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Accepting an output as what is expected from now on (seed 5); what was expected before is kept as an event."""
+"""Accepting an output as what is expected from now on; what was expected before is kept as an event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Test cases and their runs as seed 5 shows them: summaries, executions, statistics, and the trend by day."""
+"""Test cases and their runs as the testing API shows them: summaries, executions, statistics, and the trend by day."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ class DayFigures(Value):
 
 
 class TestCaseStats(Value):
-    """What a case's runs come to; comparisons, later trials and errors are not among them (contracts 7)."""
+    """What a case's runs come to; comparisons, later trials and errors are not among them."""
 
     __test__: ClassVar[bool] = False
 
@@ -168,7 +168,7 @@ def case_record(db: Db, test_case_id: str) -> Record[TestCase]:
 
 
 def execution_of(run: Record[TestRun], case: Record[TestCase]) -> TestCaseExecution:
-    """The run as seed 5 shows it; what was expected then is read from the difference, for the case may have changed."""
+    """The run as the testing API shows it; what was expected then is read from the difference, for the case may have changed."""
     fields = run.fields
     diff = fields.output_diff
     then = None if diff is None else "".join(part.text for part in diff if part.op != "insert")

@@ -1,4 +1,4 @@
-"""The verbs of seed 5: make test cases of a prompt, and run them against a version of it, one or several."""
+"""The verbs of the testing API: make test cases of a prompt, and run them against a version of it, one or several."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ class Batch(Value):
     not_run: Annotated[tuple[NotRun, ...], Field(strict=False)] = ()
 
 
-async def create_test_case(  # noqa: PLR0913  the seed's fields
+async def create_test_case(  # noqa: PLR0913  the documented fields
     engine: Engine,
     *,
     prompt_id: str,
     name: str,
-    input: JsonValue,  # noqa: A002  the seed's name
+    input: JsonValue,  # noqa: A002  the documented name
     expected_output: JsonValue = None,
     description: str = "",
     id: str | None = None,  # noqa: A002  as above
@@ -73,7 +73,7 @@ async def create_test_case(  # noqa: PLR0913  the seed's fields
 async def update_test_case(
     engine: Engine, test_case_id: str, changes: Mapping[str, JsonValue], *, by: str = "python"
 ) -> TestCaseSummary:
-    """The case with the seed's fields changed (`promptId`, `name`, `description`, `input`, `expectedOutput`).
+    """The case with the documented fields changed (`promptId`, `name`, `description`, `input`, `expectedOutput`).
 
     Another expected output is a new baseline, as by `update_expected_output`. Raises `InvalidRecordError`.
     """

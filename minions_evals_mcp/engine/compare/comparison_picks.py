@@ -1,4 +1,4 @@
-"""Which version's output max-score selects, case by case, where a case's own assertions judge it (seed 2 in a comparison)."""
+"""Which version's output max-score selects, case by case, where a case's own assertions judge it."""
 
 from __future__ import annotations
 

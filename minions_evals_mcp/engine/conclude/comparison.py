@@ -1,4 +1,4 @@
-"""From two benchmark-runs to their comparison: who scored higher (the seed's rule), and whether that is more than noise."""
+"""From two benchmark-runs to their comparison: who scored higher (the documented rule), and whether that is more than noise."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a case is measured with: its rubric, else its assertions, else its expected outputs (contracts 4)."""
+"""What a case is measured with: its rubric, else its assertions, else its expected outputs."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Seed 1's prompt scoring: one prompt on its test cases, two versions on the same cases."""
+"""Prompt scoring: one prompt on its test cases, two versions on the same cases."""

@@ -1,4 +1,4 @@
-"""Reading prompts and test cases for prompt scoring: from records, from the seed's plain mappings, from a store."""
+"""Reading prompts and test cases for prompt scoring: from records, from the documented plain mappings, from a store."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 
 Given = Record[Fields] | Record[PromptVersion] | Record[TestCase] | Mapping[str, object]
-"""A record, or a mapping: a record's wire form, or the seed's plain keys."""
+"""A record, or a mapping: a record's wire form, or the documented plain keys."""
 
 FOLLOWS = "follows"
 _PAGE = 1000
@@ -27,13 +27,13 @@ _DESCRIPTIVE = frozenset(
     {"name", "title", "description", "changelog", "variables", "tags", "createdAt", "updatedAt", "createdBy",
      "totalRuns", "passRate", "avgScore", "lastRun", "lastPassed"}
 )  # fmt: skip
-"""Keys of seeds 1 and 5 that say nothing about what is run or scored."""
+"""Keys of prompt scoring and of the testing API that say nothing about what is run or scored."""
 
 V = TypeVar("V", bound=Value)
 
 
 class _PlainPrompt(Value):
-    """The seed's prompt."""
+    """The documented prompt."""
 
     id: Text
     content: Text
@@ -42,7 +42,7 @@ class _PlainPrompt(Value):
 
 
 class _PlainCase(Value):
-    """The seed's test case."""
+    """The documented test case."""
 
     id: Text
     input: JsonValue = {}

@@ -1,4 +1,4 @@
-"""Evaluators ready to use in prompt scoring (seed 1): a model that rates from 1 to 5, likeness in meaning, and rules."""
+"""Evaluators ready to use in prompt scoring: a model that rates from 1 to 5, likeness in meaning, and rules."""
 
 from __future__ import annotations
 

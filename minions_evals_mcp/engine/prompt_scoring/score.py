@@ -1,4 +1,4 @@
-"""Prompt scoring (seed 1): one case, all cases of a prompt, and two versions on the same cases."""
+"""Prompt scoring: one case, all cases of a prompt, and two versions on the same cases."""
 
 from __future__ import annotations
 
@@ -47,11 +47,11 @@ Llm = Callable[[str], str | Awaitable[str]]
 
 Clock = Callable[[], datetime]
 Storage = Engine | Path | str | Iterable[object]
-"""An open engine, a store's path, or any iterable or mapping of records, relations and the seed's plain mappings."""
+"""An open engine, a store's path, or any iterable or mapping of records, relations and the documented plain mappings."""
 
 
 class Evaluator(Protocol):
-    """A user's own judge: a score from 0 to the case's maxScore. `test_case` has the seed's keys."""
+    """A user's own judge: a score from 0 to the case's maxScore. `test_case` has the documented keys."""
 
     def __call__(self, *, response: str, test_case: Json) -> float | Awaitable[float]:
         """The score of the response."""
@@ -115,7 +115,7 @@ async def compare_versions(
 ) -> ComparisonResult:
     """Both versions on the same cases: those of their common chain's promptId, else all that name either.
 
-    The winner is the seed's signal: it follows the score alone, and on few cases noise can name one.
+    The winner is the documented signal: it follows the score alone, and on few cases noise can name one.
     Raises as `run_test_suite` does.
     """
     threshold = vetted_tie_threshold(tie_threshold)

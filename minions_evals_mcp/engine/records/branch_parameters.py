@@ -6,7 +6,7 @@ from minions_evals_mcp.domain.definitions import Json, TestBranch
 from minions_evals_mcp.errors import InvalidRecordError
 
 MAX_TOKENS = 2048
-"""The seed's default. It is always sent: Anthropic's API demands a limit, and a cost cap is held by it."""
+"""The documented default. It is always sent: Anthropic's API demands a limit, and a cost cap is held by it."""
 _OWN = {
     "model": "model", "messages": "the prompt version", "system": "the prompt version", "max_tokens": "maxTokens",
     "max_completion_tokens": "maxTokens", "max_output_tokens": "maxTokens",
@@ -38,7 +38,7 @@ def sent_parameters(branch: TestBranch) -> Json:
 
 
 def not_sent(branch: TestBranch) -> tuple[str, ...]:
-    """The seed's defaults (temperature 0.7, topP 1.0) that were not given, and so are left to the provider."""
+    """The documented defaults (temperature 0.7, topP 1.0) that were not given, and so are left to the provider."""
     defaults = {"temperature": "temperature 0.7", "topP": "topP 1"}
     given = sent_parameters(branch)
     return tuple(defaults[field] for field, name, _ in _sampling(branch) if name not in given)

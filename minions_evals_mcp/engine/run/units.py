@@ -140,7 +140,7 @@ def _prompt(bench: Bench, case: TestCase, seen: Observed) -> str:
 
 
 def earlier_runs(db: Db, bench: Bench, key: UnitKey, case_id: str) -> tuple[Sample, ...]:
-    """What the unit's run is compared with, newest first; nothing for what is no history itself (contracts 7)."""
+    """What the unit's run is compared with, newest first; nothing for what is no history itself."""
     if key.trial > 1 or bench.request.purpose == "comparison":
         return ()
     limit = bench.engine.skills.run_test_case.parameters.history

@@ -30,7 +30,7 @@ class FailedCriterion:
 class FailedOutput:
     """An output that did not pass, with all that is known of how it came about.
 
-    `text` is the output's text (contracts 3). `has_log` is False where nothing recorded the tool calls: an empty
+    `text` is the output's text. `has_log` is False where nothing recorded the tool calls: an empty
     `tool_calls` then says nothing. `wants_json`: a check for JSON failed, or the expected output is JSON.
     `score_fraction` is the normalised total, 0 to 1.
     """
