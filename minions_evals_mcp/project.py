@@ -12,6 +12,7 @@ from typing import Annotated, Any, cast
 from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationError
 
 from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
 
 NAME = "minions-evals.toml"
@@ -157,8 +158,6 @@ def _refusal(file: Path, error: ValidationError) -> BadInputError:
 
 def _env_keys(file: Path) -> tuple[dict[str, str], tuple[str, ...]]:
     """The providers' keys that a `.env` holds, and the addresses in it that are passed over."""
-    from minions_evals_mcp.settings import written_down  # noqa: PLC0415  settings take a project in turn
-
     held = written_down(file)
     return {name: value for name, value in held.items() if name in KEYS and value}, tuple(
         sorted(name for name in held if name.endswith("_BASE_URL"))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from minions_evals_mcp import known_secrets
+from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.project import Project, find_project
 
@@ -26,7 +26,6 @@ KNOWN = (
     "PERSON_TOKEN",
 )
 JUDGE_CALLS = ("per-criterion", "per-run")
-_LINE = re.compile(r"^\s*(?:export\s+)?([A-Za-z_]\w*)[^\S\n]*=[^\S\n]*(.*?)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +103,6 @@ def is_set(name: str, environment: Mapping[str, str] = os.environ) -> bool:
 def settings_here() -> Settings:
     """The settings of a command that a person runs here: the environment's, else those of the project file above."""
     return read_settings(project=find_project(Path.cwd()))
-
-
-def written_down(file: Path = Path(".env")) -> dict[str, str]:
-    """The variables of the folder's `.env`: programs read it by themselves, and may tell what stands there."""
-    if not file.is_file():
-        return {}
-    return {name: _unquoted(value) for name, value in _LINE.findall(file.read_text("utf-8", "replace"))}
-
-
-def _unquoted(value: str) -> str:
-    quoted = value[:1] in {"'", '"'} and value.find(value[0], 1) > 0
-    return value[1 : value.index(value[0], 1)] if quoted else value.partition(" #")[0].strip()
 
 
 def named_variables(names: Iterable[str], environment: Mapping[str, str] = os.environ) -> dict[str, str]:

@@ -15,6 +15,7 @@ SHOWN = {
     "own-application": "2 of 2",
     "promptfoo-config": "2 of 2",
     "pytest-project": "2 passed",
+    "python-function": "2 of 2 passed",
     "recorded-runs": "desk@2",
 }
 """What the last lines of each say."""

@@ -22,7 +22,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from minions_evals_mcp.engine.people.licence import labels_say
+from minions_evals_mcp.engine.licences.licence import labels_say
 from minions_evals_mcp.stats.agreement import agreement
 from minions_evals_mcp.stats.intervals import Bounds
 from minions_evals_mcp.stats.prediction_powered import JudgedOutput, corrected_difference, corrected_rate

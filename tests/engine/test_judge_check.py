@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.licences.standing import judge_standing
 from minions_evals_mcp.engine.people.judge_check import CheckRequest, JudgeCheck, estimate_check, judge_check
-from minions_evals_mcp.engine.people.standing import judge_standing
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.judges.probes import EMPTY, Judged, probes_of, truncated
 from minions_evals_mcp.store.jobs import Job

@@ -17,12 +17,12 @@ from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAske
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.licences.corrected import corrected_pass_difference, corrected_pass_rate
+from minions_evals_mcp.engine.licences.licence import licence_of
+from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.engine.people.agreement import judges_agreement
-from minions_evals_mcp.engine.people.corrected import corrected_pass_difference, corrected_pass_rate
 from minions_evals_mcp.engine.people.draws import draw_labels
-from minions_evals_mcp.engine.people.licence import licence_of
 from minions_evals_mcp.engine.people.promise import promise_error
-from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError, RuleError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission

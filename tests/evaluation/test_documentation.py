@@ -9,7 +9,13 @@ from pathlib import Path
 
 from tests.cli.terminal import inherited
 
-PAGE = Path(__file__).parents[2] / "docs" / "python.md"
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "python.md"
+
+
+def test_the_readme_shows_the_same_program() -> None:
+    shown = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)
+    assert shown == re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[:1]
 
 
 def test_the_program_on_the_page_runs_and_tells_its_verdict(tmp_path: Path) -> None:

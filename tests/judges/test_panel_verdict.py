@@ -10,7 +10,7 @@ import pytest
 from minions_evals_mcp.domain.definitions import RubricCriterion
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Verdict
 from minions_evals_mcp.domain.results import EvalJudgment
-from minions_evals_mcp.engine.people.standing import judge_standing
+from minions_evals_mcp.engine.licences.standing import judge_standing
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.panel_verdict import panel_verdict
 from minions_evals_mcp.judges.task import Criterion, Said

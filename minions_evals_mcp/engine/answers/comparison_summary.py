@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.conclude.comparison import (
     pooled_pairs,
 )
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing
+from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.stats.comparison import CasePair, Difference, compare
 from minions_evals_mcp.store import records

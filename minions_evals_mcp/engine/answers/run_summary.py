@@ -17,8 +17,8 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job, request_of
 from minions_evals_mcp.engine.judge.panel import implicit, outside_criteria
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
-from minions_evals_mcp.engine.people.corrected import CorrectedFigure, corrected_pass_rate
-from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing
+from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_rate
+from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.engine.run.planning import series
 from minions_evals_mcp.judges.packets import packet
 from minions_evals_mcp.judges.task import Criterion, Work

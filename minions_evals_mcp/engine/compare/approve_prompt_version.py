@@ -22,8 +22,8 @@ from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
 from minions_evals_mcp.engine.conclude.looks import concluded
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import measures
+from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing, keep_licences
 from minions_evals_mcp.engine.outbox import message, queue
-from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing, keep_licences
 from minions_evals_mcp.engine.run.planning import digests_of
 from minions_evals_mcp.errors import EvalsError, NotFoundError, RuleError
 from minions_evals_mcp.scoring.rubric import RubricInUse

@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.conclude.attempts import attempt_of
 from minions_evals_mcp.engine.conclude.comparison import Rule, benchmark_run_in, conclude_comparison, record_comparison
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of, resumed_under, working_on
-from minions_evals_mcp.engine.people.corrected import corrected_pass_difference
+from minions_evals_mcp.engine.licences.corrected import corrected_pass_difference
 from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Progress

@@ -8,8 +8,8 @@ from datetime import datetime
 from statistics import NormalDist
 
 from minions_evals_mcp.domain.results import PromptComparison
-from minions_evals_mcp.engine.people.corrected import CorrectedFigure, corrected_pass_difference
-from minions_evals_mcp.engine.people.standing import JudgeStanding, judge_standing
+from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_difference
+from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.store.connection import Db
 

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.results import JudgeLicence
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.people.licence import keep, licences
+from minions_evals_mcp.engine.licences.licence import keep, licences
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.stats.agreement import agreement
 from minions_evals_mcp.store import records

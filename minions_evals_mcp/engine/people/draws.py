@@ -8,8 +8,8 @@ from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import request_of
-from minions_evals_mcp.engine.people.corrected import draw_chance
-from minions_evals_mcp.engine.people.licence import FEWEST_LABELS
+from minions_evals_mcp.engine.licences.corrected import draw_chance
+from minions_evals_mcp.engine.licences.licence import FEWEST_LABELS
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError

@@ -18,8 +18,8 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import request_of
 from minions_evals_mcp.engine.judge.panel import Panel
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
+from minions_evals_mcp.engine.licences.licence import probe_result
 from minions_evals_mcp.engine.people.draws import judged_job
-from minions_evals_mcp.engine.people.licence import probe_result
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.judges.grading import best_of

@@ -6,7 +6,7 @@ from functools import partial
 
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.people.corrected import drawn_labels
+from minions_evals_mcp.engine.licences.corrected import drawn_labels
 from minions_evals_mcp.engine.people.draws import judged_job
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark

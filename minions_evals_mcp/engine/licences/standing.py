@@ -9,7 +9,7 @@ from typing import Literal
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import JudgeLicence
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine.people.licence import FEWEST_LABELS, keep, licence_of
+from minions_evals_mcp.engine.licences.licence import FEWEST_LABELS, keep, licence_of
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judge_labels import judges_of_runs
