@@ -71,7 +71,10 @@ def test_the_shipped_numbers_are_the_seeds() -> None:
         "taskTitle": "Investigate benchmark regression",
     }
     assert skills.detect_trend.parameters.model_dump() == {"window": 5, "variance": 0.05, "consecutive": 3}
-    assert skills.compare_prompt_versions.parameters.model_dump() == {"tieThreshold": 0.01}
+    assert skills.compare_prompt_versions.parameters.model_dump() == {
+        "tieThreshold": 0.01,
+        "requireQualifiedJudge": False,
+    }
     assert skills.classify_failure.parameters.model_dump() == {"criticalBelow": 0.25, "majorBelow": 0.6}
     assert skills.run_test_case.parameters.model_dump() == {"history": 5}
 

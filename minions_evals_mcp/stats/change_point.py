@@ -95,7 +95,19 @@ def newest_change(seen: Sequence[float], levels: Sequence[int], *, looks: int) -
     error = ERROR * (looks + _EARLY) ** -_FADING / _SPENT
     tested = (_tested(seen, levels, len(seen) - new) for new in range(FEWEST_A_SIDE, MOST_NEW + 1))
     likely = [change for change in tested if change is not None and change.p_value <= error]
-    return min(likely, key=lambda change: change.p_value, default=None)
+    likeliest = min(likely, key=lambda change: change.p_value, default=None)
+    return None if likeliest is None else replace(likeliest, place=_begun(seen, levels[-1], likeliest.place))
+
+
+def _begun(seen: Sequence[float], level: int, place: int) -> int:
+    """Where the new level begins: of this run and the next two, the one that leaves the least squares on both sides."""
+    places = range(place, min(place + PLACED_WITHIN, len(seen) - 1) + 1)
+    return min(places, key=lambda begun: _squares(seen[level:begun]) + _squares(seen[begun:]))
+
+
+def _squares(scores: Sequence[float]) -> float:
+    mean = fmean(scores)
+    return math.fsum((score - mean) ** 2 for score in scores)
 
 
 def _tested(seen: Sequence[float], levels: Sequence[int], place: int) -> Change | None:

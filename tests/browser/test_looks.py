@@ -64,7 +64,7 @@ def test_the_theme_is_the_reader_s(at: Tab, shown: dict[str, str]) -> None:
         ("report of a run", FELL),
         ("report of a benchmark", FELL),
         ("report of two runs", "Support quality: 6 newly failing, of 12 cases measured alike; passed 11 → 5 of 12."),
-        ("report of a comparison", "support@2 is worse than support@1: score 0.917 → 0.417"),
+        ("report of a comparison", "support@2 cannot be told from support@1: score 0.917 → 0.417"),
         ("finished run", FELL),
         ("benchmark", FELL),
         ("run in progress", "Tone of voice waits for 2 outputs to be judged; 1 of 3 is judged."),

@@ -120,6 +120,7 @@ def test_a_judgment_has_the_seeds_fields_and_a_confidence_from_0_to_1() -> None:
     assert_fields(
         "eval-judgment",
         "testRunId criterionId score maxScore rationale judgedBy judgedByType judgedAt confidence",
+        added="handedInBy origin",
         read_by_us="minScore",  # the CHECK that refuses a score below its criterion's range
     )
     assert options("eval-judgment", "judgedByType") == ("llm", "heuristic", "human")
@@ -168,7 +169,7 @@ def test_a_trend_has_the_seeds_fields_and_its_data_points_are_a_string() -> None
     assert_fields(
         "eval-trend",
         "benchmarkId dimension dataPoints direction lastComputedAt",
-        added="window consecutiveDegrading slope pValue volatile provisional",
+        added="window consecutiveDegrading slope pValue volatile provisional evidence changePoints",
     )
     assert options("eval-trend", "direction") == ("improving", "degrading", "stable")
     assert refused("eval-trend", dataPoints=[{"date": "2026-03-01", "score": 1}]) == "fields.dataPoints"
@@ -181,7 +182,7 @@ def test_a_comparison_has_the_seeds_fields_and_a_winner() -> None:
         "prompt-comparison",
         "benchmarkId promptVersionA promptVersionB scoreA scoreB winner sampleSize comparedAt notes",
         added="benchmarkRunIdA benchmarkRunIdB tieThreshold scoreDelta deltaCi pValue verdict"
-        " judgeState judgeNote correctedDelta correctedCi correctedLabels",
+        " judgeState judgeNote correctedDelta correctedCi correctedLabels attempt level pooled",
     )
     assert options("prompt-comparison", "verdict") == ("improved", "regressed", "equivalent", "inconclusive")
     assert parsed("prompt-comparison").model_dump()["tieThreshold"] == 0.01

@@ -38,8 +38,8 @@ WHOLES: list[Row] = [
 ]
 CALLS = TypeAdapter(tuple[ToolCall, ...])
 FIELDS = ("type", "value", "threshold", "weight")
-UNASKED = frozenset({"javascript", "python", "similar", "trajectory:match"})
-"""Types that no answer is recorded for: code and meaning depend on the machine, and one is ours alone."""
+UNASKED = frozenset({"javascript", "python", "similar", "function", "trajectory:match"})
+"""Types that no answer is recorded for: code and meaning depend on the machine, and two are ours alone."""
 
 DISAGREEMENTS: dict[str, tuple[Callable[[Row], bool], str]] = {
     "a key without a value makes no object": (

@@ -53,7 +53,7 @@ WHOLE: list[Record[Fields]] = [
             resolvedAt="2026-11-22T01:02:03.004Z", resolutionNotes="mended"),
     judgment("full", score=0.1),
     minion("metric", "eval-metric", benchmarkRunId="run1", dimension="named: ümläut", score=0.25, maxScore=5.0, notes="n"),
-    comparison("compared", "p@1", "p@2", "run1", "run2", notes="n", tieThreshold=0.02),
+    comparison("compared", "p@1", "p@2", "run1", "run2", notes="n", tieThreshold=0.02, attempt=2),
     approval("refused", None, decision="refused", decidedByType="agent", overrideReason="because"),
     execution("branch:2"),
     licence("licence:2", youdenCi=[0.2, 0.9], meanAbsoluteError=0.25, ceiling=0.75),
