@@ -118,7 +118,9 @@ def test_a_person_judges_by_keyboard_and_a_page_that_looks_on_follows(
         judge(at, scores=("0.5", "4"))
         at.loads()
         assert "Kept. Here is the next one." in cast("str", at.ask_page("document.body.innerText"))
-        assert at.ask_page("document.querySelector('[name=personToken]').required") is False, "the browser keeps the token"
+        assert at.ask_page("document.querySelector('[name=personToken]').required") is False, (
+            "the browser keeps the token"
+        )
         onlooker.until("document.querySelector('[data-renew]').innerText.includes('1 of 2')")
         judge(at, scores=("1", "5"))
         at.loads()
