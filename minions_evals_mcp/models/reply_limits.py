@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
@@ -39,11 +40,12 @@ def cap(response: httpx2.Response, most: int) -> None:
 
     async def counted(chunk_size: int | None = None) -> AsyncGenerator[bytes]:
         size = 0
-        async for part in unpacked(chunk_size):
-            size += len(part)
-            if size > most:
-                raise UnacceptableReplyError(f"the reply is longer than {most // 1_000_000} MB")
-            yield part
+        async with aclosing(unpacked(chunk_size)) as parts:  # one that is left half-way would keep its connection
+            async for part in parts:
+                size += len(part)
+                if size > most:
+                    raise UnacceptableReplyError(f"the reply is longer than {most // 1_000_000} MB")
+                yield part
 
     response.aiter_bytes = counted  # the one place that all other ways of reading it go through
 
