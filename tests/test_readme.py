@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from minions_evals_mcp.cli.commands import COMMANDS, DB_COMMANDS, NOUNS
-from minions_evals_mcp.cli.targeting import TargetFile
+from minions_evals_mcp.cli.run.targeting import TargetFile
 from minions_evals_mcp.settings import KNOWN, PREFIX
 from minions_evals_mcp.shipped import shipped_folder
 from tests.cli.terminal import ROOT, Ended, Terminal, inherited

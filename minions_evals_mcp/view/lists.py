@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.forms import FORMS
 from minions_evals_mcp.report.page import report_policy
-from minions_evals_mcp.store.queries import page_lists
+from minions_evals_mcp.store.queries.pages import page_lists
 from minions_evals_mcp.view.asked import engine_of, named, required
 from minions_evals_mcp.view.rendering import rendered
 

@@ -14,8 +14,8 @@ from minions_evals_mcp.engine.answers.run_head import RunHead, read_run_head
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.sentences import run_answer
-from minions_evals_mcp.store.queries import run_cases
-from minions_evals_mcp.store.queries.run_cases import SORTS, CaseFilter
+from minions_evals_mcp.store.queries.pages import run_cases
+from minions_evals_mcp.store.queries.pages.run_cases import SORTS, CaseFilter
 from minions_evals_mcp.view.asked import engine_of, named, page_number, required
 from minions_evals_mcp.view.overview import IN_PROGRESS
 from minions_evals_mcp.view.rendering import begun, part

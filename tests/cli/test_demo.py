@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from minions_evals_mcp.cli.demo import BENCHMARK, SUITE
+from minions_evals_mcp.cli.start.demo import BENCHMARK, SUITE
 from minions_evals_mcp.shipped import shipped_folder
 from tests.cli.terminal import Ended, Json, Terminal
 

@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from minions_evals_mcp.cli.row_imports import RowImport
-from minions_evals_mcp.cli.suites import import_file
+from minions_evals_mcp.cli.keep.row_imports import RowImport
+from minions_evals_mcp.cli.keep.suites import import_file
 from minions_evals_mcp.interop.row_records import RowMapping
 from minions_evals_mcp.store.connection import Db
 from tests.cli.suites import answer, benchmark, case, record, suite

@@ -27,7 +27,7 @@ from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError, RuleError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries.judge_labels import JudgeKey, ProbeVerdict, judges_of_runs, save_probe
+from minions_evals_mcp.store.queries.judging.judge_labels import JudgeKey, ProbeVerdict, judges_of_runs, save_probe
 from tests.engine.labelled import alternating, flipped, hand_in_all, judged_run, labelled, suite
 from tests.engine.test_agreement import judged_by_both
 from tests.workshop import START, all_of, bench, minion, outbox, save

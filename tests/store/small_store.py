@@ -20,7 +20,7 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.events import Event, append, tell
 from minions_evals_mcp.store.jobs import Job, VerdictKey
-from minions_evals_mcp.store.queries.judge_labels import ProbeVerdict, save_probe
+from minions_evals_mcp.store.queries.judging.judge_labels import ProbeVerdict, save_probe
 from minions_evals_mcp.store.rows import insert
 from tests.workshop import START, Json, answer, benchmark, case, minion, rubric
 

@@ -12,8 +12,8 @@ from minions_evals_mcp.domain.results import EvalMetric
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import open_store
-from minions_evals_mcp.store.queries import listings
-from minions_evals_mcp.store.queries.listings import Line
+from minions_evals_mcp.store.queries.pages import listings
+from minions_evals_mcp.store.queries.pages.listings import Line
 from minions_evals_mcp.store.rows import TABLES, record_of
 
 

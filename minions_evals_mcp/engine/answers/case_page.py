@@ -21,7 +21,8 @@ from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import case_strip, report_units
+from minions_evals_mcp.store.queries import report_units
+from minions_evals_mcp.store.queries.pages import case_strip
 from minions_evals_mcp.store.queries.report_units import Place
 
 RUNS = 24

@@ -19,8 +19,9 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.stats.comparison import Difference
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import change_figures, report_units
-from minions_evals_mcp.store.queries.change_figures import TagChange, Usage
+from minions_evals_mcp.store.queries import report_units
+from minions_evals_mcp.store.queries.pages import change_figures
+from minions_evals_mcp.store.queries.pages.change_figures import TagChange, Usage
 
 SHOWN = 40
 DRAWN = 8

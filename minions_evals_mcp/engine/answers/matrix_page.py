@@ -13,8 +13,9 @@ from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries import matrix_cells, overview, report_units
-from minions_evals_mcp.store.queries.matrix_cells import MatrixCase, MatrixCell
+from minions_evals_mcp.store.queries import report_units
+from minions_evals_mcp.store.queries.pages import matrix_cells, overview
+from minions_evals_mcp.store.queries.pages.matrix_cells import MatrixCase, MatrixCell
 
 VERSIONS = 6
 MOST = 12

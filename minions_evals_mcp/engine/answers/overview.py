@@ -13,9 +13,10 @@ from minions_evals_mcp.engine.answers.real_change import real_change
 from minions_evals_mcp.engine.answers.what_changed import what_changed
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import listings, overview, report_units, run_pairs
-from minions_evals_mcp.store.queries.overview import ConfigColumn, Listed, RunPoint
-from minions_evals_mcp.store.queries.waiting_outputs import count_waiting
+from minions_evals_mcp.store.queries import report_units, run_pairs
+from minions_evals_mcp.store.queries.judging.waiting_outputs import count_waiting
+from minions_evals_mcp.store.queries.pages import listings, overview
+from minions_evals_mcp.store.queries.pages.overview import ConfigColumn, Listed, RunPoint
 
 POINTS = 24
 COMPARISONS = 4

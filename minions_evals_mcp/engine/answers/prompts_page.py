@@ -15,8 +15,8 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.version_chain import versions_beside
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import prompt_lists
-from minions_evals_mcp.store.queries.prompt_lists import Measured
+from minions_evals_mcp.store.queries.pages import prompt_lists
+from minions_evals_mcp.store.queries.pages.prompt_lists import Measured
 
 CONFIG = "eval/prompt/"
 """Begins the ids of versions that are the prompts of a config; they come last."""

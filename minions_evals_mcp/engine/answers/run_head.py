@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.jobs import kept_job
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries import overview, run_cases
+from minions_evals_mcp.store.queries.pages import overview, run_cases
 from minions_evals_mcp.store.rows import WHOLE
 
 JUDGES = {"heuristic": "rules", "llm": "a model", "human": "people"}

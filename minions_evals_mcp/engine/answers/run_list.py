@@ -9,8 +9,8 @@ from functools import partial
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import page_lists
-from minions_evals_mcp.store.queries.page_lists import RunLine
+from minions_evals_mcp.store.queries.pages import page_lists
+from minions_evals_mcp.store.queries.pages.page_lists import RunLine
 
 
 async def read_runs(

@@ -20,8 +20,9 @@ from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.stats.paired import mcnemar_exact
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import level_cases, trend_points
-from minions_evals_mcp.store.queries.level_cases import CaseRun, CaseShare
+from minions_evals_mcp.store.queries import trend_points
+from minions_evals_mcp.store.queries.pages import level_cases
+from minions_evals_mcp.store.queries.pages.level_cases import CaseRun, CaseShare
 from minions_evals_mcp.store.queries.trend_points import SeriesRun
 
 BESIDE = 6

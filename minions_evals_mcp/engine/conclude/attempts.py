@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.version_chain import versions_ever
 from minions_evals_mcp.stats.attempts import attempt_level
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import attempts
+from minions_evals_mcp.store.queries.judging import attempts
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from minions_evals_mcp.stats.prediction_powered import Corrected, JudgedOutput, 
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries.judge_labels import people_runs, run_outputs
+from minions_evals_mcp.store.queries.judging.judge_labels import people_runs, run_outputs
 
 Output = tuple[str, str]
 

@@ -19,7 +19,7 @@ from minions_evals_mcp.stats.intervals import wilson
 from minions_evals_mcp.stats.krippendorff import interval_alpha
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.judge_labels import Judged, JudgeKey, judged_outputs, probed
+from minions_evals_mcp.store.queries.judging.judge_labels import Judged, JudgeKey, judged_outputs, probed
 from minions_evals_mcp.store.rows import insert
 
 FEWEST_LABELS = 30

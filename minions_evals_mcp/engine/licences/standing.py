@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.licences.licence import FEWEST_LABELS, keep, licence_of
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.judge_labels import judges_of_runs
+from minions_evals_mcp.store.queries.judging.judge_labels import judges_of_runs
 from minions_evals_mcp.store.queries.report_units import titles
 
 StandingState = Literal["none", "unknown", "qualified", "unqualified"]

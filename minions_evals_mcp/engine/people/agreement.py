@@ -16,8 +16,8 @@ from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.stats.agreement import agreement
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.judge_labels import judged_criteria
-from minions_evals_mcp.store.queries.labels import Rating, ratings
+from minions_evals_mcp.store.queries.judging.judge_labels import judged_criteria
+from minions_evals_mcp.store.queries.judging.labels import Rating, ratings
 from minions_evals_mcp.store.queries.report_units import titles
 
 SAME = 1e-9

@@ -17,7 +17,7 @@ from minions_evals_mcp.stats.sequential import case_order
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries.judge_labels import newest_judged_run, people_runs, run_outputs
+from minions_evals_mcp.store.queries.judging.judge_labels import newest_judged_run, people_runs, run_outputs
 
 DRAWN = FEWEST_LABELS
 

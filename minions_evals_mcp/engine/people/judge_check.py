@@ -30,8 +30,8 @@ from minions_evals_mcp.models.prices import estimate_usd
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.sequential import case_order
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import judge_labels
-from minions_evals_mcp.store.queries.judge_labels import JudgedText, JudgeKey, ProbeVerdict
+from minions_evals_mcp.store.queries.judging import judge_labels
+from minions_evals_mcp.store.queries.judging.judge_labels import JudgedText, JudgeKey, ProbeVerdict
 
 PROBED = 30
 PROMPT_CHARACTERS = 3_000

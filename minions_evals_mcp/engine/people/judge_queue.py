@@ -23,7 +23,7 @@ from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries.waiting_outputs import count_waiting, waiting
+from minions_evals_mcp.store.queries.judging.waiting_outputs import count_waiting, waiting
 
 PAGE = 50
 TRIES, PAUSE_S = 30, 0.1

@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.stats.promised_error import SLACK, LabelledAnswer, Promise, promised_error
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.judge_labels import RunOutput, run_outputs
+from minions_evals_mcp.store.queries.judging.judge_labels import RunOutput, run_outputs
 
 
 class JudgePromise(Value):

@@ -72,7 +72,7 @@ async def _ids(session: Session, kind: str | None, typed: str) -> Completion:
         engine = await session.engine()
     except EvalsError:  # whoever types is not the one to be told; the first call says why
         return _completion([])
-    from minions_evals_mcp.store.queries.listings import ids_beginning  # noqa: PLC0415  the store's modules come with the engine
+    from minions_evals_mcp.store.queries.pages.listings import ids_beginning  # noqa: PLC0415  the store's modules come with the engine
 
     return _completion(await engine.store.read(partial(ids_beginning, kind=kind, typed=typed, limit=MOST + 1)))
 

@@ -35,7 +35,8 @@ from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.agent import delivery, inbox
 from minions_evals_mcp.store.agent.inbox import Message
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import listings, report_units
+from minions_evals_mcp.store.queries import report_units
+from minions_evals_mcp.store.queries.pages import listings
 from minions_evals_mcp.store.queries.report_units import UnitDetail, UnitLine
 
 STATUSES = ("passed", "failed", "unscored")

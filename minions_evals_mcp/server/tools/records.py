@@ -33,8 +33,9 @@ from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Message
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.store.queries import links, listings
-from minions_evals_mcp.store.queries.listings import Line
+from minions_evals_mcp.store.queries import links
+from minions_evals_mcp.store.queries.pages import listings
+from minions_evals_mcp.store.queries.pages.listings import Line
 
 LOOKED_AT = 5
 """So many runs that went on are named as the next to look at."""

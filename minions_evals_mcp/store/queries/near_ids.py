@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.store.connection import AT_MOST, Db
-from minions_evals_mcp.store.queries.listings import ids_beginning
+from minions_evals_mcp.store.queries.pages.listings import ids_beginning
 
 MOST = 10_000
 """Of one type; the newest are looked at."""

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.scoring import Answering, answer_rows
+from minions_evals_mcp.cli.keep.scoring import Answering, answer_rows
 from minions_evals_mcp.interop.pick_rows import read_pick_row
 
 

@@ -11,7 +11,7 @@ from cyclopts import Parameter, validators
 from pydantic import ValidationError
 
 from minions_evals_mcp.cli.refused_options import refused_option
-from minions_evals_mcp.cli.running import Judge, progress_line
+from minions_evals_mcp.cli.run.running import Judge, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.engine.calibration import Calibration
 from minions_evals_mcp.engine.run.calibrate import CalibrationRequest

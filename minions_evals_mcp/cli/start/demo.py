@@ -7,8 +7,8 @@ from functools import partial
 
 from platformdirs import user_data_path
 
+from minions_evals_mcp.cli.keep.suites import import_file
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say
-from minions_evals_mcp.cli.suites import import_file
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import EngineConfig, open_engine

@@ -15,11 +15,11 @@ import anyio
 from cyclopts import Parameter, validators
 from pydantic import JsonValue, ValidationError
 
-from minions_evals_mcp.cli.agreeing import vet_agreed
-from minions_evals_mcp.cli.choosing import WHOLE, Choice
+from minions_evals_mcp.cli.run.agreeing import vet_agreed
+from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
+from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
-from minions_evals_mcp.cli.targeting import read_target
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.gates import regression_gate, undecided_words

@@ -11,8 +11,8 @@ from typing import Annotated
 import anyio
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.machine import Finding, machine
 from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, engine_config, run, say
+from minions_evals_mcp.cli.start.machine import Finding, machine
 from minions_evals_mcp.engine.context import DEFAULT_MODEL
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.models.prices import price_known

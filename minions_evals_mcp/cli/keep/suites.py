@@ -11,7 +11,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.row_imports import BY, RowImport, filled
+from minions_evals_mcp.cli.keep.row_imports import BY, RowImport, filled
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.domain.definitions import Json

@@ -9,7 +9,7 @@ from typing import Annotated, cast
 from cyclopts import Parameter
 from pydantic import JsonValue, ValidationError
 
-from minions_evals_mcp.cli.running import BROKEN, Positive, progress_line
+from minions_evals_mcp.cli.run.running import BROKEN, Positive, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.engine.ab_test.branches import branch_executions, branches_of_case

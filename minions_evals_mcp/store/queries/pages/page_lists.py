@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Told
-from minions_evals_mcp.store.queries.case_strip import unit_of
+from minions_evals_mcp.store.queries.pages.case_strip import unit_of
 from minions_evals_mcp.store.rows import WHOLE
 
 _NEWEST = f"SELECT x.seq FROM benchmark_run x WHERE x.benchmark_id = m.id AND {WHOLE} ORDER BY x.ran_at DESC, x.seq DESC LIMIT 1"

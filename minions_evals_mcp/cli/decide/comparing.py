@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from pydantic import ValidationError
 
 from minions_evals_mcp.cli.refused_options import refused_option
-from minions_evals_mcp.cli.running import (
+from minions_evals_mcp.cli.run.running import (
     BROKEN,
     GATE,
     RUN_DEFAULTS,

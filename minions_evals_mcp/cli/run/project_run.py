@@ -9,8 +9,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.choosing import WHOLE, Choice
-from minions_evals_mcp.cli.running import (
+from minions_evals_mcp.cli.keep.suites import import_file
+from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
+from minions_evals_mcp.cli.run.running import (
     BROKEN,
     GATE,
     RUN_DEFAULTS,
@@ -22,7 +23,6 @@ from minions_evals_mcp.cli.running import (
     show_summary,
 )
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run
-from minions_evals_mcp.cli.suites import import_file
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine

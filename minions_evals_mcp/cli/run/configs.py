@@ -11,7 +11,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.running import BROKEN, GATE, Positive, progress_line
+from minions_evals_mcp.cli.run.running import BROKEN, GATE, Positive, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries.run_cases import TAGS
+from minions_evals_mcp.store.queries.pages.run_cases import TAGS
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,10 @@ from pathlib import Path
 from watchfiles import Change, awatch  # pyright: ignore[reportUnknownVariableType]  it names trio, which is not here
 
 from minions_evals_mcp.cli.app import tell_error
-from minions_evals_mcp.cli.choosing import WHOLE, Choice
-from minions_evals_mcp.cli.running import RUN_DEFAULTS, RunOptions, progress_line, show_summary
+from minions_evals_mcp.cli.keep.suites import import_file
+from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
+from minions_evals_mcp.cli.run.running import RUN_DEFAULTS, RunOptions, progress_line, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run
-from minions_evals_mcp.cli.suites import import_file
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark

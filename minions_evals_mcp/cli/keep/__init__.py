@@ -1,0 +1,1 @@
+"""Commands that take in, write out and score records and tables."""

@@ -1,0 +1,1 @@
+"""Commands for people as judges, and for who they are."""

@@ -1,0 +1,1 @@
+"""Commands that run and judge, and the options that they share."""

@@ -1,0 +1,1 @@
+"""Readers of labels, judges and attempts."""

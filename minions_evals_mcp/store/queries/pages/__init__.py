@@ -1,0 +1,1 @@
+"""Readers of what pages and lists show."""
