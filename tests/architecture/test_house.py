@@ -26,7 +26,7 @@ VIOLATIONS = (
     ("engine/request.py", "from minions_evals_mcp.settings import Settings", "Only composition roots"),
     ("engine/request.py", "import aiosqlite", "SQLite is spoken in store only"),
     ("judges/task.py", "import anthropic", "Providers' SDKs"),
-    ("cli/picking.py", "import agent", "The agent stands above the engine"),
+    ("cli/keep/picking.py", "import agent", "The agent stands above the engine"),
     ("engine/request.py", "import mcp", "MCP is spoken in server and toolboxes only"),
 )
 
