@@ -1,6 +1,7 @@
-"""A soak of the daemon among neighbours: agent-runs arrive in a file, benchmarks run, the orchestrator's MCP server goes and comes.
+"""A soak of the daemon among neighbours: agent-runs arrive in a file, benchmarks run, both neighbours fail: the orchestrator's MCP
+server goes and comes, and so does the file.
 
-`python -m tests.bench.agent_soak [--seconds 3600] [--per-second 10]`: a line for each part of it (memory, lag, what is queued), at the
+`python -m tests.bench.agent_soak [--seconds 3600] [--per-second 3]`: a line for each part of it (memory, lag, what is queued), at the
 end what was told against what was queued, and `db check --deep`. Exit 1 where anything is lost, out of order or unsound. The daemon is
 started anew for each of the twelve parts, every five minutes of an hour: ended by SIGTERM and, every second time, by SIGKILL.
 """
@@ -16,6 +17,7 @@ import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 from tests.agent.desk import EVALS, Desk, message
 from tests.agent.story import answer, case, measured, rubrics
@@ -27,27 +29,26 @@ BENCHMARK_EVERY_S = 3.0
 SETTLE_S = 120.0
 
 
-def work_for(desk: Desk, process: subprocess.Popen[bytes], seconds: float, *, first: int, per_second: float) -> int:
+def work_for(file: TextIO, process: subprocess.Popen[bytes], seconds: float, *, first: int, per_second: float) -> int:
     """Agent-runs arrive and benchmarks are asked for; the number of the next agent-run."""
     assert process.stdin is not None
     began, number, asked = time.monotonic(), first, 0
-    with (desk.folder / "runs.jsonl").open("a") as file:
-        while (elapsed := time.monotonic() - began) < seconds:
-            while number < first + elapsed * per_second:
-                text = "good" if number % 3 else "bad"
-                run = answer(f"run{number}", f"c{number % CASES}", text)
-                file.write(json.dumps(run) + "\n")
-                number += 1
-            file.flush()
-            if elapsed >= asked * BENCHMARK_EVERY_S:
-                asked += 1
-                version = "v2" if asked % 4 == 0 else "v1"
-                wanted = message(
-                    f"b{number}-{asked}", "run-benchmark", benchmarkId="b", promptVersionRef=version, fresh=True
-                )
-                process.stdin.write(json.dumps(wanted).encode() + b"\n")
-                process.stdin.flush()
-            time.sleep(0.05)
+    while (elapsed := time.monotonic() - began) < seconds:
+        while number < first + elapsed * per_second:
+            text = "good" if number % 3 else "bad"
+            run = answer(f"run{number}", f"c{number % CASES}", text)
+            file.write(json.dumps(run) + "\n")
+            number += 1
+        file.flush()
+        if elapsed >= asked * BENCHMARK_EVERY_S:
+            asked += 1
+            version = "v2" if asked % 4 == 0 else "v1"
+            wanted = message(
+                f"b{number}-{asked}", "run-benchmark", benchmarkId="b", promptVersionRef=version, fresh=True
+            )
+            process.stdin.write(json.dumps(wanted).encode() + b"\n")
+            process.stdin.flush()
+        time.sleep(0.05)
     return number
 
 
@@ -61,23 +62,31 @@ def waits(desk: Desk) -> tuple[int, int]:
 
 
 def soak(desk: Desk, how: Sequence[str], down: Path, *, seconds: float, per_second: float) -> int:
-    """Works in parts, each with a daemon of its own, the orchestrator out of order in each third one; so many agent-runs arrived."""
+    """Works in parts, each with a daemon of its own; so many agent-runs arrived.
+
+    In each third part the orchestrator is out of order, in each third one the file of agent-runs is away for half of it.
+    """
     number, spent = 0, 0.0
-    for part in range(PARTS):
-        with desk.running("--stdin", "--retry-seconds", "0.5", *how) as process:
-            _read_away(process)
-            if part % 3 == 1:
-                down.touch()
-            number = work_for(desk, process, seconds / PARTS, first=number, per_second=per_second)
-            pending, undelivered = waits(desk)
-            said(
-                f"part {part}: memory", resident_mb(process.pid), f"MB, {pending} messages and {undelivered} rows wait"
-            )
-            spent += process_seconds(process.pid)
-            down.unlink(missing_ok=True)
-            if part % 2:
-                process.kill()
-                process.wait()
+    source, away = desk.folder / "runs.jsonl", desk.folder / "runs.away"
+    with source.open("a") as file:
+        for part in range(PARTS):
+            with desk.running("--stdin", "--retry-seconds", "0.5", *how) as process:
+                _read_away(process)
+                if part % 3 == 1:
+                    down.touch()
+                if part % 3 == 2:
+                    source.rename(away)
+                    threading.Timer(seconds / PARTS / 2, away.rename, (source,)).start()
+                number = work_for(file, process, seconds / PARTS, first=number, per_second=per_second)
+                pending, waiting = waits(desk)
+                said(
+                    f"part {part}: memory", resident_mb(process.pid), f"MB, {pending} messages and {waiting} rows wait"
+                )
+                spent += process_seconds(process.pid)
+                down.unlink(missing_ok=True)
+                if part % 2:
+                    process.kill()
+                    process.wait()
     with desk.running("--stdin", "--retry-seconds", "0.5", *how) as process:
         _read_away(process)
         deadline = time.monotonic() + SETTLE_S
@@ -120,7 +129,7 @@ def main() -> None:
     """Soaks."""
     wanted = argparse.ArgumentParser(description=__doc__)
     wanted.add_argument("--seconds", type=float, default=3600)
-    wanted.add_argument("--per-second", type=float, default=10)
+    wanted.add_argument("--per-second", type=float, default=3)
     options = wanted.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         desk = Desk(Path(folder))
