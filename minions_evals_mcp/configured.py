@@ -43,12 +43,7 @@ def engine_config(settings: Settings, chosen: Chosen = NOTHING_CHOSEN) -> Engine
     """How the engine is set up."""
     width = chosen.concurrency or settings.concurrency
     providers = ProviderSettings(
-        anthropic_api_key=settings.anthropic_api_key,
-        anthropic_base_url=settings.anthropic_base_url,
-        openai_api_key=settings.openai_api_key,
-        openai_base_url=settings.openai_base_url,
-        gemini_api_key=settings.gemini_api_key,
-        gemini_base_url=settings.gemini_base_url,
+        access=settings.providers,
         concurrency=width,
         call_timeout_s=settings.call_timeout_s,
     )

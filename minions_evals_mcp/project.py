@@ -12,12 +12,13 @@ from typing import Annotated, Any, cast
 from pydantic import AliasGenerator, BaseModel, ConfigDict, Field, ValidationError
 
 from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
 
 NAME = "minions-evals.toml"
 PYPROJECT = "pyproject.toml"
-KEYS = frozenset({"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"})
+KEYS = frozenset(row.key_variable for row in PROVIDERS.values())
 """What a `.env` beside the file is read for."""
 RUNS_CODE = frozenset({"python", "command", "http", "https"})
 """Kinds of targets that run a program or call an address of the user's."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from minions_evals_mcp import known_secrets
+from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.project import Project, find_project
@@ -38,12 +39,8 @@ class Settings:
     skills: Path | None = None
     concurrency: int = 16
     call_timeout_s: float = 60.0
-    anthropic_api_key: str | None = field(default=None, repr=False)
-    anthropic_base_url: str | None = None
-    openai_api_key: str | None = field(default=None, repr=False)
-    openai_base_url: str | None = None
-    gemini_api_key: str | None = field(default=None, repr=False)
-    gemini_base_url: str | None = None
+    providers: Mapping[str, Access] = field(default_factory=dict[str, Access])
+    """Keys and addresses, by the provider's name; without an entry nothing is set."""
     embedder: str | None = None
     http_token: str | None = field(default=None, repr=False)
     person_token: str | None = field(default=None, repr=False)
@@ -78,18 +75,13 @@ def read_settings(environment: Mapping[str, str] = os.environ, project: Project 
         skills=_path(own("SKILLS")),
         concurrency=_whole("CONCURRENCY", own("CONCURRENCY"), (file and file.concurrency) or 16),
         call_timeout_s=_seconds("CALL_TIMEOUT", own("CALL_TIMEOUT"), (file and file.call_timeout) or 60.0),
-        anthropic_api_key=environment.get("ANTHROPIC_API_KEY") or keys.get("ANTHROPIC_API_KEY"),
-        anthropic_base_url=environment.get("ANTHROPIC_BASE_URL") or None,
-        openai_api_key=environment.get("OPENAI_API_KEY") or keys.get("OPENAI_API_KEY"),
-        openai_base_url=environment.get("OPENAI_BASE_URL") or None,
-        gemini_api_key=environment.get("GEMINI_API_KEY") or keys.get("GEMINI_API_KEY"),
-        gemini_base_url=environment.get("GEMINI_BASE_URL") or None,
+        providers=_providers(environment, keys),
         embedder=own("EMBEDDER") or (file and file.embedder),
         http_token=own("HTTP_TOKEN"),
         project=project,
         person_token=own("PERSON_TOKEN"),
     )
-    known_secrets.remember_keys((read.anthropic_api_key, read.openai_api_key, read.gemini_api_key, read.http_token))
+    known_secrets.remember_keys((*(access.api_key for access in read.providers.values()), read.http_token))
     known_secrets.remember_named(environment)
     known_secrets.remember_named(written_down())
     return read
@@ -114,6 +106,16 @@ def named_variables(names: Iterable[str], environment: Mapping[str, str] = os.en
         found[name] = environment[name].strip()
     known_secrets.remember_named(found)
     return found
+
+
+def _providers(environment: Mapping[str, str], keys: Mapping[str, str]) -> dict[str, Access]:
+    read = {
+        name: Access(
+            environment.get(row.key_variable) or keys.get(row.key_variable), environment.get(row.url_variable) or None
+        )
+        for name, row in PROVIDERS.items()
+    }
+    return {name: access for name, access in read.items() if access != NO_ACCESS}
 
 
 def _path(text: str | None) -> Path | None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from minions_evals_mcp.domain.providers import PROVIDERS, Access
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.settings import KNOWN, PREFIX, Settings, read_settings
 
@@ -41,12 +42,7 @@ def test_every_variable_is_read() -> None:
         Path("/s"),
         7,
         1.5,
-        "a",
-        "http://a",
-        "o",
-        "http://o",
-        "g",
-        "http://g",
+        {"anthropic": Access("a", "http://a"), "openai": Access("o", "http://o"), "gemini": Access("g", "http://g")},
         "semantic",
         "t",
     )
@@ -79,5 +75,5 @@ def test_an_unknown_way_of_asking_the_judge_is_refused() -> None:
 
 
 def test_keys_never_show() -> None:
-    shown = repr(Settings(anthropic_api_key="secret-1", openai_api_key="secret-2", gemini_api_key="secret-3"))
+    shown = repr(Settings(providers={name: Access("secret-1") for name in PROVIDERS}))
     assert "secret" not in shown

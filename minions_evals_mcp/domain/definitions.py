@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, JsonValue, model_validator
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
+from minions_evals_mcp.domain.providers import Provider
 from minions_evals_mcp.domain.values import Count, Id, Text, Timestamp, Unit, Value
 
 JudgeType = Literal["llm", "heuristic", "human"]
@@ -133,7 +134,7 @@ class TestBranch(Fields):
     test_case_id: Id
     name: Text
     description: str = ""
-    provider: Literal["openai", "anthropic", "gemini"]
+    provider: Provider
     model: Text
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None

@@ -113,7 +113,7 @@ class Engine:
     def judge_model(self) -> ModelRef | None:
         """The model that judges: the one that was named, else the default where Anthropic's key is set."""
         named = self.config.judge_model
-        if named is None and not self.config.providers.anthropic_api_key:
+        if named is None and not self.config.providers.has_key(DEFAULT_MODEL):
             return None
         return parse_judges(named or DEFAULT_MODEL)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
+from minions_evals_mcp.domain.providers import examples, with_embeddings
 from minions_evals_mcp.embedding.embedder import Embedder, PieceEmbedder, Vector
 from minions_evals_mcp.embedding.local import SEMANTIC, WORDLLAMA, semantic_embedder, wordllama_embedder
 from minions_evals_mcp.errors import InstrumentError, UnsupportedError
@@ -30,11 +31,9 @@ def open_embedder(name: str, models: Models) -> Embedder:
         return wordllama_embedder()
     if name == SEMANTIC:
         return semantic_embedder()
-    provider = name.partition(":")[0]
-    if provider not in {"openai", "gemini"}:
-        raise UnsupportedError(
-            f"the embedder {name!r} is not known.", remedy=f"Use {WORDLLAMA}, {SEMANTIC}, openai:MODEL or gemini:MODEL."
-        )
+    if name.partition(":")[0] not in {row.name for row in with_embeddings()}:
+        remedy = f"Use {WORDLLAMA}, {SEMANTIC} or one of {examples(with_embeddings())}."
+        raise UnsupportedError(f"the embedder {name!r} is not known.", remedy=remedy)
     ref = parse_model(name)
     return model_embedder(ref, models.embeddings(ref), deadline_s=models.settings.call_timeout_s)
 

@@ -10,14 +10,13 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
-from minions_evals_mcp.models.client import Answer, Retrying, RetrySettings
+from minions_evals_mcp.models.client import Answer, Connection, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
 from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
-from minions_evals_mcp.models.reply_limits import MOST_BYTES, UnacceptableReplyError, reply_hooks
+from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.streaming import read_reply
 
-ANTHROPIC_URL = "https://api.anthropic.com"
 TRUNCATIONS = ("max_tokens", "model_context_window_exceeded")
 
 
@@ -126,25 +125,22 @@ class _Gathered:
 class AnthropicClient:
     """A `ModelClient` for Anthropic and for whatever speaks the Messages API under `base_url`."""
 
-    provider = "anthropic"
-
-    def __init__(
-        self, *, api_key: str, base_url: str, concurrency: int, retry: RetrySettings, reply_bytes: int = MOST_BYTES
-    ) -> None:
+    def __init__(self, connection: Connection) -> None:
         import anthropic  # noqa: PLC0415 - 0.9 s: imported at first use
 
+        self.provider = connection.provider
         self._errors = anthropic
         self._sdk = anthropic.AsyncAnthropic(
-            api_key=api_key,
-            base_url=base_url,
+            api_key=connection.api_key,
+            base_url=connection.base_url,
             max_retries=0,
             timeout=None,
             open_telemetry=False,  # its attributes are worked out on each call, whether or not anyone listens
-            http_client=anthropic.DefaultAioHttpClient(event_hooks=reply_hooks(reply_bytes)),
+            http_client=anthropic.DefaultAioHttpClient(event_hooks=reply_hooks(connection.reply_bytes)),
         )
         self._create = self._sdk.messages.with_raw_response.create
         self._stream = self._sdk.messages.with_streaming_response.create
-        self._retrying = Retrying(self.provider, self._attempt, concurrency=concurrency, settings=retry)
+        self._retrying = Retrying(connection, self._attempt)
 
     @property
     def fault_counts(self) -> Counter[FaultKind]:
@@ -222,3 +218,6 @@ def _usage(tokens: _Tokens) -> Usage:
     """Anthropic counts what the cache served and kept beside `input_tokens`, not in it."""
     served, kept = tokens.cache_read_input_tokens or 0, tokens.cache_creation_input_tokens or 0
     return Usage(tokens.input_tokens + served + kept, tokens.output_tokens, served, kept)
+
+
+open_client = AnthropicClient

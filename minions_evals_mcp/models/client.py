@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Protocol, assert_never
 
 import anyio
@@ -28,6 +28,18 @@ class RetrySettings:
     base_s: float = 0.2
     cap_s: float = 5.0
     retry_after_cap_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """What a client is made with: whom it asks, where and with which key, and how hard. A reply has at most `reply_bytes`."""
+
+    provider: str
+    api_key: str = field(repr=False)
+    base_url: str
+    concurrency: int
+    retry: RetrySettings
+    reply_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,12 +88,12 @@ class Retrying:
     An SDK's own time limits do not end a body that trickles, so the deadline here is around the whole attempt.
     """
 
-    def __init__(self, provider: str, attempt: Attempt, *, concurrency: int, settings: RetrySettings) -> None:
-        self.provider = provider
-        self.limit = AdaptiveLimit(concurrency)
+    def __init__(self, connection: Connection, attempt: Attempt) -> None:
+        self.provider = connection.provider
+        self.limit = AdaptiveLimit(connection.concurrency)
         self.fault_counts: Counter[FaultKind] = Counter()
         self._attempt = attempt
-        self._settings = settings
+        self._settings = connection.retry
 
     async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
         """The model's reply, or why there is none. A call that waits holds no place among those in flight."""

@@ -9,16 +9,15 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from minions_evals_mcp.domain.values import Count
-from minions_evals_mcp.models.client import Answer, Retrying, RetrySettings
+from minions_evals_mcp.models.client import Answer, Connection, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
 from minions_evals_mcp.models.openai_client import open_sdk
 from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
-from minions_evals_mcp.models.reply_limits import MOST_BYTES, UnacceptableReplyError
+from minions_evals_mcp.models.reply_limits import UnacceptableReplyError
 from minions_evals_mcp.models.request import ModelRequest
 
 
@@ -46,25 +45,14 @@ class _List(_Part):
 class OpenAIEmbeddings:
     """A `ModelClient` whose answers are vectors."""
 
-    needs = "the embeddings of {!r} need"
-
-    def __init__(
-        self,
-        *,
-        provider: Literal["openai", "gemini"],
-        api_key: str,
-        base_url: str,
-        concurrency: int,
-        retry: RetrySettings,
-        reply_bytes: int = MOST_BYTES,
-    ) -> None:
-        self._sdk = open_sdk(api_key=api_key, base_url=base_url, reply_bytes=reply_bytes)
+    def __init__(self, connection: Connection) -> None:
+        self._sdk = open_sdk(connection)
         import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
-        self.provider: Literal["openai", "gemini"] = provider
+        self.provider = connection.provider
         self._errors = openai
         self._create = self._sdk.embeddings.with_raw_response.create
-        self._retrying = Retrying(provider, self._attempt, concurrency=concurrency, settings=retry)
+        self._retrying = Retrying(connection, self._attempt)
 
     @property
     def fault_counts(self) -> Counter[FaultKind]:
@@ -107,3 +95,6 @@ def _answer(content: bytes, *, asked: int) -> Answer | Fault:
 
 def _is_finite(row: _Row) -> bool:
     return all(map(math.isfinite, row.embedding))
+
+
+open_client = OpenAIEmbeddings

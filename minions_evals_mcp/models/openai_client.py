@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 import anyio
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.domain.values import Count
-from minions_evals_mcp.errors import UnsupportedError
-from minions_evals_mcp.models.client import Answer, Retrying, RetrySettings
+from minions_evals_mcp.models.client import Answer, Connection, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
 from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
-from minions_evals_mcp.models.reply_limits import MOST_BYTES, UnacceptableReplyError, reply_hooks
+from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.streaming import read_reply
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
-
-OPENAI_URL = "https://api.openai.com/v1"
-GEMINI_URL = "https://generativelanguage.googleapis.com/v1beta/openai/"
 
 
 class _Part(BaseModel):
@@ -113,47 +109,28 @@ class _Gathered:
         return _told(_Chat.model_validate({"model": self._model, "choices": [choice], "usage": usage}))
 
 
-def require_sdk(who: str) -> None:
-    """Raises `UnsupportedError` where the package is missing; it is not imported."""
-    if find_spec("openai") is None:
-        raise UnsupportedError(
-            f"{who} the package openai, which is not installed.",
-            remedy="Install it with: pip install 'minions-evals-mcp[openai]'",
-        )
-
-
-def open_sdk(*, api_key: str, base_url: str, reply_bytes: int) -> AsyncOpenAI:
+def open_sdk(connection: Connection) -> AsyncOpenAI:
     """The SDK's client without retries and limits of its own."""
     import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
-    web = openai.DefaultAioHttpClient(event_hooks=reply_hooks(reply_bytes))
-    return openai.AsyncOpenAI(api_key=api_key, base_url=base_url, max_retries=0, timeout=None, http_client=web)
+    web = openai.DefaultAioHttpClient(event_hooks=reply_hooks(connection.reply_bytes))
+    key, address = connection.api_key, connection.base_url
+    return openai.AsyncOpenAI(api_key=key, base_url=address, max_retries=0, timeout=None, http_client=web)
 
 
 class OpenAIClient:
     """A `ModelClient` for OpenAI, Gemini or a local server."""
 
-    needs = "the provider {!r} needs"
-
-    def __init__(
-        self,
-        *,
-        provider: Literal["openai", "gemini"],
-        api_key: str,
-        base_url: str,
-        concurrency: int,
-        retry: RetrySettings,
-        reply_bytes: int = MOST_BYTES,
-    ) -> None:
-        self._sdk = open_sdk(api_key=api_key, base_url=base_url, reply_bytes=reply_bytes)
+    def __init__(self, connection: Connection) -> None:
+        self._sdk = open_sdk(connection)
         import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
-        self.provider: Literal["openai", "gemini"] = provider
+        self.provider = connection.provider
         self._errors = openai
         self._create = self._sdk.chat.completions.with_raw_response.create
         self._stream = self._sdk.chat.completions.with_streaming_response.create
-        self._limit_name = token_limit_name(base_url)
-        self._retrying = Retrying(provider, self._attempt, concurrency=concurrency, settings=retry)
+        self._limit_name = token_limit_name(connection.base_url)
+        self._retrying = Retrying(connection, self._attempt)
 
     @property
     def fault_counts(self) -> Counter[FaultKind]:
@@ -197,7 +174,7 @@ class OpenAIClient:
 
 def token_limit_name(base_url: str) -> str:
     """What `max_tokens` is called there: OpenAI's newer models refuse that name, other servers know no other."""
-    return "max_completion_tokens" if base_url == OPENAI_URL else "max_tokens"
+    return "max_completion_tokens" if base_url == PROVIDERS["openai"].url else "max_tokens"
 
 
 def _extra_body(request: ModelRequest, limit_name: str) -> Json:
@@ -242,3 +219,6 @@ def _usage(tokens: _Tokens) -> Usage:
     """OpenAI counts what the cache served among `prompt_tokens`."""
     served = (tokens.prompt_tokens_details and tokens.prompt_tokens_details.cached_tokens) or 0
     return Usage(tokens.prompt_tokens, tokens.completion_tokens, min(served, tokens.prompt_tokens))
+
+
+open_client = OpenAIClient

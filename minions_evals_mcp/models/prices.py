@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.models.replies import Usage
 
 if TYPE_CHECKING:
     from genai_prices.types import PriceCalculation
 
-TABLE_NAMES = {"gemini": "google"}
 CHARS_PER_TOKEN = 2.0
 """Half of what prose in English has, so that code, tables and other tongues stay under the bound as well."""
 OVERHEAD_TOKENS = 200
@@ -83,9 +83,9 @@ def _calculated(provider: str, model: str, usage: Usage) -> PriceCalculation | N
         cache_read_tokens=usage.cache_read_tokens,
         cache_write_tokens=usage.cache_write_tokens,
     )
+    row = PROVIDERS.get(provider)
+    listed_as = (row and row.price_name) or provider
     try:
-        return genai_prices.calc_price(
-            tokens, model.removeprefix("models/"), provider_id=TABLE_NAMES.get(provider, provider)
-        )
+        return genai_prices.calc_price(tokens, model.removeprefix("models/"), provider_id=listed_as)
     except LookupError:
         return None

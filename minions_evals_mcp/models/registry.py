@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Literal, Self, assert_never, get_args
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Self
 
 import anyio
 
+from minions_evals_mcp.domain.providers import (
+    NO_ACCESS,
+    PROVIDERS,
+    Access,
+    ModelProvider,
+    Provider,
+    examples,
+    with_embeddings,
+)
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.known_secrets import remember_keys
-from minions_evals_mcp.models.anthropic_client import ANTHROPIC_URL, AnthropicClient
-from minions_evals_mcp.models.client import ModelClient, RetrySettings
-from minions_evals_mcp.models.embeddings_client import OpenAIEmbeddings
+from minions_evals_mcp.models.client import Connection, ModelClient, RetrySettings
 from minions_evals_mcp.models.late_client import LateClient
-from minions_evals_mcp.models.openai_client import GEMINI_URL, OPENAI_URL, OpenAIClient, require_sdk
 from minions_evals_mcp.models.reply_limits import MOST_BYTES
 
-Provider = Literal["anthropic", "openai", "gemini"]
-PROVIDERS: tuple[Provider, ...] = get_args(Provider)
 CLOSING_S = 5.0
+UNNAMED = "anthropic"
+"""Whose a model is that names no provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +49,13 @@ class ModelRef:
 
 @dataclass(frozen=True, slots=True)
 class ProviderSettings:
-    """Keys and addresses (None: the provider's own), calls in flight at each provider, and how hard a call tries.
+    """Keys and addresses by provider, calls in flight at each of them, and how hard a call tries.
 
     `call_timeout_s` is the deadline of an attempt for callers that have none of their own; a reply has at most `reply_bytes`,
     unpacked.
     """
 
-    anthropic_api_key: str | None = field(default=None, repr=False)
-    anthropic_base_url: str | None = None
-    openai_api_key: str | None = field(default=None, repr=False)
-    openai_base_url: str | None = None
-    gemini_api_key: str | None = field(default=None, repr=False)
-    gemini_base_url: str | None = None
+    access: Mapping[str, Access] = field(default_factory=dict[str, Access])
     concurrency: int = 16
     attempts: int = 6
     call_timeout_s: float = 60.0
@@ -61,11 +64,21 @@ class ProviderSettings:
     retry_after_cap_s: float = 30.0
     reply_bytes: int = MOST_BYTES
 
+    def reached(self, provider: Provider, access: Access) -> ProviderSettings:
+        """These settings with that provider's key or address in place of its own; what is None stays."""
+        held = self.access.get(provider, NO_ACCESS)
+        changed = Access(access.api_key or held.api_key, access.base_url or held.base_url)
+        return replace(self, access={**self.access, provider: changed})
+
+    def has_key(self, model: str) -> bool:
+        """Whether the key of that model's provider is set."""
+        return bool(self.access.get(parse_model(model).provider, NO_ACCESS).api_key)
+
 
 def parse_model(ref: str) -> ModelRef:
     """`provider:model`; Anthropic's where no provider is named. Raises `UnsupportedError` for another provider."""
     before, colon, after = ref.strip().partition(":")
-    provider, model = (before, after) if colon else ("anthropic", before)
+    provider, model = (before, after) if colon else (UNNAMED, before)
     if provider not in PROVIDERS:
         raise UnsupportedError(
             f"unknown model provider {provider!r} in {ref!r}; known are {', '.join(PROVIDERS)}.",
@@ -89,7 +102,7 @@ class Models:
 
     def __init__(self, settings: ProviderSettings) -> None:
         self.settings = settings
-        remember_keys((settings.anthropic_api_key, settings.openai_api_key, settings.gemini_api_key))
+        remember_keys(access.api_key for access in settings.access.values())
         self._clients: dict[Provider, ModelClient] = {}
         self._embeddings: dict[Provider, ModelClient] = {}
 
@@ -111,69 +124,57 @@ class Models:
         """
         client = self._clients.get(ref.provider)
         if client is None:
-            client = self._clients[ref.provider] = self._made(ref.provider)
+            row = PROVIDERS[ref.provider]
+            client = self._clients[ref.provider] = self._made(row, row.client, f"the provider {row.name!r} needs")
         return client
 
     def embeddings(self, ref: ModelRef) -> ModelClient:
         """The client for that provider's embeddings; as `client`, and `UnsupportedError` where it has none."""
         client = self._embeddings.get(ref.provider)
         if client is None:
-            if ref.provider == "anthropic":
-                raise UnsupportedError("Anthropic offers no embeddings.", remedy="Use openai:MODEL or gemini:MODEL.")
-            client = self._embeddings[ref.provider] = self._made(ref.provider, OpenAIEmbeddings)
+            row = PROVIDERS[ref.provider]
+            if row.embeddings is None:
+                remedy = f"Use one of {examples(with_embeddings())}."
+                raise UnsupportedError(f"{row.name} offers no embeddings.", remedy=remedy)
+            who = f"the embeddings of {row.name!r} need"
+            client = self._embeddings[ref.provider] = self._made(row, row.embeddings, who)
         return client
 
-    def _made(self, provider: Provider, speaks: type[OpenAIClient | OpenAIEmbeddings] = OpenAIClient) -> ModelClient:
+    def _made(self, row: ModelProvider, module: str, who: str) -> ModelClient:
         chosen = self.settings
-        retry = RetrySettings(chosen.attempts, chosen.retry_base_s, chosen.retry_cap_s, chosen.retry_after_cap_s)
-        match provider:
-            case "anthropic":
-                make = partial(
-                    AnthropicClient,
-                    api_key=_key("ANTHROPIC_API_KEY", chosen.anthropic_api_key),
-                    base_url=_url("ANTHROPIC_BASE_URL", chosen.anthropic_base_url or ANTHROPIC_URL),
-                    concurrency=chosen.concurrency,
-                    retry=retry,
-                    reply_bytes=chosen.reply_bytes,
-                )
-            case "openai":
-                # A server of one's own seldom wants a key, but the SDK does.
-                spare = "none" if chosen.openai_base_url else None
-                make = partial(
-                    speaks,
-                    provider="openai",
-                    api_key=_key("OPENAI_API_KEY", chosen.openai_api_key or spare),
-                    base_url=_url("OPENAI_BASE_URL", chosen.openai_base_url or OPENAI_URL),
-                    concurrency=chosen.concurrency,
-                    retry=retry,
-                    reply_bytes=chosen.reply_bytes,
-                )
-            case "gemini":
-                make = partial(
-                    speaks,
-                    provider="gemini",
-                    api_key=_key("GEMINI_API_KEY", chosen.gemini_api_key),
-                    base_url=_url("GEMINI_BASE_URL", chosen.gemini_base_url or GEMINI_URL),
-                    concurrency=chosen.concurrency,
-                    retry=retry,
-                    reply_bytes=chosen.reply_bytes,
-                )
-            case _:
-                assert_never(provider)
-        if provider != "anthropic":
-            require_sdk(speaks.needs.format(provider))
-        return LateClient(provider, make)
+        access = chosen.access.get(row.name, NO_ACCESS)
+        # A server of one's own seldom wants a key, but the SDK does.
+        spare = "none" if row.keyless_elsewhere and access.base_url else None
+        connection = Connection(
+            provider=row.name,
+            api_key=_key(row, access.api_key or spare),
+            base_url=_url(row, access.base_url or row.url),
+            concurrency=chosen.concurrency,
+            retry=RetrySettings(chosen.attempts, chosen.retry_base_s, chosen.retry_cap_s, chosen.retry_after_cap_s),
+            reply_bytes=chosen.reply_bytes,
+        )
+        _require(row.package, who)
+        return LateClient(row.name, lambda: import_module(f"{__package__}.{module}").open_client(connection))
 
 
-def _key(name: str, value: str | None) -> str:
+def _require(package: str, who: str) -> None:
+    """Raises `UnsupportedError` where the package is missing; it is not imported."""
+    if find_spec(package) is None:
+        raise UnsupportedError(
+            f"{who} the package {package}, which is not installed.",
+            remedy=f"Install it with: pip install 'minions-evals-mcp[{package}]'",
+        )
+
+
+def _key(row: ModelProvider, value: str | None) -> str:
     if not value or not value.strip():
-        raise BadInputError(f"no key for {name.partition('_')[0].lower()} is set.", remedy=f"Set {name}.")
+        raise BadInputError(f"no key for {row.name} is set.", remedy=f"Set {row.key_variable}.")
     return value.strip()
 
 
-def _url(name: str, value: str) -> str:
+def _url(row: ModelProvider, value: str) -> str:
     if not value.startswith(("http://", "https://")):
         raise BadInputError(
-            f"{name} is {value!r}, which is no web address.", remedy="Write it with http:// or https://."
+            f"{row.url_variable} is {value!r}, which is no web address.", remedy="Write it with http:// or https://."
         )
     return value

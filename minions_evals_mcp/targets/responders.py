@@ -15,13 +15,13 @@ from pydantic import JsonValue, TypeAdapter
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
+from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.targets.command import Finished, beside, finished
 from minions_evals_mcp.targets.conversation import Turns, turns
 from minions_evals_mcp.targets.exchange import NOTHING, Asking, says_nothing
 from minions_evals_mcp.targets.live import seen_in
-from minions_evals_mcp.targets.model_options import LIMITS, MODEL
 from minions_evals_mcp.targets.prompted import Prompt
 from minions_evals_mcp.targets.python_file import function_in, result_of
 
@@ -45,7 +45,7 @@ class ModelResponder:
         said = turns(prompt.text)
         if said is None:
             return TargetErrored(f"{self.name}: a prompt with parts that are no text is not carried out")
-        strange = sorted(prompt.config.keys() - {*MODEL[self.client.provider]})
+        strange = sorted(prompt.config.keys() - {*PROVIDERS[self.client.provider].options})
         if strange:
             return TargetErrored(f"{self.name}: the prompt's config {', '.join(strange)} is not carried out")
         # Longer than the test's own limit, so that a slow answer is seen to be slow instead of given up.
@@ -61,7 +61,7 @@ class ModelResponder:
         if said.plain is not None:
             system, user = said.plain
             return ModelRequest(self.model, user, limit, system=system, params=params)
-        system, messages = said.apart() if self.client.provider == "anthropic" else (None, said.messages)
+        system, messages = said.apart() if PROVIDERS[self.client.provider].system_apart else (None, said.messages)
         # The messages join the body in place of the one turn, which is only what the cost is estimated from.
         return ModelRequest(self.model, said.text, limit, system=system, params={**params, "messages": list(messages)})
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import anyio.to_thread
 
+from minions_evals_mcp.domain.providers import PROVIDERS
 from tests.cli.terminal import Ended, Json, Terminal
 from tests.fakes.llm_server import Server
 
@@ -23,7 +24,7 @@ def test_an_empty_machine_is_healthy_and_told_what_to_do(at: Terminal) -> None:
     assert {name: one["ok"] for name, one in said.items()} == {
         "project": None, "SQLite": True, "skills": True, "store": None, "embedder": True, "Python checks": True, "JavaScript checks": True,
         "MCP server": True, "agent": True, "extras": said["extras"]["ok"],
-        "anthropic": None, "openai": None, "gemini": None, "judge": None,
+        **dict.fromkeys(PROVIDERS), "judge": None,
     }  # fmt: skip
     assert "minions-evals demo" in str(said["store"]["remedy"])
     assert "ANTHROPIC_API_KEY" in told.out

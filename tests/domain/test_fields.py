@@ -9,6 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields
+from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.domain.records import ASKED, DEFINITIONS, IMPORTABLE, RECORDED, RESULTS, TYPES, fields_from_json
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.schema import field_definitions
@@ -238,7 +239,7 @@ def test_a_branch_has_the_fields_of_seed_5_and_sends_only_what_is_given() -> Non
         " avgCost avgQualityScore avgTokensPerSec consistencyScore passRate otherParams",
         added="errorCount",
     )
-    assert options("test-branch", "provider") == ("openai", "anthropic", "gemini")
+    assert options("test-branch", "provider") == tuple(PROVIDERS)
     bare = parsed("test-branch").model_dump()
     assert (bare["temperature"], bare["maxTokens"], bare["topP"], bare["isActive"]) == (None, None, None, True)
     assert parsed("test-branch", temperature=2, topP=1, maxTokens=2048).model_dump()["temperature"] == 2

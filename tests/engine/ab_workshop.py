@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields
+from minions_evals_mcp.domain.providers import Access
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.embedding.embedder import Vector
@@ -50,12 +51,11 @@ async def laboratory(
 ) -> AsyncGenerator[Engine]:
     """An engine whose providers stand at those servers (Gemini at OpenAI's), with an embedder that counts words."""
     providers = ProviderSettings(
-        anthropic_api_key="key",
-        anthropic_base_url=(anthropic or openai).url,
-        openai_api_key="key",
-        openai_base_url=f"{openai.url}/v1",
-        gemini_api_key="key",
-        gemini_base_url=f"{openai.url}/v1",
+        access={
+            "anthropic": Access("key", (anthropic or openai).url),
+            "openai": Access("key", f"{openai.url}/v1"),
+            "gemini": Access("key", f"{openai.url}/v1"),
+        },
         attempts=attempts,
         retry_base_s=0.001,
         retry_cap_s=0.002,

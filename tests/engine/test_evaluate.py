@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
+from minions_evals_mcp.domain.providers import Access
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import Asked
@@ -35,7 +36,7 @@ async def server() -> AsyncGenerator[Server]:
 async def judged(tmp_path: Path, server: Server) -> AsyncGenerator[Engine]:
     """An engine whose providers are all the fake server, which judges too."""
     config = config_in(tmp_path, model_url=server.url)
-    providers = replace(config.providers, openai_api_key="key", openai_base_url=f"{server.url}/v1")
+    providers = config.providers.reached("openai", Access("key", f"{server.url}/v1"))
     async with opened(replace(config, providers=providers)) as engine:
         yield engine
 

@@ -11,6 +11,7 @@ import anyio
 import pytest
 from pydantic import JsonValue, ValidationError
 
+from minions_evals_mcp.domain.providers import NO_ACCESS
 from minions_evals_mcp.domain.results import Outcome, TestBranchExecution
 from minions_evals_mcp.engine.ab_test.results import ab_test_result
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, run_ab_test, start_ab_test
@@ -384,7 +385,7 @@ async def test_branches_that_cannot_run_are_refused_by_name_before_anything_runs
 
 async def test_a_missing_key_of_any_provider_stops_the_test_before_it_runs(tmp_path: Path, server: Server) -> None:
     async with laboratory(tmp_path, server) as lab:
-        lab.models.settings = replace(lab.models.settings, gemini_api_key=None)
+        lab.models.settings = replace(lab.models.settings, access={**lab.models.settings.access, "gemini": NO_ACCESS})
         await prepared(lab, branch("a"), branch("b", GEMINI))
         with pytest.raises(BadInputError, match="no key for gemini is set"):
             await ab(lab)

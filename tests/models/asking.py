@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import anyio
 
+from minions_evals_mcp.domain.providers import Access
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.registry import ModelRef, Models, Provider, ProviderSettings
 from minions_evals_mcp.models.replies import Reply
@@ -22,12 +23,11 @@ def provider_settings(url: str, settings: ProviderSettings = QUICK, *, key: str 
     """Settings under which every provider stands at `url`."""
     return replace(
         settings,
-        anthropic_api_key=key,
-        anthropic_base_url=url,
-        openai_api_key=key,
-        openai_base_url=f"{url}/v1",
-        gemini_api_key=key,
-        gemini_base_url=f"{url}/v1",
+        access={
+            "anthropic": Access(key, url),
+            "openai": Access(key, f"{url}/v1"),
+            "gemini": Access(key, f"{url}/v1"),
+        },
     )
 
 

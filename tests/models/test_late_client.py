@@ -14,8 +14,8 @@ from tests.models.asking import PATIENT_S, ask, client_and_server
 
 LOOKED_AT = """
 import sys
-from minions_evals_mcp.models.registry import Models, ProviderSettings, parse_model
-models = Models(ProviderSettings(anthropic_api_key="k", openai_api_key="k"))
+from minions_evals_mcp.models.registry import Access, Models, ProviderSettings, parse_model
+models = Models(ProviderSettings({"anthropic": Access("k"), "openai": Access("k")}))
 for name in ("anthropic:a", "openai:a"):
     models.client(parse_model(name))
 print(sorted({"anthropic", "openai"} & sys.modules.keys()))

@@ -7,7 +7,7 @@ from dataclasses import replace
 import anyio
 import pytest
 
-from minions_evals_mcp.models.client import Retrying, RetrySettings
+from minions_evals_mcp.models.client import Connection, Retrying, RetrySettings
 from minions_evals_mcp.models.faults import Fault, fault_of_status, retry_after_s
 from minions_evals_mcp.models.limit import AdaptiveLimit
 from minions_evals_mcp.models.registry import Provider
@@ -79,7 +79,7 @@ async def test_a_call_that_waits_to_retry_lets_another_go_first() -> None:
         return Fault("transient", "busy")
 
     waiting = RetrySettings(attempts=2, base_s=0.2, cap_s=0.2)
-    retrying = Retrying("anthropic", attempt, concurrency=1, settings=waiting)
+    retrying = Retrying(Connection("anthropic", "key", "http://localhost", 1, waiting, 1000), attempt)
     with anyio.fail_after(5):
         async with anyio.create_task_group() as tasks:
             for user in ("a", "b"):

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from minions_evals_mcp.domain.providers import PROVIDERS, Access
 from minions_evals_mcp.errors import BadInputError, EvalsError, UnsupportedError
 from minions_evals_mcp.models import prices
 from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings, parse_model
@@ -30,7 +31,7 @@ def test_a_name_says_its_provider_and_its_model(text: str, ref: ModelRef) -> Non
 
 
 def test_an_unknown_provider_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(UnsupportedError, match="anthropic, openai, gemini") as refused:
+    with pytest.raises(UnsupportedError, match=", ".join(PROVIDERS)) as refused:
         parse_model("llama3:8b")
     assert "openai:llama3:8b" in refused.value.remedy
 
@@ -44,26 +45,26 @@ def test_a_name_without_a_model_is_refused(text: str) -> None:
 @pytest.mark.parametrize("text", ["anthropic:m", "openai:m", "gemini:m"])
 async def test_a_missing_key_is_refused_with_the_name_of_the_variable(text: str) -> None:
     ref = parse_model(text)
-    async with Models(ProviderSettings(anthropic_api_key=" ")) as models:
+    async with Models(ProviderSettings({"anthropic": Access(" ")})) as models:
         with pytest.raises(BadInputError) as refused:
             models.client(ref)
     assert f"{ref.provider.upper()}_API_KEY" in refused.value.remedy
 
 
 async def test_a_server_of_ones_own_needs_no_openai_key() -> None:
-    async with serving() as server, Models(ProviderSettings(openai_base_url=f"{server.url}/v1")) as models:
+    async with serving() as server, Models(ProviderSettings({"openai": Access(base_url=f"{server.url}/v1")})) as models:
         reply = await models.client(parse_model("openai:llama3:8b")).complete(ask(), deadline_s=PATIENT_S)
     assert isinstance(reply, Completion)
 
 
 async def test_an_address_without_a_scheme_is_refused() -> None:
-    async with Models(ProviderSettings(openai_base_url="localhost:11434/v1")) as models:
+    async with Models(ProviderSettings({"openai": Access(base_url="localhost:11434/v1")})) as models:
         with pytest.raises(BadInputError, match="OPENAI_BASE_URL"):
             models.client(parse_model("openai:m"))
 
 
 async def test_a_provider_has_one_client_and_a_second_provider_another() -> None:
-    settings = ProviderSettings(anthropic_api_key="k", gemini_api_key="k")
+    settings = ProviderSettings({"anthropic": Access("k"), "gemini": Access("k")})
     async with Models(settings) as models:
         first = models.client(parse_model("anthropic:a"))
         assert models.client(parse_model("anthropic:b")) is first
@@ -71,7 +72,7 @@ async def test_a_provider_has_one_client_and_a_second_provider_another() -> None
 
 
 def test_settings_do_not_show_their_keys() -> None:
-    settings = ProviderSettings(anthropic_api_key="sk-1", openai_api_key="sk-2", gemini_api_key="sk-3")
+    settings = ProviderSettings({name: Access("sk-1") for name in PROVIDERS})
     assert "sk-" not in repr(settings)
 
 
@@ -83,7 +84,7 @@ def run_python(code: str) -> str:
 def test_providers_and_prices_are_imported_at_first_use() -> None:
     code = (
         "import json, sys; import minions_evals_mcp.models.registry as registry; "
-        "registry.Models(registry.ProviderSettings(anthropic_api_key='k')); "
+        "registry.Models(registry.ProviderSettings({'anthropic': registry.Access('k')})); "
         "print(json.dumps([name for name in ('anthropic', 'openai', 'genai_prices', 'aiohttp', 'httpx2') "
         "if name in sys.modules]))"
     )
@@ -94,9 +95,9 @@ def test_a_missing_openai_package_is_named_with_the_command_that_brings_it() -> 
     code = (
         "import sys; sys.modules['openai'] = None\n"
         "from minions_evals_mcp.errors import UnsupportedError\n"
-        "from minions_evals_mcp.models.registry import Models, ProviderSettings, parse_model\n"
+        "from minions_evals_mcp.models.registry import Access, Models, ProviderSettings, parse_model\n"
         "try:\n"
-        "    Models(ProviderSettings(gemini_api_key='k')).client(parse_model('gemini:m'))\n"
+        "    Models(ProviderSettings({'gemini': Access('k')})).client(parse_model('gemini:m'))\n"
         "except UnsupportedError as error:\n"
         "    print(error)"
     )

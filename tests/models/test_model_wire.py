@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 from pydantic import JsonValue
 
-from minions_evals_mcp.models.openai_client import GEMINI_URL, OPENAI_URL, token_limit_name
+from minions_evals_mcp.domain.providers import PROVIDERS
+from minions_evals_mcp.models.openai_client import token_limit_name
 from minions_evals_mcp.models.registry import Provider
 from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated, Usage
 from tests.models.asking import PATIENT_S, QUICK, ask, client_and_server
@@ -107,5 +108,5 @@ async def test_an_answer_that_names_no_model_is_that_of_the_model_asked() -> Non
 
 
 def test_the_token_limit_has_openais_new_name_only_at_openai() -> None:
-    assert token_limit_name(OPENAI_URL) == "max_completion_tokens"
-    assert token_limit_name(GEMINI_URL) == token_limit_name("http://localhost:11434/v1") == "max_tokens"
+    assert token_limit_name(PROVIDERS["openai"].url) == "max_completion_tokens"
+    assert token_limit_name(PROVIDERS["gemini"].url) == token_limit_name("http://localhost:11434/v1") == "max_tokens"

@@ -20,6 +20,7 @@ from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
 from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
+from minions_evals_mcp.domain.providers import examples
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.gates import regression_gate, undecided_words
@@ -65,7 +66,7 @@ class RunOptions:
     target: Annotated[
         str | None,
         Parameter(
-            help="Makes outputs where none is recorded: anthropic:MODEL, openai:MODEL, gemini:MODEL, python:module:function,"
+            help=f"Makes outputs where none is recorded: {examples()}, python:module:function,"
             " http://HOST/PATH, 'command:PROGRAM ARGUMENTS' (your own application: JSON in, JSON or text out)."
         ),
     ] = None

@@ -13,6 +13,7 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, engine_config, run, say
 from minions_evals_mcp.cli.start.machine import Finding, machine
+from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access, ModelProvider
 from minions_evals_mcp.engine.context import DEFAULT_MODEL
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.models.prices import price_known
@@ -145,25 +146,22 @@ async def _store(path: Path) -> list[Finding]:
 
 def _providers(settings: Settings) -> list[Finding]:
     """Which keys are set; their values are never shown."""
-    openai = importlib.util.find_spec("openai") is not None
-    return [
-        _key("anthropic", settings.anthropic_api_key, settings.anthropic_base_url, "ANTHROPIC_API_KEY", installed=True),
-        _key("openai", settings.openai_api_key, settings.openai_base_url, "OPENAI_API_KEY", installed=openai),
-        _key("gemini", settings.gemini_api_key, settings.gemini_base_url, "GEMINI_API_KEY", installed=openai),
-    ]
+    return [_provider(row, settings.providers.get(row.name, NO_ACCESS)) for row in PROVIDERS.values()]
 
 
-def _key(name: str, key: str | None, url: str | None, variable: str, *, installed: bool) -> Finding:
-    at = f" at {url}" if url else ""
-    if key is None and not (name == "openai" and url):
-        return Finding(name, ok=None, said="no key", remedy=f"Set {variable} to use it.")
-    if not installed:
-        return Finding(name, ok=False, said="the SDK is missing", remedy="pip install 'minions-evals-mcp[openai]'")
-    return Finding(name, ok=True, said=f"{'key is set' if key else 'no key, local server'}{at}")
+def _provider(row: ModelProvider, access: Access) -> Finding:
+    at = f" at {access.base_url}" if access.base_url else ""
+    if access.api_key is None and not (row.keyless_elsewhere and at):
+        return Finding(row.name, ok=None, said="no key", remedy=f"Set {row.key_variable} to use it.")
+    if importlib.util.find_spec(row.package) is None:
+        remedy = f"pip install 'minions-evals-mcp[{row.package}]'"
+        return Finding(row.name, ok=False, said="the SDK is missing", remedy=remedy)
+    return Finding(row.name, ok=True, said=f"{'key is set' if access.api_key else 'no key, local server'}{at}")
 
 
 async def _judge(common: Common, settings: Settings, ping: bool) -> list[Finding]:
-    name = settings.judge_model or (DEFAULT_MODEL if settings.anthropic_api_key else None)
+    providers = engine_config(common, settings).providers
+    name = settings.judge_model or (DEFAULT_MODEL if providers.has_key(DEFAULT_MODEL) else None)
     if name is None:
         return [
             Finding(
@@ -178,7 +176,7 @@ async def _judge(common: Common, settings: Settings, ping: bool) -> list[Finding
         )
         if not ping:
             return [Finding("judge", ok=True, said=f"{ref} ({known})", remedy="--ping asks it a question.")]
-        async with Models(engine_config(common, settings).providers) as models:
+        async with Models(providers) as models:
             request = ModelRequest(model=ref.model, user="Reply with the word ready.", max_tokens=16)
             reply = await models.client(ref).complete(request, deadline_s=min(PING_S, settings.call_timeout_s))
     except EvalsError as error:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Literal, Self, cast
+from typing import Annotated, Self, cast
 
 from pydantic import Field, model_validator
 
@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.definitions import Benchmark, Fields, Json, TestBr
 from minions_evals_mcp.domain.digests import combined, digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.domain.providers import Provider
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.values import Id, Text, Unit, Value, VersionName
 from minions_evals_mcp.engine.budget import vet_cap
@@ -37,7 +38,7 @@ class InlineBranch(Value):
     """One model configuration, given with the test; what is not given is not sent."""
 
     name: Text
-    provider: Literal["openai", "anthropic", "gemini"]
+    provider: Provider
     model: Text
     temperature: Annotated[float, Field(ge=0, le=2)] | None = None
     max_tokens: Annotated[int, Field(ge=1)] | None = None

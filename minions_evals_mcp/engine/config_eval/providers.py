@@ -6,7 +6,7 @@ import re
 import shutil
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import assert_never
@@ -14,6 +14,7 @@ from typing import assert_never
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.providers import NO_ACCESS, Access
 from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
 from minions_evals_mcp.engine.config_eval.evaluation import (
     AddressSpec,
@@ -51,11 +52,11 @@ class Providers:
 
     async def models(self, spec: ModelSpec) -> Models:
         """The clients for a model: the engine's, else ones with the address and key that the config gives."""
-        given = {"base_url": self._given(spec.base_url), "api_key": self._given(spec.api_key)}
-        changed = {f"{parse_model(spec.model).provider}_{name}": value for name, value in given.items() if value}
-        if not changed:
+        given = Access(self._given(spec.api_key) or None, self._given(spec.base_url) or None)
+        if given == NO_ACCESS:
             return self.engine.models
-        return await self.opened.enter_async_context(Models(replace(self.engine.config.providers, **changed)))  # pyright: ignore[reportArgumentType]  the names of its own fields
+        settings = self.engine.config.providers.reached(parse_model(spec.model).provider, given)
+        return await self.opened.enter_async_context(Models(settings))
 
     def _given(self, text: str | None) -> str | None:
         return None if text is None else with_variables(text, self.environment)

@@ -122,7 +122,7 @@ def target_for(engine: Engine, request: RunRequest, versions: RunVersions, budge
     if request.rejudge_run_id is not None:
         return None
     if name is None:
-        if not versions.recorded() or not engine.config.providers.anthropic_api_key:
+        if not versions.recorded() or not engine.config.providers.has_key(DEFAULT_MODEL):
             return None
         name = DEFAULT_MODEL
     kind, _, rest = name.partition(":")

@@ -16,6 +16,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Grader
+from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
 from minions_evals_mcp.interop.promptfoo_config.model_provider import ACCESS, model_spec
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
@@ -24,15 +25,11 @@ from minions_evals_mcp.interop.promptfoo_config.tests import Test
 from minions_evals_mcp.scoring.assertions.graded import GRADED
 from minions_evals_mcp.scoring.assertions.similar import SIMILAR
 from minions_evals_mcp.scoring.max_score import SELECT_BEST
-from minions_evals_mcp.targets.model_options import LIMITS
 
 Kind = Literal["text", "embedding"]
 CODE = frozenset({".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py"})
 KEY = "apiKey"
-EMBEDDINGS = {
-    "openai:embedding:": "openai:", "openai:embeddings:": "openai:",
-    "google:embedding:": "gemini:", "google:embeddings:": "gemini:",
-}  # fmt: skip
+EMBEDDINGS = {theirs: f"{row.name}:" for row in PROVIDERS.values() for theirs in row.embedders_known_as}
 """Embedders among promptfoo's providers, and their providers in our words."""
 
 

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
 from minions_evals_mcp.interop.promptfoo_config.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.targets.live import MAX_TOKENS
-from minions_evals_mcp.targets.model_options import LIMITS, MODEL
 
 ACCESS = ("apiKey", "apiKeyEnvar", "apiBaseUrl", "apiHost")
-PREFIXES = {
-    "anthropic:messages:": "anthropic:", "anthropic:": "anthropic:", "openai:chat:": "openai:", "openai:": "openai:",
-    "google:": "gemini:", "gemini:": "gemini:",
-}  # fmt: skip
+PREFIXES = {theirs: f"{row.name}:" for row in PROVIDERS.values() for theirs in row.known_as}
 FOREIGN = ("responses", "completion", "embedding", "embeddings", "realtime", "assistant", "image", "moderation", "agents",
            "transcription", "speech", "video", "live", "claude-agent-sdk", "codex", "codex-sdk", "chatkit")  # fmt: skip
 """Kinds of a model's interface that are not chat: `openai:responses:…`."""
@@ -28,8 +25,9 @@ def model_spec(node: Node, ident: str, config: Node, refusals: Refusals) -> Mode
         refusals.add(node, f"the provider {ident}")
         return None
     kind = ours.partition(":")[0]
-    found = refusals.known(config, (*ACCESS, *MODEL[kind]))
-    params: Json = {name: found[name].value for name in MODEL[kind] if name in found}
+    options = PROVIDERS[kind].options
+    found = refusals.known(config, (*ACCESS, *options))
+    params: Json = {name: found[name].value for name in options if name in found}
     limit = [found[name].whole(least=1) for name in LIMITS if params.pop(name, None) is not None]
     key = found["apiKey"].text() if "apiKey" in found else None
     if "apiKeyEnvar" in found:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints, WithJsonSchema
 
+from minions_evals_mcp.domain.providers import PROVIDERS, examples
 from minions_evals_mcp.domain.values import ID_PATTERN
 
 Detail = Literal["summary", "full"]
@@ -51,9 +52,9 @@ Cases = Annotated[
 
 def _model_target(name: str) -> str:
     provider, _, model = name.partition(":")
-    if provider not in {"anthropic", "openai", "gemini"} or not model:
+    if provider not in PROVIDERS or not model:
         raise ValueError(
-            "a tool can name a model only (anthropic:MODEL, openai:MODEL, gemini:MODEL);"
+            f"a tool can name a model only ({examples()});"
             " code, commands and addresses are named by the operator, who starts the server with --target"
         )
     return name

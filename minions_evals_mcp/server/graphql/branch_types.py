@@ -23,7 +23,7 @@ class TestBranch:
     test_case_id: strawberry.ID
     name: str
     description: str | None
-    provider: str = strawberry.field(description="openai, anthropic or gemini.")
+    provider: str = strawberry.field(description="As in PROVIDER:MODEL.")
     model: str
     temperature: float | None
     max_tokens: int | None

@@ -1,0 +1,101 @@
+"""The providers of models, a row each: settings, clients, options, prices and the choices at every edge come from it.
+
+A provider that speaks an interface which is known is a row; another interface is a row and its client in `models/`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+LIMITS = ("max_tokens", "max_completion_tokens")
+"""Names of the longest reply; they are said to each provider in its own way."""
+_CHAT = (
+    *LIMITS, "temperature", "top_p", "stop", "seed", "frequency_penalty", "presence_penalty", "response_format",
+    "reasoning_effort",
+)  # fmt: skip
+_MESSAGES = ("max_tokens", "temperature", "top_p", "top_k", "stop_sequences", "thinking")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelProvider:
+    """How a provider is reached. `url` is its own address, `client` the module of `models/` that speaks its interface.
+
+    `package` is the SDK that the client needs, `options` are what a config may set of a request. `known_as` are the
+    prefixes of its models in promptfoo's configs. `embeddings` is the module for its vectors; None: it has none.
+    """
+
+    name: str
+    url: str
+    client: str
+    package: str
+    options: tuple[str, ...]
+    known_as: tuple[str, ...]
+    embeddings: str | None = None
+    price_name: str = ""
+    """Its name in the price table, where that is another."""
+    keyless_elsewhere: bool = False
+    """Whether a server at another address than its own may go without a key."""
+    system_apart: bool = False
+    """Whether the system's text travels beside the turns, not as the first of them."""
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable with its key."""
+        return f"{self.name.upper()}_API_KEY"
+
+    @property
+    def url_variable(self) -> str:
+        """The environment variable with another address."""
+        return f"{self.name.upper()}_BASE_URL"
+
+    @property
+    def embedders_known_as(self) -> tuple[str, ...]:
+        """The prefixes of its embedders in promptfoo's configs."""
+        roots = dict.fromkeys(prefix.partition(":")[0] for prefix in self.known_as) if self.embeddings else ()
+        return tuple(f"{root}:{kind}:" for root in roots for kind in ("embedding", "embeddings"))
+
+
+_ROWS = (
+    ModelProvider(
+        "openai", "https://api.openai.com/v1", "openai_client", "openai", _CHAT, ("openai:chat:", "openai:"),
+        embeddings="embeddings_client", keyless_elsewhere=True,
+    ),
+    ModelProvider(
+        "anthropic", "https://api.anthropic.com", "anthropic_client", "anthropic", _MESSAGES,
+        ("anthropic:messages:", "anthropic:"), system_apart=True,
+    ),
+    ModelProvider(
+        "gemini", "https://generativelanguage.googleapis.com/v1beta/openai/", "openai_client", "openai", _CHAT,
+        ("google:", "gemini:"), embeddings="embeddings_client", price_name="google",
+    ),
+)  # fmt: skip
+PROVIDERS: Mapping[str, ModelProvider] = {row.name: row for row in _ROWS}
+
+if TYPE_CHECKING:
+    Provider = str
+else:
+    Provider = Literal[tuple(PROVIDERS)]
+"""The name of a provider; in a record or an argument any other is refused."""
+
+
+def examples(providers: Iterable[ModelProvider] = PROVIDERS.values()) -> str:
+    """How their models are written, for messages: `openai:MODEL, anthropic:MODEL`."""
+    return ", ".join(f"{row.name}:MODEL" for row in providers)
+
+
+def with_embeddings() -> tuple[ModelProvider, ...]:
+    """Those that give vectors."""
+    return tuple(row for row in PROVIDERS.values() if row.embeddings)
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A provider's key and address as somebody set them; None: no key, the provider's own address."""
+
+    api_key: str | None = field(default=None, repr=False)
+    base_url: str | None = None
+
+
+NO_ACCESS = Access()
