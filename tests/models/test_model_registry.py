@@ -137,5 +137,5 @@ def test_an_estimate_is_not_under_what_prose_and_code_cost() -> None:
 
 def test_every_refusal_here_is_bad_input_to_a_caller() -> None:
     with pytest.raises(EvalsError) as refused:
-        parse_model("mistral:large")
+        parse_model("oracle:large")
     assert (refused.value.code, refused.value.exit_code) == ("unsupported", 2)
