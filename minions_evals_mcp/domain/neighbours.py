@@ -4,26 +4,48 @@ from __future__ import annotations
 
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import Field, JsonValue
+from pydantic import BeforeValidator, Field, JsonValue
+from pydantic.alias_generators import to_camel
 
 from minions_evals_mcp.domain.definitions import Fields, Json, Texts
+from minions_evals_mcp.domain.step_shapes import SHAPE, steps_of
 from minions_evals_mcp.domain.values import Count, Id, Text, Timestamp, Unit, Value
 
 
+def _is_absent(value: object) -> bool:
+    return value is None or value == {}
+
+
 class ToolCall(Value):
-    """One step of an agent run. `error` is set where the call failed; `result` is whatever the tool gave back."""
+    """One step of an agent run. `error` is set where the call failed; `result` is whatever the tool gave back.
+
+    `parentId` is the `id` of the step within which it was made, `extra` what the agent's log says beside all that.
+    """
 
     tool: Text
     arguments: Json = {}
     result: JsonValue = None
     error: str | None = None
     duration_ms: Annotated[float, Field(ge=0)] | None = None
+    id: Annotated[str | None, Field(exclude_if=_is_absent)] = None
+    started_at: Annotated[Timestamp | None, Field(strict=False, exclude_if=_is_absent)] = None
+    parent_id: Annotated[str | None, Field(exclude_if=_is_absent)] = None
+    agent: Annotated[str | None, Field(exclude_if=_is_absent)] = None
+    tokens_used: Annotated[Count | None, Field(exclude_if=_is_absent)] = None
+    extra: Annotated[Json, Field(exclude_if=_is_absent)] = {}
+
+
+ToolLog = Annotated[
+    tuple[ToolCall, ...], BeforeValidator(steps_of), Field(strict=False, description=f"Each step: {SHAPE}")
+]
+"""The steps of a run, however the agent's tools wrote them."""
 
 
 class AgentRun(Fields):
     """What an agent produced (minions-agents). `cost` is in US dollars.
 
-    `tool_calls_log` is None where nobody recorded the calls; a log without calls is empty.
+    `tool_calls_log` is None where nobody recorded the calls; a log without calls is empty. `stop_reason` says why the agent
+    came to its end ("end_turn", "max_turns", …); `extra` is what its toolbox says beside all that.
     """
 
     slug: ClassVar[str] = "agent-run"
@@ -35,11 +57,19 @@ class AgentRun(Fields):
     completed_at: Timestamp | None = None
     inputs: Json = {}
     outputs: Json = {}
-    tool_calls_log: Annotated[tuple[ToolCall, ...] | None, Field(strict=False)] = None
+    tool_calls_log: ToolLog | None = None
     tokens_used: Count | None = None
     cost: Annotated[float, Field(ge=0)] | None = None
     status: Literal["running", "success", "failed", "pending-approval"] = "success"
     error_message: str | None = None
+    stop_reason: Annotated[str | None, Field(exclude_if=_is_absent)] = None
+    extra: Annotated[Json, Field(exclude_if=_is_absent)] = {}
+
+
+KNOWN_OF_A_RUN = frozenset(
+    name for key, info in AgentRun.model_fields.items() for name in (key, info.alias or to_camel(key))
+)
+"""The keys of an agent-run; what its toolbox says beside them is kept under `extra`."""
 
 
 class AgentMessage(Fields):

@@ -14,6 +14,7 @@ from pydantic_core import ErrorDetails, to_json
 from minions_evals_mcp.domain import definitions, neighbours, results
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.step_fields import with_extra
 from minions_evals_mcp.domain.values import Id, Text, Timestamp, Value, iso
 from minions_evals_mcp.errors import InvalidRecordError
 
@@ -129,6 +130,8 @@ def record_from_wire(wire: JsonValue, *, new_id: str, now: datetime) -> Record[F
     held = envelope.fields
     if "assert" in held and "assertions" not in held:  # rows and configs call a case's checks so
         held = {("assertions" if key == "assert" else key): value for key, value in held.items()}
+    if envelope.type == neighbours.AgentRun.slug:
+        held = with_extra(held, neighbours.KNOWN_OF_A_RUN)
     fields = fields_from_json(envelope.type, to_json(held), record=name)
     created = envelope.created_at or now
     return Record(

@@ -69,6 +69,14 @@ def minion_type(slug: str) -> Json:
     }
 
 
+def shapes_of(slug: str) -> Json:
+    """What one value of each list of that type holds, where it says so: words that the SDK's field lists have no place for."""
+    nodes = TYPES[slug].model_json_schema()["properties"]
+    said = {name: _not_null(node).get("description") or node.get("description") for name, node in nodes.items()}
+    shapes: Json = {name: text for name, text in said.items() if isinstance(text, str)}
+    return {"shapes": shapes} if shapes else {}
+
+
 def _definition(node: _Node, name: str, info: FieldInfo) -> FieldDefinition:
     seen = _not_null(node)
     kind = _type(seen)

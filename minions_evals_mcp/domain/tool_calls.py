@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pydantic import TypeAdapter, ValidationError
 
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
-
-from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.neighbours import ToolCall, ToolLog
+from minions_evals_mcp.domain.step_shapes import REMEDY
 from minions_evals_mcp.errors import InvalidRecordError
 
-_CALLS: TypeAdapter[tuple[ToolCall, ...]] = TypeAdapter(Annotated[tuple[ToolCall, ...], Field(strict=False)])
+_LOG: TypeAdapter[tuple[ToolCall, ...]] = TypeAdapter(ToolLog)
 
 
-def tool_calls_of(given: JsonValue) -> tuple[ToolCall, ...]:
-    """The calls that stand in a list of {tool, arguments, result, error, durationMs}.
+def tool_calls_of(given: object) -> tuple[ToolCall, ...]:
+    """The calls that a log holds, in any of the shapes that `steps_of` reads.
 
-    Raises `InvalidRecordError` saying which of them does not fit.
+    Raises `InvalidRecordError` saying which of them does not fit, and what a step is.
     """
+    if not isinstance(given, list | tuple):
+        raise InvalidRecordError(f"tool calls are no list: {REMEDY}")
     try:
-        return _CALLS.validate_python(given)
+        return _LOG.validate_python(given)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, first["loc"]))
-        raise InvalidRecordError(
-            f"tool calls are no list of {{tool, arguments, result, error}}: {place}: {first['msg']}"
-        ) from None
+        place, said = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Value error, ")
+        reason = said if REMEDY in said else f"{place}: {said}; {REMEDY}"
+        raise InvalidRecordError(f"tool calls: {reason}") from None

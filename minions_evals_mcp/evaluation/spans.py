@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 from typing import Protocol, cast
 from weakref import WeakKeyDictionary, WeakSet
 
-from pydantic import JsonValue
-
 from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.step_spans import tool_step
+from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.evaluation.messages import plain_json
 from minions_evals_mcp.evaluation.tracing import Recorder, current_recorder
-from minions_evals_mcp.interop.spans import parsed
 
 OPERATION = "gen_ai.operation.name"
 TOOL = "execute_tool"
@@ -126,18 +125,10 @@ def watch_spans() -> None:
 
 
 def _call(span: _Span, attributes: Mapping[str, object]) -> ToolCall:
-    given = _value(attributes, "gen_ai.tool.call.arguments", "tool.parameters", "input.value")
-    name = attributes.get("gen_ai.tool.name") or span.name.removeprefix(f"{TOOL} ") or "tool"
     taken = (span.end_time or 0) - (span.start_time or 0)
-    return ToolCall(
-        tool=str(name),
-        arguments=given if isinstance(given, dict) else {} if given is None else {"input": given},
-        result=_value(attributes, "gen_ai.tool.call.result", "output.value"),
-        error=None if span.status.is_ok else span.status.description or str(attributes.get("error.type", "failed")),
-        duration_ms=taken / 1_000_000 if taken >= 0 else None,
-    )
-
-
-def _value(attributes: Mapping[str, object], *names: str) -> JsonValue:
-    found = next((attributes[name] for name in names if name in attributes), None)
-    return parsed(plain_json(found))
+    found = {
+        **tool_step(span.name, {name: plain_json(value) for name, value in attributes.items()}),
+        "error": None if span.status.is_ok else span.status.description or str(attributes.get("error.type", "failed")),
+        "durationMs": taken / 1_000_000 if taken >= 0 else None,
+    }
+    return tool_calls_of([found])[0]

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.parsing import parse_json
-from minions_evals_mcp.interop.spans import Span, is_otlp, obj, spans_of
+from minions_evals_mcp.interop.spans import Span, is_otlp, spans_of
 from minions_evals_mcp.interop.trajectory import is_trajectory, trajectory_run
 from minions_evals_mcp.ports import Arrived
 

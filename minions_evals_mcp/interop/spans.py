@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.tagged_values import attributes, listed_values, obj, parsed
 
 LATEST = 2**63
 """Beyond that the format has no time."""
@@ -54,10 +54,10 @@ def is_otlp(document: JsonValue) -> bool:
 
 def spans_of(document: JsonValue) -> Iterator[Span]:
     """The document's spans; raises `ValueError` saying what of one cannot be read."""
-    for resource in _list(obj(document).get("resourceSpans")):
+    for resource in listed_values(obj(document).get("resourceSpans")):
         service = attributes(obj(obj(resource).get("resource")).get("attributes")).get("service.name")
-        for scope in _list(obj(resource).get("scopeSpans")):
-            for span in _list(obj(scope).get("spans")):
+        for scope in listed_values(obj(resource).get("scopeSpans")):
+            for span in listed_values(obj(scope).get("spans")):
                 yield _span(obj(span), service if isinstance(service, str) else None)
 
 
@@ -89,41 +89,3 @@ def _error(status: Json, found: Json) -> str | None:
         return None
     said = (status.get("message"), found.get("exception.message"), found.get("error.type"))
     return next((one for one in said if isinstance(one, str) and one.strip()), "failed")
-
-
-def attributes(listed: JsonValue) -> Json:
-    """A list of keys and tagged values as a mapping."""
-    pairs = (obj(one) for one in _list(listed))
-    return {str(pair.get("key")): plain(obj(pair.get("value"))) for pair in pairs}
-
-
-def plain(tagged: Json) -> JsonValue:
-    """The value that a tagged one stands for; 64-bit numbers may be written as texts."""
-    match tagged:
-        case {"intValue": str() | int() as whole}:
-            return int(whole)
-        case {"arrayValue": dict() as array}:
-            return [plain(obj(one)) for one in _list(array.get("values"))]
-        case {"kvlistValue": dict() as mapping}:
-            return attributes(mapping.get("values"))
-        case _:
-            return next(iter(tagged.values()), None)
-
-
-def parsed(value: JsonValue) -> JsonValue:
-    """The value, or what it says where it is the JSON text of an object or list."""
-    if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
-        return value
-    try:
-        return json.loads(value)
-    except (ValueError, RecursionError):
-        return value
-
-
-def obj(value: JsonValue) -> Json:
-    """The value if it is an object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: JsonValue) -> list[JsonValue]:
-    return value if isinstance(value, list) else []

@@ -9,8 +9,10 @@ from collections.abc import Callable, Iterator
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.step_spans import span_steps
+from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.domain.values import MAX_ID, from_millis, iso
-from minions_evals_mcp.interop.spans import Span, obj
+from minions_evals_mcp.interop.spans import Span
 
 VERSION = "minions.prompt_version_ref"
 """The one attribute of ours: under which prompt version the agent ran."""
@@ -30,7 +32,7 @@ def agent_run(root: Span, steps: list[Span], kind: Kind) -> Json:
         "completedAt": _moment(root.end),
         "inputs": _inputs([root, *models]),
         "outputs": _outputs([root, *reversed(models)]),
-        "toolCallsLog": [_call(span) for span in steps if kind(span) == "tool"],
+        "toolCallsLog": [*span_steps([_wire(span) for span in (root, *steps)])],
         "tokensUsed": _tokens(root, models),
         "cost": _summed(root, models, "llm.cost.total"),
         "status": "success" if root.error is None else "failed",
@@ -104,16 +106,13 @@ def _last(messages: list[JsonValue]) -> str:
     return next((text for _, text in reversed(list(_spoken(messages)))), json.dumps(messages, ensure_ascii=False))
 
 
-def _call(span: Span) -> Json:
-    given = span.value("gen_ai.tool.call.arguments", "tool.parameters", "input.value")
-    found: Json = {
-        "tool": span.text("gen_ai.tool.name", "tool.name") or span.name or "tool",
-        "arguments": given if isinstance(given, dict) else {} if given is None else {"input": given},
-        "result": span.value("gen_ai.tool.call.result", "output.value"),
-        "error": span.error,
-        "durationMs": (span.end - span.start) / 1_000_000 if span.end >= span.start > 0 else None,
-    }
-    return {name: value for name, value in found.items() if value is not None}
+def _wire(span: Span) -> Json:
+    """The span as the one place that reads steps out of spans expects it."""
+    return {
+        "spanId": span.id, "parentSpanId": span.parent_id, "name": span.name, "attributes": span.attributes,
+        "startTimeUnixNano": span.start, "endTimeUnixNano": span.end,
+        "status": {} if span.error is None else {"code": 2, "message": span.error},
+    }  # fmt: skip
 
 
 def _tokens(root: Span, models: list[Span]) -> int | None:

@@ -6,7 +6,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.interop.spans import obj
+from minions_evals_mcp.domain.tagged_values import obj
 
 
 def is_trajectory(document: JsonValue) -> bool:
@@ -59,9 +59,8 @@ def _calls(step: Json) -> list[JsonValue]:
 
 
 def _call(call: Json, observed: dict[str, JsonValue]) -> Json:
-    made: Json = {"tool": call.get("function_name"), "arguments": obj(call.get("arguments"))}
     result = observed.get(str(call.get("tool_call_id")))
-    return made if result is None else {**made, "result": result}
+    return call if result is None else {**call, "result": result}
 
 
 def _tokens(figures: Json) -> int | None:

@@ -38,6 +38,7 @@ def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed |
         latency_ms=latency,
         cost_usd=fields.cost,
         tool_calls=fields.tool_calls_log,
+        finish_reason=fields.stop_reason,
         agent_error=error,
         timed_out=timed_out,
     )

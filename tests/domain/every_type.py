@@ -115,8 +115,9 @@ FULL: tuple[Fields, ...] = (
     AgentRun(
         agent_id="agent:support", prompt_version_ref="p3", triggered_by="ada", triggered_at=AT, completed_at=AT,
         inputs={"question": "May I?"}, outputs={"output": "yes"},
-        tool_calls_log=(ToolCall(tool="search", arguments={"q": "x"}, result=[1], error="slow", duration_ms=1.5),),
-        tokens_used=100, cost=0.01, status="failed", error_message="no answer",
+        tool_calls_log=(ToolCall(tool="search", arguments={"q": "x"}, result=[1], error="slow", duration_ms=1.5, id="s2",
+                                 started_at=AT, parent_id="s1", agent="agent:search", tokens_used=7, extra={"k": 1}),),
+        tokens_used=100, cost=0.01, status="failed", error_message="no answer", stop_reason="max_turns", extra={"model": "m"},
     ),
     PromptVersion(content="Say {{word}}.", description="short", version_number=3, changelog="shorter",
                   variables=("word",), tags=("live",), prompt_id="prompt/refund"),

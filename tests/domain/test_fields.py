@@ -295,7 +295,7 @@ def test_an_approval_has_the_contracts_fields() -> None:
     ("slug", "fields"),
     [
         ("agent-run", "agentId promptVersionRef triggeredBy triggeredAt completedAt inputs outputs toolCallsLog tokensUsed"
-                      " cost status errorMessage"),
+                      " cost status errorMessage stopReason extra"),
         ("agent-message", "fromAgentId toAgentId type payload sentAt status"),
         ("prompt-version", "content description versionNumber changelog variables tags promptId"),
         ("skill-definition", "name promptRef qualityGates"),

@@ -14,7 +14,7 @@ from pydantic_core import to_json
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.domain.rules import RULES
-from minions_evals_mcp.domain.schema import minion_type
+from minions_evals_mcp.domain.schema import minion_type, shapes_of
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
 from minions_evals_mcp.engine.jobs import get_job, kept_job
@@ -82,7 +82,7 @@ async def schema(call: Call, kind: str) -> str:
     del call
     if kind not in TYPES:
         raise _unknown("type", kind, [*TYPES])
-    told = minion_type(kind)
+    told = {**minion_type(kind), **shapes_of(kind)}
     return to_json(
         fitted({"summary": f"{kind}: {len(cast('list[Json]', told['schema']))} fields", **told}, WHOLE)
     ).decode()

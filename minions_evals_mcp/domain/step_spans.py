@@ -1,0 +1,129 @@
+"""Spans of OpenTelemetry's GenAI conventions and of OpenInference, as steps of ours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.step_fields import Json, arguments_of, error_text, moment_of
+from minions_evals_mcp.domain.tagged_values import attributes, obj, parsed
+from minions_evals_mcp.domain.values import from_millis, iso, to_millis
+
+TOOL, AGENT = "execute_tool", "invoke_agent"
+FAILED = frozenset((2, "2", "ERROR", "STATUS_CODE_ERROR"))
+STANDARD = frozenset(
+    ("gen_ai.operation.name", "gen_ai.tool.name", "tool.name", "gen_ai.tool.call.id", "gen_ai.tool.call.arguments",
+     "gen_ai.tool.call.result", "gen_ai.agent.name", "openinference.span.kind", "tool.parameters", "input.value",
+     "output.value", "input.mime_type", "output.mime_type")
+)  # fmt: skip
+"""Attributes that become fields of a step; the others are extra."""
+
+
+def is_span(item: object) -> bool:
+    """Whether the item is a span, as OTLP or the SDK writes it."""
+    return isinstance(item, dict) and "attributes" in item and not {"spanId", "span_id", "context"}.isdisjoint(item)  # pyright: ignore[reportUnknownArgumentType]  checked here
+
+
+def tool_step(name: str, found: Mapping[str, JsonValue]) -> Json:
+    """The step of a tool's span with that name and those attributes, without times, errors and ids."""
+    step: Json = {
+        "tool": _text(found, "gen_ai.tool.name", "tool.name") or name.removeprefix(f"{TOOL} ") or "tool",
+        "arguments": arguments_of(_value(found, "gen_ai.tool.call.arguments", "tool.parameters", "input.value")),
+    }
+    result = _value(found, "gen_ai.tool.call.result", "output.value")
+    if result is not None:
+        step["result"] = result
+    extra = {key: value for key, value in found.items() if key not in STANDARD and not key.startswith("exception.")}
+    if extra:
+        step["extra"] = extra
+    return step
+
+
+def span_steps(items: Iterable[object]) -> Iterator[Json]:
+    """The steps of the tool spans among these, each with the agent under which it stands; other spans are no steps."""
+    spans = [obj(item) for item in items]  # pyright: ignore[reportArgumentType]  JSON, else nothing
+    by_id = {_id(span): span for span in spans}
+    for span in spans:
+        found = _attributes(span)
+        if _is_tool(span, found):
+            yield {**tool_step(str(span.get("name", "")), found), **_around(span, found, by_id)}
+
+
+def _around(span: Json, found: Json, by_id: Mapping[str | None, Json]) -> Json:
+    """Id, parent, agent, times and error of a tool's span."""
+    began, ended = _nanos(span, "startTimeUnixNano", "start_time"), _nanos(span, "endTimeUnixNano", "end_time")
+    parent = by_id.get(_parent(span))
+    fields: Json = {
+        "id": _step_id(span),
+        "parentId": None if parent is None or not _is_tool(parent, _attributes(parent)) else _step_id(parent),
+        "agent": _agent(span, by_id),
+        "startedAt": iso(from_millis(began // 1_000_000)) if began else None,
+        "durationMs": (ended - began) / 1_000_000 if began and ended and ended >= began else None,
+        "error": _error(span, found),
+    }
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _step_id(span: Json) -> str | None:
+    return _text(_attributes(span), "gen_ai.tool.call.id") or _id(span)
+
+
+def _nanos(span: Json, nanos: str, moment: str) -> int | None:
+    """A time of the span in nanoseconds since 1970, as OTLP counts or as the SDK writes it; None where it cannot be read."""
+    given = span.get(nanos)
+    if isinstance(given, int | str) and str(given).isdigit():
+        return int(given)
+    found = moment_of(span.get(moment))
+    return None if found is None else to_millis(found) * 1_000_000 + found.microsecond % 1000 * 1000
+
+
+def _is_tool(span: Json, found: Json) -> bool:
+    named = "gen_ai.tool.name" in found or str(span.get("name", "")).startswith(f"{TOOL} ")
+    said = found.get("gen_ai.operation.name"), str(found.get("openinference.span.kind", "")).upper()
+    return TOOL in said or "TOOL" in said or (named and said[0] is None)
+
+
+def _agent(span: Json, by_id: Mapping[str | None, Json]) -> str | None:
+    """The name of the nearest agent around the span."""
+    seen: set[str | None] = set()
+    found = _attributes(span)
+    while (named := _text(found, "gen_ai.agent.name", "agent.name")) is None:
+        parent = _parent(span)
+        if parent is None or parent in seen or parent not in by_id:
+            return None
+        seen.add(parent)
+        span = by_id[parent]
+        found = _attributes(span)
+    return named
+
+
+def _error(span: Json, found: Json) -> str | None:
+    status = obj(span.get("status"))
+    if status.get("code", status.get("status_code")) not in FAILED:
+        return None
+    said = status.get("message") or status.get("description") or _text(found, "exception.message", "error.type")
+    return error_text(said) or "failed"
+
+
+def _attributes(span: Json) -> Json:
+    given = span.get("attributes")
+    return given if isinstance(given, dict) else attributes(given)
+
+
+def _id(span: Json) -> str | None:
+    given = span.get("spanId") or span.get("span_id") or obj(span.get("context")).get("span_id")
+    return given if isinstance(given, str) else None
+
+
+def _parent(span: Json) -> str | None:
+    given = span.get("parentSpanId") or span.get("parent_span_id") or span.get("parent_id")
+    return given if isinstance(given, str) and given.strip("0") else None
+
+
+def _text(found: Mapping[str, JsonValue], *names: str) -> str | None:
+    return next((said for name in names if isinstance(said := found.get(name), str) and said.strip()), None)
+
+
+def _value(found: Mapping[str, JsonValue], *names: str) -> JsonValue:
+    return parsed(next((found[name] for name in names if name in found), None))
