@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -33,7 +34,10 @@ def steps_of(log: object) -> object:
         return list(span_steps(given))
     reading = _Reading()
     for place, one in enumerate(given, 1):
-        reading.take(one, place)
+        if hasattr(one, "tool"):
+            reading.steps.append(one)
+        else:
+            reading.take(cast("JsonValue", one), place)  # what is no JSON is refused there
     return reading.steps
 
 
@@ -56,7 +60,7 @@ class _Reading:
     steps: list[object] = field(default_factory=list[object])
     by_id: dict[str, Json] = field(default_factory=dict[str, Json])
 
-    def take(self, item: object, place: int) -> None:
+    def take(self, item: JsonValue, place: int) -> None:
         """Takes one item of a log: a call, a result, a message that holds some, or a step of ours."""
         match item:
             case str():
@@ -64,9 +68,7 @@ class _Reading:
             case [dict() as call, observed]:  # LangChain's intermediate step: the action and what was observed
                 self.call({**call, "observation": observed}, place)
             case dict():
-                self.object(_out_of_its_wrapping(item), place)  # pyright: ignore[reportUnknownArgumentType]  JSON all through
-            case _ if hasattr(item, "tool"):
-                self.steps.append(item)
+                self.object(_out_of_its_wrapping(item), place)
             case _:
                 raise ValueError(f"step {place} is no object: {REMEDY}")
 
