@@ -1,10 +1,8 @@
 """Where a benchmark moved to another level, and stayed: found run by run, so that a later recovery takes nothing back.
 
-Runs of one benchmark resemble those before them. Each look tests the newest runs against the level before by generalised
-least squares under a first-order autoregression (Prais & Winsten 1954), whose correlation is estimated on the runs
-before, free of the small-sample bias of that estimate (Kendall 1954, Biometrika 41:403). The error is spent over all looks
-there will ever be; measured at every look of 50 runs, flat noise has a fall in 1 %, and in about 4 % where neighbours
-correlate by .6 (tests/bench/error_budget.py).
+Each look tests the newest runs against the level before (`level_step`). The error is spent over all looks there will ever
+be; measured at every look of 50 runs, flat noise has a fall in under 1 %, and in about 5 % where neighbours correlate by .6
+(tests/bench/error_budget.py).
 """
 
 from __future__ import annotations
@@ -12,10 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from statistics import fmean, median
 
-from minions_evals_mcp.stats.student import t_cdf
+from minions_evals_mcp.stats.level_step import level_step
 
 FEWEST_POINTS = 12
 """Fewer points in the series are not searched."""
@@ -28,15 +25,12 @@ MOST_NEW = 8
 PLACED_WITHIN = 2
 """A level is seen only once it has so many runs less one behind it: so much later may have been its beginning."""
 REMEMBERED = 60
-ERROR = 0.01
-"""For each direction, over all looks."""
-STRONGEST = 0.8
-"""Neighbours are taken to correlate by at most so much: beyond, a level cannot be told from a walk."""
+"""So many runs before a place say where the level was and how far runs scatter."""
+ERROR = 0.02
+"""For each direction, added up over all looks. Looks overlap, so that flat noise falls in less than half of it, as measured."""
 _EARLY, _FADING = 20, 1.5
 _SPENT = 2 / math.sqrt(_EARLY + FIRST_LEVEL)
 """About the sum of (t + 20)^-1.5 over all looks t."""
-_LEAST_SPREAD = 0.02
-"""Of the range of the scores: what never varied yet is not known to be constant."""
 _DECIMALS = 9
 
 
@@ -115,62 +109,12 @@ def _tested(seen: Sequence[float], levels: Sequence[int], place: int) -> Change 
     begun = levels[-1]
     if place < FIRST_LEVEL or place - begun < FEWEST_A_SIDE:
         return None
-    rests, known = _rests(seen, levels, place)
-    freedom = len(rests) - known - 1
-    if freedom < 2:
-        return None
-    likeness = _likeness(rests)
-    spread = _spread(rests, likeness, freedom, least=_LEAST_SPREAD * (max(seen) - min(seen)))
-    if spread == 0:
-        return None
-    step, error = _step(seen[begun:], place - begun, likeness)
-    lasts = median(seen[place:]) - fmean(seen[begun:place])
-    if lasts * step <= 0 or abs(lasts) < abs(step) / 2:  # one run far off is no level
-        return None
-    return Change(place, len(seen), step, 1 - t_cdf(abs(step) / (error * spread), freedom))
-
-
-def _rests(seen: Sequence[float], levels: Sequence[int], place: int) -> tuple[list[float], int]:
-    """What the remembered runs before the place differ from their level, and how many levels that took."""
     first = max(0, place - REMEMBERED)
-    rests: list[float] = []
-    known = 0
-    for begin, end in zip(levels, [*levels[1:], place], strict=True):
-        level = seen[max(begin, first) : end]
-        if level:
-            mean = fmean(level)
-            rests += [score - mean for score in level]
-            known += 1
-    return rests, known
-
-
-def _likeness(rests: Sequence[float]) -> float:
-    """How far neighbours correlate, from 0 to `STRONGEST`, corrected for what few runs hide of it."""
-    total = math.fsum(rest * rest for rest in rests)
-    if total == 0 or len(rests) < FIRST_LEVEL:
-        return 0.0
-    found = math.fsum(one * other for one, other in pairwise(rests)) / total
-    corrected = (len(rests) * found + 1) / (len(rests) - 3)
-    return min(STRONGEST, max(0.0, corrected))
-
-
-def _spread(rests: Sequence[float], likeness: float, freedom: int, *, least: float) -> float:
-    """The standard deviation of what each run adds to what the one before let expect."""
-    first = rests[0] ** 2 * (1 - likeness**2)
-    further = math.fsum((rest - likeness * before) ** 2 for before, rest in pairwise(rests))
-    return max(math.sqrt((first + further) / freedom), least)
-
-
-def _step(level: Sequence[float], place: int, likeness: float) -> tuple[float, float]:
-    """By how much the runs from `place` on lie off those before, and the standard error of that in units of the spread."""
-    rest, new = 1 - likeness, len(level) - place
-    further = [score - likeness * before for before, score in pairwise(level)]
-    mean_mean = 1 - likeness**2 + (len(level) - 1) * rest**2
-    mean_step = rest + (new - 1) * rest**2
-    step_step = 1 + (new - 1) * rest**2
-    mean_sum = (1 - likeness**2) * level[0] + rest * math.fsum(further)
-    after = further[place - 1 :]
-    step_sum = after[0] + rest * math.fsum(after[1:])
-    determinant = mean_mean * step_step - mean_step**2
-    step = (mean_mean * step_sum - mean_step * mean_sum) / determinant
-    return step, math.sqrt(mean_mean / determinant)
+    remembered = [0, *(level - first for level in levels if level > first)]
+    tested = level_step(seen[first:], remembered, place - first)
+    if tested is None:
+        return None
+    lasts = median(seen[place:]) - fmean(seen[begun:place])
+    if lasts * tested.step <= 0 or abs(lasts) < abs(tested.step) / 2:  # one run far off is no level
+        return None
+    return Change(place, len(seen), tested.step, tested.p_value)
