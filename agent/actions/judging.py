@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
-from minions_evals_mcp.errors import BadInputError, InvalidRecordError, NotFoundError
+from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import cases_with_inputs
@@ -90,10 +90,8 @@ async def _recorded(asked: Asked, said: payloads.AgentRunCompleted) -> Record[Ag
             raise InvalidRecordError(f"is a {arrived.type}, not an agent-run", field="payload.agentRun.type")
         await save_records(asked.engine, [Arrival(arrived)])
         ident = arrived.id
-    found = await asked.engine.store.read(partial(records.minion, ident=ident))
-    if found is None or not isinstance(found.fields, AgentRun):
-        raise NotFoundError("agent-run", ident, remedy="Send the whole record as agentRun.")
-    return found  # pyright: ignore[reportReturnType]  checked above
+    require = partial(records.require, ident=ident, kind=AgentRun, remedy="Send the whole record as agentRun.")
+    return await asked.engine.store.read(require)
 
 
 async def _asking_cases(engine: Engine, run: Record[AgentRun]) -> list[str]:

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.judge.compose import RULES
 from minions_evals_mcp.engine.messages import payloads
 from minions_evals_mcp.engine.request import ComparisonRequest
-from minions_evals_mcp.errors import InstrumentError, NotFoundError
+from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.store import records, runs
 
 
@@ -40,13 +40,12 @@ async def decide_version(asked: Asked) -> Json:
     """approve-prompt-version: a decision is written down, or refused by HR2; the same message decides once."""
     said = asked.said(payloads.ApprovePromptVersion)
     ident = f"approval:{text_digest(asked.message.id)}"
-    kept = await asked.engine.store.read(lambda db: records.find(db, ident))
+    kept = await asked.engine.store.read(lambda db: records.get(db, ident, Approval))
     if kept is None:
         speaker = asked.spoken_by(said.decided_by)
         told = said.model_dump(by_alias=False)
         asking = ApprovalAsked.model_validate({**told, "decided_by": speaker.name, "decided_by_type": speaker.kind})
         kept = await approve_prompt_version(replace(asked.engine, new_id=lambda: ident), asking)
-    assert isinstance(kept.fields, Approval)
     return {"approvalId": kept.id, "decision": kept.fields.decision}
 
 
@@ -90,9 +89,9 @@ async def check_trend(asked: Asked) -> Json:
 
 
 async def _trend_said(engine: Engine, benchmark_id: str) -> Json:
-    found = await engine.store.read(lambda db: records.minion(db, trend_id(benchmark_id)))
-    if found is None or not isinstance(found.fields, EvalTrend):
-        raise NotFoundError("eval-trend", trend_id(benchmark_id), remedy="Run the benchmark first.")
+    ident = trend_id(benchmark_id)
+    remedy = "Run the benchmark first."
+    found = await engine.store.read(lambda db: records.require(db, ident, EvalTrend, remedy=remedy))
     fields = found.fields
     return {
         "evalTrendId": found.id, "direction": fields.direction, "consecutiveDegrading": fields.consecutive_degrading,

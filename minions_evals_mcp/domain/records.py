@@ -6,7 +6,7 @@ import json
 import math
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Generic, TypeVar
+from typing import Annotated, Generic, TypeVar, cast
 
 from pydantic import Field, JsonValue, ValidationError
 from pydantic_core import ErrorDetails, to_json
@@ -19,6 +19,7 @@ from minions_evals_mcp.domain.values import Id, Text, Timestamp, Value, iso
 from minions_evals_mcp.errors import InvalidRecordError
 
 F_co = TypeVar("F_co", bound=Fields, covariant=True)
+F = TypeVar("F", bound=Fields)
 
 DEFINITIONS: tuple[type[Fields], ...] = (
     definitions.TestCase, definitions.Rubric, definitions.RubricCriterion, definitions.Benchmark, definitions.TestBranch,
@@ -106,12 +107,17 @@ class Envelope(Value):
     deleted_at: Timestamp | None = None
 
 
-def fields_from_json(slug: str, text: str | bytes, *, record: str = "") -> Fields:
+def fields_from_json(kind: type[F], text: str | bytes, *, record: str = "") -> F:
     """The typed fields in a JSON text; raises `InvalidRecordError` naming each field that does not fit."""
     try:
-        return TYPES[slug].model_validate_json(text)
+        return kind.model_validate_json(text)
     except ValidationError as error:
-        raise _refusal(error, record or slug, "fields") from None
+        raise _refusal(error, record or kind.slug, "fields") from None
+
+
+def of_type(record: Record[Fields] | None, kind: type[F]) -> Record[F] | None:
+    """The record where it is of that type; None where it is of another, or there is none."""
+    return cast("Record[F]", record) if record is not None and isinstance(record.fields, kind) else None
 
 
 def record_from_wire(wire: JsonValue, *, new_id: str, now: datetime) -> Record[Fields]:
@@ -132,7 +138,7 @@ def record_from_wire(wire: JsonValue, *, new_id: str, now: datetime) -> Record[F
         held = {("assertions" if key == "assert" else key): value for key, value in held.items()}
     if envelope.type == neighbours.AgentRun.slug:
         held = with_extra(held, neighbours.KNOWN_OF_A_RUN)
-    fields = fields_from_json(envelope.type, to_json(held), record=name)
+    fields = fields_from_json(TYPES[envelope.type], to_json(held), record=name)
     created = envelope.created_at or now
     return Record(
         id=envelope.id or new_id,

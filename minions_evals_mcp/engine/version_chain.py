@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import cast
 
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
@@ -63,10 +62,7 @@ def find_version(db: Db, name: str, *, prompt: str | None = None) -> Record[Prom
 
 def version_record(db: Db, ident: str | None) -> Record[PromptVersion] | None:
     """The recorded version under that id, unless it was deleted."""
-    found = None if ident is None else records.minion(db, ident)
-    if found is None or found.deleted_at is not None or not isinstance(found.fields, PromptVersion):
-        return None
-    return cast("Record[PromptVersion]", found)
+    return None if ident is None else records.get(db, ident, PromptVersion, hidden=False)
 
 
 def find_ref(db: Db, name: str, *, prompt: str | None = None) -> str:

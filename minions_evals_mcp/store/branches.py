@@ -11,9 +11,9 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.scoring.ab import PASSING_QUALITY, SLACK
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.rows import TABLES, record_of, select
+from minions_evals_mcp.store.rows import record_of, select, table_of
 
-_TABLE = TABLES[TestBranchExecution.slug]
+_TABLE = table_of(TestBranchExecution)
 
 
 def executions(db: Db, idents: Iterable[str]) -> dict[str, Record[TestBranchExecution]]:
@@ -29,7 +29,7 @@ def executions_of(db: Db, branch_id: str, *, limit: int, offset: int = 0) -> lis
 
 
 def _execution(row: tuple[object, ...]) -> Record[TestBranchExecution]:
-    return record_of(_TABLE, row)  # pyright: ignore[reportReturnType]  of that table only
+    return record_of(_TABLE, row)
 
 
 @dataclass(frozen=True, slots=True)

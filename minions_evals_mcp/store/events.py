@@ -10,7 +10,7 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields, Json
-from minions_evals_mcp.domain.records import ASKED, Record, fields_from_json, title_of
+from minions_evals_mcp.domain.records import ASKED, TYPES, Record, fields_from_json, title_of
 from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store.connection import AT_MOST, Db
@@ -89,7 +89,7 @@ def outbox(
 
 
 def _told(seq: int, ident: str, key: str, kind: str, addressee: str, fields: str, created_at: int) -> Told:  # noqa: PLR0913, PLR0917  a row's columns
-    typed = fields_from_json(kind, fields, record=ident)
+    typed = fields_from_json(TYPES[kind], fields, record=ident)
     at = from_millis(created_at)
     return Told(seq, key, addressee, Record(ident, typed, title_of(typed, ident), at, at))
 

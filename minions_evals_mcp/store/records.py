@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from pydantic_core import from_json
 
-from minions_evals_mcp.domain.definitions import Fields, Json
+from minions_evals_mcp.domain.definitions import Fields, Json, TestBranch
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.neighbours import AgentRun, SkillDefinition
-from minions_evals_mcp.domain.records import Record, fields_from_json
+from minions_evals_mcp.domain.neighbours import AgentRun, ProposalDraft, SkillDefinition
+from minions_evals_mcp.domain.records import TYPES, Record, fields_from_json, of_type
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import AT_MOST, Db
-from minions_evals_mcp.store.rows import TABLES, UNSELECTED, record_of, select
+from minions_evals_mcp.store.rows import TABLES, UNSELECTED, record_of, select, table_of
 
 _COLUMNS = "seq, id, type, title, fields, tags, status, created_at, updated_at, created_by, deleted_at"
 CHUNK = 500
 """So many rows are made before they are written."""
+F = TypeVar("F", bound=Fields)
 Lookup = Callable[[str], "Record[Fields] | None"]
 
 
@@ -30,7 +32,7 @@ def _record(row: tuple[Any, ...]) -> Record[Fields]:
     _, ident, kind, title, fields, tags, status, created_at, updated_at, created_by, deleted_at = row
     return Record(
         id=ident,
-        fields=fields_from_json(kind, fields, record=ident),
+        fields=fields_from_json(TYPES[kind], fields, record=ident),
         title=title,
         created_at=from_millis(created_at),
         updated_at=from_millis(updated_at),
@@ -54,6 +56,31 @@ def minions(db: Db, idents: Iterable[str]) -> dict[str, Record[Fields]]:
     return {row[1]: _record(row) for row in rows}
 
 
+def get(db: Db, ident: str, kind: type[F], *, hidden: bool = True) -> Record[F] | None:
+    """The record of that type under that id, hidden ones too unless said; None where it is of another type, or none is there."""
+    if kind.slug not in TABLES:
+        held = find(db, ident) if kind.slug in events.OUTBOX_TYPES else minion(db, ident)
+        record = of_type(held, kind)
+        return record if record is None or hidden or record.deleted_at is None else None
+    table = table_of(kind)
+    row = db.execute(select(table, "id = ?"), (ident,)).fetchone()
+    return None if row is None else complete(db, record_of(table, row))
+
+
+def require(db: Db, ident: str, kind: type[F], *, hidden: bool = True, remedy: str = "") -> Record[F]:
+    """The same; raises `NotFoundError` where there is none."""
+    record = get(db, ident, kind, hidden=hidden)
+    if record is None:
+        raise NotFoundError(kind.slug, ident, remedy=remedy or f"`minions-evals list {kind.slug}` shows them.")
+    return record
+
+
+def get_all(db: Db, idents: Iterable[str], kind: type[F]) -> dict[str, Record[F]]:
+    """The definitions or copies of that type under those ids, hidden ones too."""
+    kept = minions(db, idents).items()
+    return {ident: record for ident, held in kept if (record := of_type(held, kind)) is not None}
+
+
 def find(db: Db, ident: str) -> Record[Fields] | None:
     """The record of any type under that id."""
     found = minion(db, ident)
@@ -67,14 +94,12 @@ def find(db: Db, ident: str) -> Record[Fields] | None:
     return told[0].record if told else None
 
 
-def complete(db: Db, record: Record[Fields]) -> Record[Fields]:
+def complete(db: Db, record: Record[F]) -> Record[F]:
     """A benchmark-run with the ids of its test-runs, which are kept on their own side only."""
     if record.type != "benchmark-run":
         return record
     rows = db.execute("SELECT id FROM test_run WHERE benchmark_run_id = ? ORDER BY seq", (record.id,))
-    return record.touched(
-        record.fields.model_copy(update={"test_run_ids": tuple(row[0] for row in rows)}), record.updated_at
-    )
+    return replace(record, fields=record.fields.model_copy(update={"test_run_ids": tuple(row[0] for row in rows)}))
 
 
 def page(
@@ -171,24 +196,28 @@ def made_with(db: Db, agent_run_id: str) -> str | None:
     return None if row is None else row[0]
 
 
-def proposals_of(db: Db, agent_run_id: str) -> list[Record[Fields]]:
+def _typed(rows: Iterable[tuple[Any, ...]], kind: type[F]) -> list[Record[F]]:
+    return [record for row in rows if (record := of_type(_record(row), kind)) is not None]
+
+
+def proposals_of(db: Db, agent_run_id: str) -> list[Record[ProposalDraft]]:
     """The proposal-drafts of that agent-run, oldest first."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM minion WHERE type = 'proposal-draft' AND deleted_at IS NULL"
         " AND json_extract(fields, '$.agentRunId') = ? ORDER BY seq",
         (agent_run_id,),
     )
-    return [_record(row) for row in rows]
+    return _typed(rows, ProposalDraft)
 
 
-def branches_of(db: Db, test_case_id: str) -> list[Record[Fields]]:
+def branches_of(db: Db, test_case_id: str) -> list[Record[TestBranch]]:
     """The branches of a test case that are not hidden."""
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM minion WHERE type = 'test-branch' AND deleted_at IS NULL"
         " AND json_extract(fields, '$.testCaseId') = ? ORDER BY seq",
         (test_case_id,),
     )
-    return [_record(row) for row in rows]
+    return _typed(rows, TestBranch)
 
 
 def followed_by(db: Db, ident: str) -> str | None:
@@ -252,10 +281,9 @@ class Gate:
 
 def gates(db: Db, record: Record[Fields]) -> list[Gate]:
     """Which quality gates of a skill hold, by the newest whole benchmark-run of each."""
-    if not isinstance(record.fields, SkillDefinition):
-        return []
+    skill = of_type(record, SkillDefinition)
     found: list[Gate] = []
-    for gate in record.fields.quality_gates:
+    for gate in skill.fields.quality_gates if skill else ():
         row = db.execute(
             f"SELECT overall_score, id FROM benchmark_run WHERE benchmark_id = ? AND {UNSELECTED} ORDER BY ran_at DESC, seq DESC LIMIT 1",
             (gate.benchmark_id,),

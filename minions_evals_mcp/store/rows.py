@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
@@ -19,13 +19,16 @@ from minions_evals_mcp.known_secrets import counted, masked
 from minions_evals_mcp.store.connection import Db, sqlite
 from minions_evals_mcp.store.events import Event, append
 
+F_co = TypeVar("F_co", bound=Fields, covariant=True)
+F = TypeVar("F", bound=Fields)
+
 
 @dataclass(frozen=True)
-class Table:
+class Table(Generic[F_co]):
     """Where a result type is kept. `at` is the column of its time; `extra` are columns that are no fields."""
 
     name: str
-    kind: type[Fields]
+    kind: type[F_co]
     columns: tuple[str, ...]
     at: str
     extra: tuple[str, ...] = ()
@@ -49,7 +52,7 @@ class Table:
         return f"INSERT INTO {self.name} ({','.join(columns)}) VALUES ({','.join('?' * len(columns))})"
 
 
-TABLES: dict[str, Table] = {
+TABLES: dict[str, Table[Fields]] = {
     table.kind.slug: table
     for table in (
         Table(
@@ -158,7 +161,7 @@ def _tell_outputs(db: Db, records: Sequence[Record[Fields]]) -> None:
             tell_marks(db, record, to_json(record.fields.actual_output).decode())
 
 
-def _values(table: Table, record: Record[Fields], extra: Mapping[str, str]) -> list[Any]:
+def _values(table: Table[Fields], record: Record[Fields], extra: Mapping[str, str]) -> list[Any]:
     fields = record.fields
     values: list[Any] = [record.id, *(_stored(getattr(fields, column)) for column in table.columns)]
     if table.at not in table.columns:
@@ -176,7 +179,7 @@ def tell_marks(db: Db, record: Record[Fields], output: str) -> None:
         append(db, Event("secrets-marked", record.type, record.id, {"replaced": {**replaced}}), at=record.updated_at)
 
 
-def _rest(table: Table, fields: Fields) -> str:
+def _rest(table: Table[Fields], fields: Fields) -> str:
     return masked(fields.model_dump_json(exclude=table.columns_set, exclude_defaults=True))
 
 
@@ -190,16 +193,21 @@ def update_failure(db: Db, record: Record[results.EvalFailure]) -> None:
     )
 
 
-def select(table: Table, where: str = "1") -> str:
+def table_of(kind: type[F]) -> Table[F]:
+    """Where the results of that type are kept."""
+    return cast("Table[F]", TABLES[kind.slug])
+
+
+def select(table: Table[Fields], where: str = "1") -> str:
     """The query for whole records of a table."""
     return f"SELECT seq, {', '.join(table.all_columns)} FROM {table.name} WHERE {where}"
 
 
-def record_of(table: Table, row: sqlite.Row | tuple[Any, ...]) -> Record[Fields]:
+def record_of(table: Table[F], row: sqlite.Row | tuple[Any, ...]) -> Record[F]:
     """The record that a row of `select` holds."""
     named = dict(zip(("seq", *table.all_columns), row, strict=True))
     wire = {WIRE_NAMES[one]: _wire(one, named[one]) for one in table.columns if named[one] is not None}
-    fields = fields_from_json(table.kind.slug, _joined(wire, named.get("rest", "{}")), record=named["id"])
+    fields = fields_from_json(table.kind, _joined(wire, named.get("rest", "{}")), record=named["id"])
     at = from_millis(named[table.at])
     return Record(id=named["id"], fields=fields, title=title_of(fields, named["id"]), created_at=at, updated_at=at)
 

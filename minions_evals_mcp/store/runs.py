@@ -26,7 +26,7 @@ from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.events import Event, append, append_all
 from minions_evals_mcp.store.jobs import UnitRow, save_units
 from minions_evals_mcp.store.queries.expected_outputs import keep_expected
-from minions_evals_mcp.store.rows import TABLES, WHOLE, insert, insert_all, record_of, select
+from minions_evals_mcp.store.rows import WHOLE, insert, insert_all, record_of, select, table_of
 
 Ending = tuple[UnitKey, str, Ended]
 """A unit, its case, and how it ended."""
@@ -269,17 +269,17 @@ def runs_of(
     db: Db, run_id: str, *, passed: bool | None = None, after: int = 0, limit: int = 100
 ) -> list[tuple[int, Record[TestRun]]]:
     """A page of a benchmark-run's test-runs in the order in which they were recorded."""
-    table = TABLES["test-run"]
+    table = table_of(TestRun)
     rows = db.execute(
         select(table, f"benchmark_run_id = ? AND (? IS NULL OR passed = ?) AND seq > ? ORDER BY seq {AT_MOST}"),
         (run_id, passed, passed, after, limit),
     )
-    return [(row[0], record_of(table, row)) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
+    return [(row[0], record_of(table, row)) for row in rows]
 
 
 def failing_of(db: Db, job_id: str, *, limit: int) -> list[Record[TestRun]]:
     """The failed runs of a job, the gravest and the lowest scores first."""
-    table = TABLES["test-run"]
+    table = table_of(TestRun)
     rows = db.execute(
         select(
             table,
@@ -288,7 +288,7 @@ def failing_of(db: Db, job_id: str, *, limit: int) -> list[Record[TestRun]]:
         ),
         (job_id, limit),
     )
-    return [record_of(table, row) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
+    return [record_of(table, row) for row in rows]
 
 
 def failed_ids(db: Db, job_id: str) -> list[str]:
@@ -320,7 +320,7 @@ def newest_verdicts(db: Db, case_ids: Sequence[str]) -> dict[str, bool]:
 
 def job_runs(db: Db, job_id: str, *, limit: int) -> list[Record[TestRun]]:
     """The runs of a job in the order of its cases and trials."""
-    table = TABLES["test-run"]
+    table = table_of(TestRun)
     rows = db.execute(
         select(
             table,
@@ -328,24 +328,24 @@ def job_runs(db: Db, job_id: str, *, limit: int) -> list[Record[TestRun]]:
         ),
         (job_id, limit),
     )
-    return [record_of(table, row) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
+    return [record_of(table, row) for row in rows]
 
 
 def judgments_of(db: Db, test_run_id: str) -> list[Record[EvalJudgment]]:
     """A test-run's judgments."""
-    table = TABLES["eval-judgment"]
+    table = table_of(EvalJudgment)
     rows = db.execute(select(table, "test_run_id = ? ORDER BY seq"), (test_run_id,))
-    return [record_of(table, row) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
+    return [record_of(table, row) for row in rows]
 
 
 def failures_of(db: Db, test_run_ids: Sequence[str]) -> dict[str, Record[EvalFailure]]:
     """The first eval-failure of each of those test-runs, by test-run."""
-    table = TABLES["eval-failure"]
+    table = table_of(EvalFailure)
     rows = db.execute(
         select(table, "test_run_id IN (SELECT value FROM json_each(?)) ORDER BY seq DESC"),
         (json.dumps(list(test_run_ids)),),
     )
-    found: list[Record[EvalFailure]] = [record_of(table, row) for row in rows]  # pyright: ignore[reportAssignmentType]  the table's kind
+    found = [record_of(table, row) for row in rows]
     return {record.fields.test_run_id: record for record in found}
 
 
@@ -361,9 +361,9 @@ def failure_types(db: Db, run_id: str) -> dict[str, int]:
 
 def benchmark_run(db: Db, run_id: str) -> Record[BenchmarkRun] | None:
     """A benchmark-run without the list of its test-runs."""
-    table = TABLES["benchmark-run"]
+    table = table_of(BenchmarkRun)
     row = db.execute(select(table, "id = ?"), (run_id,)).fetchone()
-    return None if row is None else record_of(table, row)  # pyright: ignore[reportReturnType]  the table's kind
+    return None if row is None else record_of(table, row)
 
 
 def run_before(db: Db, *, run_id: str) -> str | None:

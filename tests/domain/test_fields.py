@@ -33,7 +33,9 @@ def assert_fields(slug: str, seed: str, *, added: str = "", read_by_us: str = ""
 
 def parsed(slug: str, **changes: JsonValue) -> Fields:
     """The least record of the type with those fields changed."""
-    return fields_from_json(slug, json.dumps({**LEAST[slug].model_dump(mode="json", exclude_none=True), **changes}))
+    return fields_from_json(
+        TYPES[slug], json.dumps({**LEAST[slug].model_dump(mode="json", exclude_none=True), **changes})
+    )
 
 
 def options(slug: str, field: str) -> tuple[str, ...] | None:

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields, TestCase
 from minions_evals_mcp.domain.neighbours import Task
-from minions_evals_mcp.domain.records import Record, fields_from_json, record_from_wire, title_of, wire_fields
+from minions_evals_mcp.domain.records import TYPES, Record, fields_from_json, record_from_wire, title_of, wire_fields
 from minions_evals_mcp.errors import InvalidRecordError
 from tests.domain.every_type import AT, BARE, FULL, recorded
 
@@ -204,6 +204,6 @@ def test_touching_a_record_changes_its_fields_and_its_time_alone() -> None:
 
 def test_fields_alone_are_refused_under_the_name_that_they_are_given_or_their_type() -> None:
     with pytest.raises(InvalidRecordError, match=r"^rubric: fields\.name: is missing"):
-        fields_from_json("rubric", '{"passingThreshold": 1}')
+        fields_from_json(TYPES["rubric"], '{"passingThreshold": 1}')
     with pytest.raises(InvalidRecordError, match=r"^rubric r1: fields: Invalid JSON"):
-        fields_from_json("rubric", "{", record="rubric r1")
+        fields_from_json(TYPES["rubric"], "{", record="rubric r1")

@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from minions_evals_mcp.domain.definitions import Benchmark, Fields
-from minions_evals_mcp.domain.records import Record, record_from_wire
+from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
 from minions_evals_mcp.domain.values import ID_PATTERN, Id
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_batches
 from minions_evals_mcp.engine.context import Engine
@@ -77,9 +77,10 @@ async def _benchmark(engine: Engine, ident: str) -> Record[Benchmark] | str:
     found = await engine.store.read(lambda db: records.find(db, ident))
     if found is None:
         return ident
-    if not isinstance(found.fields, Benchmark):
+    benchmark = of_type(found, Benchmark)
+    if benchmark is None:
         raise BadInputError(f"{ident} is a {found.type}, no benchmark.", remedy="Name another with --into.")
-    return found  # pyright: ignore[reportReturnType]  checked above
+    return benchmark
 
 
 def _with(benchmark: Record[Benchmark] | str, case_ids: Sequence[JsonValue], *, at: datetime) -> Record[Fields]:

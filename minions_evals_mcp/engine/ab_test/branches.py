@@ -13,8 +13,7 @@ from minions_evals_mcp.domain.records import Record, record_from_wire, wire_fiel
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, get_record, save_records
-from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, save_records
 from minions_evals_mcp.scoring.ab import consistency_score
 from minions_evals_mcp.scoring.similarity import cosine
 from minions_evals_mcp.store import branches, records
@@ -51,17 +50,12 @@ async def _saved(engine: Engine, record: Record[Fields]) -> Record[TestBranch]:
 
 
 async def _branch(engine: Engine, ident: str) -> Record[TestBranch]:
-    found = await engine.store.read(lambda db: records.minion(db, ident))
-    if found is None or not isinstance(found.fields, TestBranch):
-        raise NotFoundError("test-branch", ident, remedy="`minions-evals list test-branch` shows them.")
-    return found  # pyright: ignore[reportReturnType]  checked above
+    return await engine.store.read(lambda db: records.require(db, ident, TestBranch))
 
 
 async def branches_of_case(engine: Engine, test_case_id: str) -> list[Record[TestBranch]]:
     """The branches of a test case with what their executions add up to, consistency included."""
-    case = await get_record(engine, test_case_id)
-    if not isinstance(case.fields, TestCase):
-        raise NotFoundError("test-case", test_case_id, remedy="`minions-evals list test-case` shows them.")
+    await engine.store.read(lambda db: records.require(db, test_case_id, TestCase))
     found = await engine.store.read(lambda db: _with_outputs(db, test_case_id))
     return [await _consistent(engine, record, outputs) for record, outputs in found]
 

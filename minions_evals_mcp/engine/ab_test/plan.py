@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Annotated, Self, cast
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from minions_evals_mcp.domain.definitions import Benchmark, Fields, Json, TestBranch, TestCase
+from minions_evals_mcp.domain.definitions import Benchmark, Json, TestBranch, TestCase
 from minions_evals_mcp.domain.digests import combined, digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outputs import output_text
@@ -200,7 +200,7 @@ async def planned(engine: Engine, request: AbTestRequest) -> AbTestPlan:
 
 def _read(db: Db, *, request: AbTestRequest, at: datetime) -> AbTestPlan:
     case_ids = _case_ids(db, request)
-    found = records.minions(db, request.branch_ids)
+    found = records.get_all(db, request.branch_ids, TestBranch)
     inline = tuple(branch.record(case_ids[0], at) for branch in request.branches)
     branches = (*(_branch(found.get(ident), ident, case_ids[0]) for ident in request.branch_ids), *inline)
     return AbTestPlan(tuple(_case_plan(db, request, case_id, branches) for case_id in case_ids))
@@ -210,30 +210,20 @@ def _case_ids(db: Db, request: AbTestRequest) -> Sequence[str]:
     """The cases that are run: those that are named, else the benchmark's active ones."""
     if request.benchmark_id is None:
         return request.test_case_ids or (request.subject_id,)
-    benchmark = records.minion(db, request.benchmark_id)
-    if benchmark is None or not isinstance(benchmark.fields, Benchmark) or benchmark.deleted_at is not None:
-        raise NotFoundError("benchmark", request.benchmark_id, remedy="`minions-evals list benchmark` shows them.")
-    wanted = benchmark.fields.test_case_ids
-    found = records.minions(db, wanted)
-    active = [ident for ident in wanted if _is_active(found.get(ident))]
+    wanted = records.require(db, request.benchmark_id, Benchmark, hidden=False).fields.test_case_ids
+    found = records.get_all(db, wanted, TestCase)
+    active = [ident for ident in wanted if ident in found and _is_active(found[ident])]
     if not active:
         raise BadInputError(f"{request.benchmark_id} has no active test case.")
     return active
 
 
-def _is_active(case: Record[Fields] | None) -> bool:
-    return (
-        case is not None
-        and isinstance(case.fields, TestCase)
-        and case.deleted_at is None
-        and case.fields.status == "active"
-    )
+def _is_active(case: Record[TestCase]) -> bool:
+    return case.deleted_at is None and case.fields.status == "active"
 
 
 def _case_plan(db: Db, request: AbTestRequest, case_id: str, branches: tuple[Record[TestBranch], ...]) -> AbPlan:
-    case = records.minion(db, case_id)
-    if case is None or not isinstance(case.fields, TestCase) or case.deleted_at is not None:
-        raise NotFoundError("test-case", case_id, remedy="`minions-evals list test-case` shows them.")
+    case = records.require(db, case_id, TestCase, hidden=False)
     if request.winner_criteria in BY_QUALITY and not expects_text(case.fields):
         raise BadInputError(
             f"{request.winner_criteria} needs quality, the likeness to an expected output: the test-case {case.id} expects no text.",
@@ -242,15 +232,15 @@ def _case_plan(db: Db, request: AbTestRequest, case_id: str, branches: tuple[Rec
     version = _version(db, case.fields, request.prompt_version)
     inputs = case.fields.inputs
     prompt = output_text(inputs) if version is None else version_text(version.fields, inputs)
-    return AbPlan(cast("Record[TestCase]", case), branches, version, prompt)
+    return AbPlan(case, branches, version, prompt)
 
 
-def _branch(found: Record[Fields] | None, ident: str, case_id: str) -> Record[TestBranch]:
-    if found is None or not isinstance(found.fields, TestBranch) or found.deleted_at is not None:
+def _branch(found: Record[TestBranch] | None, ident: str, case_id: str) -> Record[TestBranch]:
+    if found is None or found.deleted_at is not None:
         raise NotFoundError("test-branch", ident, remedy=f"`minions-evals branches {case_id}` shows them.")
     if not found.fields.is_active:
         raise BadInputError(f"the branch {ident} is not active.", remedy="Set its isActive, or leave it out.")
-    return cast("Record[TestBranch]", found)
+    return found
 
 
 def _version(db: Db, case: TestCase, asked: str | None) -> Record[PromptVersion] | None:

@@ -16,7 +16,6 @@ from minions_evals_mcp.engine.answers.report_data import Side, TrendPoint, histo
 from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
 from minions_evals_mcp.engine.answers.what_changed import WhatChanged
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import report_units
@@ -65,10 +64,8 @@ async def read_benchmark_page(engine: Engine, ident: str) -> BenchmarkPage:
 
 
 def _benchmark(db: Db, *, ident: str) -> tuple[Record[Benchmark], str | None]:
-    record = records.minion(db, ident)
-    if record is None or not isinstance(record.fields, Benchmark):
-        raise NotFoundError("benchmark", ident, remedy="The overview lists them.")
-    return record, report_units.newest_run(db, ident)  # pyright: ignore[reportReturnType]  checked above
+    record = records.require(db, ident, Benchmark, remedy="The overview lists them.")
+    return record, report_units.newest_run(db, ident)
 
 
 def _page(

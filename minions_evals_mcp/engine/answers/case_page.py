@@ -156,8 +156,8 @@ def _flips(tried: Sequence[case_strip.Tried]) -> int:
 
 def _prompt(db: Db, version: str | None, case: ReportedCase) -> str:
     """The prompt as it was sent, where its version is recorded and can be filled."""
-    record = None if version is None else records.minion(db, version)
-    if record is None or not isinstance(record.fields, PromptVersion) or case.edited:
+    record = None if version is None else records.get(db, version, PromptVersion)
+    if record is None or case.edited:
         return ""
     try:
         return version_text(record.fields, case.inputs)

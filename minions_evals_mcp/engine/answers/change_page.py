@@ -139,10 +139,6 @@ def _prompts(db: Db, before: str | None, after: str | None) -> tuple[str, str] |
     """Both prompts, where both versions are recorded and other than each other."""
     if before is None or after is None or before == after:
         return None
-    found = records.minions(db, [before, after])
-    texts = [
-        one.fields.content
-        for ident in (before, after)
-        if (one := found.get(ident)) and isinstance(one.fields, PromptVersion)
-    ]
+    found = records.get_all(db, [before, after], PromptVersion)
+    texts = [found[ident].fields.content for ident in (before, after) if ident in found]
     return (texts[0], texts[1]) if len(texts) == 2 else None

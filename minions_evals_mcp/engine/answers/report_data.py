@@ -171,8 +171,8 @@ def _subject(db: Db, *, ident: str) -> Subject:
         return Subject(compared.fields.benchmark_run_id_b, compared.fields.benchmark_run_id_a, compared.fields)
     if job is not None:
         return _run(job)
-    found = records.minion(db, ident)
-    if found is None or not isinstance(found.fields, Benchmark):
+    found = records.get(db, ident, Benchmark)
+    if found is None:
         raise NotFoundError(
             "run, benchmark or comparison",
             ident,

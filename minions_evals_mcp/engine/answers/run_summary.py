@@ -212,9 +212,7 @@ def _lost_most(db: Db, failure: EvalFailure) -> str:
 def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
     if run is None or not run.fields.is_regression:
         return None
-    failure = records.find(db, f"{run.id}:regression")
-    assert failure is not None
-    assert isinstance(failure.fields, EvalFailure)
+    failure = records.require(db, f"{run.id}:regression", EvalFailure)
     fields = failure.fields
     return {
         "summary": fields.description, "evidence": run.fields.evidence, "failureType": fields.failure_type,
@@ -242,8 +240,10 @@ def _against_noise(db: Db, run: Record[BenchmarkRun]) -> Json:
 
 
 def _trend(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
-    found = None if run is None else records.minion(db, trend_id(run.fields.benchmark_id))
-    if run is None or run.fields.selection is not None or found is None or not isinstance(found.fields, EvalTrend):
+    if run is None or run.fields.selection is not None:
+        return None
+    found = records.get(db, trend_id(run.fields.benchmark_id), EvalTrend)
+    if found is None:
         return None
     fields = found.fields
     return {

@@ -61,9 +61,7 @@ async def summarize_trend(engine: Engine, benchmark_id: str, *, limit: int = 20)
 
 
 def _summary(db: Db, benchmark_id: str, rule: DetectTrendParameters, limit: int) -> TrendSummary:
-    benchmark = records.minion(db, benchmark_id)
-    if benchmark is None or not isinstance(benchmark.fields, Benchmark):
-        raise NotFoundError("benchmark", benchmark_id, remedy="`minions-evals list benchmark` shows them.")
+    benchmark = records.require(db, benchmark_id, Benchmark)
     shown = trend_points.history(db, benchmark_id, limit=limit + 1)
     if not shown:
         raise NotFoundError("run of the benchmark", benchmark_id, remedy=f"minions-evals run-benchmark {benchmark_id}")

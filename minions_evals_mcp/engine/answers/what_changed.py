@@ -104,9 +104,7 @@ class _Run:
 
 
 def _answer(db: Db, *, benchmark_id: str, since: datetime | None) -> WhatChanged:
-    benchmark = records.minion(db, benchmark_id)
-    if benchmark is None or not isinstance(benchmark.fields, Benchmark):
-        raise NotFoundError("benchmark", benchmark_id, remedy="`minions-evals list benchmark` shows them.")
+    benchmark = records.require(db, benchmark_id, Benchmark)
     history = [_run(db, point) for point in trend_points.history(db, benchmark_id)]
     shown = [run for run in history if since is None or run.point.at >= since]
     if not shown:

@@ -10,9 +10,9 @@ from typing import cast
 import anyio
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.definitions import Fields, Json, TestCase
+from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.outputs import output_text
-from minions_evals_mcp.domain.records import Record, record_from_wire, wire_fields
+from minions_evals_mcp.domain.records import Record, of_type, record_from_wire, wire_fields
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.cases.test_history import TestCaseSummary, case_record, test_case
@@ -74,8 +74,8 @@ async def save_with_baselines(
 
     What cannot be judged now waits on, and is tried again when its case is saved again.
     """
-    cases = [one.record for one in arrivals if isinstance(one.record.fields, TestCase)]
-    kept = await engine.store.read(lambda db: records.minions(db, [case.id for case in cases]))
+    cases = [case for one in arrivals if (case := of_type(one.record, TestCase)) is not None]
+    kept = await engine.store.read(lambda db: records.get_all(db, [case.id for case in cases], TestCase))
     changes = [_new_baseline(kept.get(case.id), case, by=by) for case in cases]
     saved = await save_records(engine, arrivals, relations, events=[one for one in changes if one is not None])
     return saved, await _judge_what_waited(engine, [case.id for case in cases])
@@ -116,8 +116,8 @@ def _distinct(said: Iterable[str]) -> tuple[str, ...]:
 
 async def case_of_run(engine: Engine, run_id: str) -> str:
     """The test case of a test-run, or of an output that waits under the id that its run will have."""
-    found = await engine.store.read(lambda db: records.find(db, run_id))
-    if found is not None and isinstance(found.fields, TestRun):
+    found = await engine.store.read(lambda db: records.get(db, run_id, TestRun))
+    if found is not None:
         return found.fields.test_case_id
     row = await engine.store.read(lambda db: _unit_of(db, run_id))
     if row is None:
@@ -131,17 +131,17 @@ async def save_case(
     """Writes the case with those fields changed, and the event of a new baseline where it gets one."""
     merged = {**wire_fields(kept.fields), **changes}
     wire: Json = {**kept.wire(), "fields": {name: value for name, value in merged.items() if value is not None}}
-    record = record_from_wire(cast("JsonValue", wire), new_id=kept.id, now=engine.clock())
-    assert isinstance(record.fields, TestCase)
+    record = of_type(record_from_wire(cast("JsonValue", wire), new_id=kept.id, now=engine.clock()), TestCase)
+    assert record is not None
     change = _new_baseline(kept, record, by=by, test_run_id=test_run_id)
     await save_records(engine, [Arrival(record)], events=[] if change is None else [change])
 
 
 def _new_baseline(
-    kept: Record[Fields] | None, case: Record[Fields], *, by: str, test_run_id: str | None = None
+    kept: Record[TestCase] | None, case: Record[TestCase], *, by: str, test_run_id: str | None = None
 ) -> Event | None:
     """The event that says what a case expected before; None where it is new or expects what it did."""
-    if kept is None or not isinstance(kept.fields, TestCase) or not isinstance(case.fields, TestCase):
+    if kept is None:
         return None
     before, after = kept.fields.expected_outputs, case.fields.expected_outputs
     if before == after:
@@ -182,8 +182,8 @@ def _output_of(db: Db, test_case_id: str, run_id: str | None) -> tuple[str, Json
         if not page and not waiting:
             raise NotFoundError("output of the test-case", test_case_id, remedy="Run it first, or give the output.")
         run_id = page[0][1].id if page else waiting[0].run_id
-    found = records.find(db, run_id)
-    if found is not None and isinstance(found.fields, TestRun):
+    found = records.get(db, run_id, TestRun)
+    if found is not None:
         case_id, output = found.fields.test_case_id, found.fields.actual_output
     else:
         row = _unit_of(db, run_id)

@@ -7,7 +7,7 @@ from functools import partial
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.version_chain import versions_ever
-from minions_evals_mcp.errors import NotFoundError, RuleError
+from minions_evals_mcp.errors import RuleError
 from minions_evals_mcp.store import records, speakers
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -36,9 +36,7 @@ async def name_current(engine: Engine, version: str) -> None:
         raise RuleError("HR2", "only a person names the version in use.", remedy="minions-evals people --help")
 
     def name(db: Db) -> None:
-        found = records.minion(db, version)
-        if found is None or not isinstance(found.fields, PromptVersion):
-            raise NotFoundError("prompt-version", version, remedy="`minions-evals list prompt-version` shows them.")
+        records.require(db, version, PromptVersion)
         approved = run_pairs.approved_of(db, versions_ever(db, version))
         if approved is not None:
             current = approved.fields.prompt_version_ref

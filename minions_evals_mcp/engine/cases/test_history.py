@@ -161,10 +161,7 @@ async def test_case_stats(engine: Engine, test_case_id: str, *, limit: int = 10)
 
 def case_record(db: Db, test_case_id: str) -> Record[TestCase]:
     """The test case under that id; raises `NotFoundError`, also for one that is deleted."""
-    found = records.minion(db, test_case_id)
-    if found is None or not isinstance(found.fields, TestCase) or found.deleted_at is not None:
-        raise NotFoundError("test-case", test_case_id, remedy="`minions-evals list test-case` shows them.")
-    return found  # pyright: ignore[reportReturnType]  checked above
+    return records.require(db, test_case_id, TestCase, hidden=False)
 
 
 def execution_of(run: Record[TestRun], case: Record[TestCase]) -> TestCaseExecution:

@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record, record_from_wire
+from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.cases.baselines import output_record, save_case
 from minions_evals_mcp.engine.cases.test_history import (
@@ -175,15 +176,14 @@ def _vet_batch(db: Db, prompt_id: str, idents: Sequence[str]) -> None:
 
 def _executed(db: Db, key: UnitKey) -> TestCaseExecution:
     row = jobs.units(db, key.job_id, first=0, last=1)[0, key.trial]
-    case = records.minion(db, row.case_id)
-    assert case is not None, "it was just run"
-    found = records.find(db, key.run_id)
-    if found is not None:
-        return execution_of(found, case)  # pyright: ignore[reportArgumentType]  a run and its case
+    case = records.require(db, row.case_id, TestCase)
+    run = records.get(db, key.run_id, TestRun)
+    if run is not None:
+        return execution_of(run, case)
     job = jobs.job(db, key.job_id)
     assert job is not None, "it was just run"
     assert row.observed is not None, row.outcome
-    return _waiting(key, case, row.observed, at=job.created_at)  # pyright: ignore[reportArgumentType]  as above
+    return _waiting(key, case, row.observed, at=job.created_at)
 
 
 def _waiting(key: UnitKey, case: Record[TestCase], seen: Observed, *, at: datetime) -> TestCaseExecution:

@@ -25,7 +25,7 @@ from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing, keep_licences
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.engine.run.planning import digests_of
-from minions_evals_mcp.errors import EvalsError, NotFoundError, RuleError
+from minions_evals_mcp.errors import EvalsError, RuleError
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.comparison import CasePair, ComparisonVerdict
 from minions_evals_mcp.stats.comparison import compare as measured_difference
@@ -89,11 +89,7 @@ def _how_judged(standing: JudgeStanding) -> str:
 
 
 def _decide(db: Db, *, asked: ApprovalAsked, ident: str, at: datetime) -> Record[Approval]:
-    found = records.minion(db, asked.prompt_version_ref)
-    if found is None or not isinstance(found.fields, PromptVersion) or found.deleted_at is not None:
-        raise NotFoundError(
-            "prompt-version", asked.prompt_version_ref, remedy="`minions-evals list prompt-version` shows them."
-        )
+    records.require(db, asked.prompt_version_ref, PromptVersion, hidden=False)
     evidence = _evidence(db, asked) if asked.decision == "approved" else None
     fields = Approval(
         prompt_version_ref=asked.prompt_version_ref,
@@ -253,8 +249,8 @@ def _suite(db: Db, run_id: str) -> str | None:
 
 def _suite_now(db: Db, benchmark_id: str) -> str | None:
     """The digest of the active cases that the benchmark has by now; None where there is no such benchmark any more."""
-    found = records.minion(db, benchmark_id)
-    if found is None or not isinstance(found.fields, Benchmark) or found.deleted_at is not None:
+    found = records.get(db, benchmark_id, Benchmark, hidden=False)
+    if found is None:
         return None
     rubrics: dict[str, RubricInUse] = {}
     there = measures(db, found.fields.test_case_ids, rubrics)

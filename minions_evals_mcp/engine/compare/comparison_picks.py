@@ -67,10 +67,8 @@ def _outputs(db: Db, run_id: str, idents: list[str], judged: list[Measure]) -> d
 
 
 def _recorded(db: Db, ident: str | None, *, timeout_ms: int | None) -> Observed | None:
-    run = None if ident is None else records.minion(db, ident)
-    if run is None or not isinstance(run.fields, AgentRun):
-        return None
-    seen = observed_run(run, timeout_ms=timeout_ms)  # pyright: ignore[reportArgumentType]  checked above
+    run = None if ident is None else records.get(db, ident, AgentRun)
+    seen = None if run is None else observed_run(run, timeout_ms=timeout_ms)
     return seen if isinstance(seen, Observed) else None
 
 

@@ -96,7 +96,7 @@ class Standing:
 
 def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     """Writes the benchmark-run and all that follows from it; the caller's transaction makes it all or nothing."""
-    benchmark: Record[Benchmark] = records.minion(db, about.request.subject_id)  # pyright: ignore[reportAssignmentType]  vetted at the start
+    benchmark = records.require(db, about.request.subject_id, Benchmark)
     means = runs.means(db, about.run_id)
     alike = _newest_alike(db, about, benchmark.id)
     whole = about.request.selection is None

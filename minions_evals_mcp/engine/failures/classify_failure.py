@@ -136,5 +136,5 @@ def _agent_concerned(db: Db, run: TestRun) -> str | None:
     """Who produced the output: the agent of the agent-run, else the one that the case names."""
     if run.agent_run_id is not None and run.produced_by is not None:
         return run.produced_by
-    case = records.minion(db, run.test_case_id)
-    return case.fields.agent_id if case is not None and isinstance(case.fields, TestCase) else None
+    case = records.get(db, run.test_case_id, TestCase)
+    return None if case is None else case.fields.agent_id

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
 from minions_evals_mcp.engine.judge.compose import WANTS_JSON, failed_output
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure, measures
-from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.failures import Analysis, classify
 from minions_evals_mcp.skills import ClassifyFailureParameters
@@ -55,20 +55,18 @@ def material(db: Db, *, test_run_id: str) -> Material:
 
 def failed_run(db: Db, test_run_id: str) -> tuple[Record[TestRun], Record[EvalFailure]]:
     """A failed run with its failure; raises as `material` does."""
-    run = records.find(db, test_run_id)
-    if run is None or not isinstance(run.fields, TestRun):
-        raise NotFoundError("test-run", test_run_id, remedy="`minions-evals list test-run` shows them.")
+    run = records.require(db, test_run_id, TestRun)
     if run.fields.passed:
         raise BadInputError(f"the test-run {test_run_id} passed: there is no failure to classify.")
-    return run, runs.failures_of(db, [test_run_id])[test_run_id]  # pyright: ignore[reportReturnType]  checked above
+    return run, runs.failures_of(db, [test_run_id])[test_run_id]
 
 
 def _seen(db: Db, record: Record[TestRun], case: Record[TestCase]) -> Observed:
     """What was seen when the run was made: from its agent-run, else as its unit kept it, else from the run itself."""
     run = record.fields
-    agent_run = None if run.agent_run_id is None else records.minion(db, run.agent_run_id)
-    if agent_run is not None and isinstance(agent_run.fields, AgentRun):
-        seen = observed_run(agent_run, timeout_ms=case.fields.timeout_ms)  # pyright: ignore[reportArgumentType]  checked
+    agent_run = None if run.agent_run_id is None else records.get(db, run.agent_run_id, AgentRun)
+    if agent_run is not None:
+        seen = observed_run(agent_run, timeout_ms=case.fields.timeout_ms)
         if isinstance(seen, Observed):
             return seen
     kept = jobs.observed(db, record.id)

@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
-from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Saved
-from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
@@ -34,7 +32,7 @@ async def resolve_failures(engine: Engine, resolutions: Sequence[Resolution]) ->
 def _resolve(db: Db, *, resolutions: Sequence[Resolution], at: datetime) -> Saved:
     changed = 0
     for one in resolutions:
-        found = _failure(db, one.id)
+        found = records.require(db, one.id, EvalFailure)
         if found.fields.resolved_at is not None and found.fields.resolution_notes == one.notes:
             continue
         fields = found.fields.model_copy(update={"resolved_at": at, "resolution_notes": one.notes})
@@ -42,10 +40,3 @@ def _resolve(db: Db, *, resolutions: Sequence[Resolution], at: datetime) -> Save
         append(db, Event("eval-failure-resolved", "eval-failure", one.id, {"testRunId": fields.test_run_id}), at=at)
         changed += 1
     return Saved(0, changed, len(resolutions) - changed)
-
-
-def _failure(db: Db, ident: str) -> Record[EvalFailure]:
-    found = records.find(db, ident)
-    if found is None or not isinstance(found.fields, EvalFailure):
-        raise NotFoundError("eval-failure", ident)
-    return found  # pyright: ignore[reportReturnType]  checked above

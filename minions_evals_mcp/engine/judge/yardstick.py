@@ -73,13 +73,12 @@ def measures(db: Db, case_ids: Iterable[str], known: dict[str, RubricInUse]) -> 
     Raises `NotFoundError` for a case or rubric that does not exist.
     """
     wanted = list(case_ids)
-    found = records.minions(db, wanted)
+    found = records.get_all(db, wanted, TestCase)
     out: list[Measure] = []
     for ident in wanted:
-        record = found.get(ident)
-        if record is None or not isinstance(record.fields, TestCase):
+        case = found.get(ident)
+        if case is None:
             raise NotFoundError("test-case", ident)
-        case: Record[TestCase] = record  # pyright: ignore[reportAssignmentType]  checked above
         out.append(Measure(case, _yardstick(db, case.fields, known)))
     return out
 
@@ -102,14 +101,9 @@ def _yardstick(db: Db, case: TestCase, known: dict[str, RubricInUse]) -> Yardsti
 
 def rubric_in_use(db: Db, rubric_id: str) -> RubricInUse:
     """The rubric with its criteria in order; raises `NotFoundError` naming what is missing."""
-    rubric = records.minion(db, rubric_id)
-    if rubric is None or not isinstance(rubric.fields, Rubric):
-        raise NotFoundError("rubric", rubric_id)
-    parts = records.minions(db, rubric.fields.criteria_ids)
-    criteria: list[Record[RubricCriterion]] = []
+    rubric = records.require(db, rubric_id, Rubric)
+    criteria = records.get_all(db, rubric.fields.criteria_ids, RubricCriterion)
     for ident in rubric.fields.criteria_ids:
-        part = parts.get(ident)
-        if part is None or not isinstance(part.fields, RubricCriterion):
+        if ident not in criteria:
             raise NotFoundError("rubric-criterion", ident, remedy=f"The rubric {rubric_id} lists it.")
-        criteria.append(part)  # pyright: ignore[reportArgumentType]  checked above
-    return in_use(rubric, criteria)  # pyright: ignore[reportArgumentType]  checked above
+    return in_use(rubric, [criteria[ident] for ident in rubric.fields.criteria_ids])

@@ -99,10 +99,9 @@ def keep(db: Db, licence: JudgeLicence) -> Record[JudgeLicence]:
     probes: list[JsonValue] = [one.model_dump(mode="json") for one in licence.probes]
     about: list[JsonValue] = [licence.criterion_id, licence.judge_digest, licence.labels_digest, licence.state, probes]
     ident = f"licence:{digest(about)}"
-    kept = records.find(db, ident)
+    kept = records.get(db, ident, JudgeLicence)
     if kept is not None:
-        assert isinstance(kept.fields, JudgeLicence)
-        return kept  # pyright: ignore[reportReturnType]  checked above
+        return kept
     title = f"{licence.judged_by} on {licence.criterion_id}: {licence.state}"
     record = Record(ident, licence, title, licence.computed_at, licence.computed_at)
     insert(db, record)

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.results import JudgeLicence
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.licences.licence import keep, licences
-from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.stats.agreement import agreement
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
@@ -129,9 +129,7 @@ def _kept_licences(db: Db, *, benchmark_id: str, at: datetime) -> list[JudgeLice
 
 
 def _agreement(db: Db, *, benchmark_id: str, limit: int) -> JudgesAgreement:
-    benchmark = records.minion(db, benchmark_id)
-    if benchmark is None or not isinstance(benchmark.fields, Benchmark):
-        raise NotFoundError("benchmark", benchmark_id, remedy="minions-evals list benchmark shows them.")
+    benchmark = records.require(db, benchmark_id, Benchmark)
     rated = list(ratings(db, benchmark_id))
     pairs = _pairs(rated)
     if not pairs:

@@ -7,7 +7,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.messages.payloads import ApprovalDecided
 from minions_evals_mcp.engine.people.submit import submit_judgments
-from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.packets import AnsweredPacket, Submission
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
@@ -39,11 +39,8 @@ def _asked(db: Db, decided: ApprovalDecided) -> tuple[str, str]:
         assert decided.run_id is not None
         assert decided.digest is not None
         return decided.run_id, decided.digest
-    found = records.find(db, decided.approval_request_id)
-    if found is None or not isinstance(found.fields, ApprovalRequest):
-        raise NotFoundError(
-            "approval-request", decided.approval_request_id, remedy="`minions-evals outbox` shows what was asked."
-        )
+    remedy = "`minions-evals outbox` shows what was asked."
+    found = records.require(db, decided.approval_request_id, ApprovalRequest, remedy=remedy)
     packet = found.fields.payload["packet"]
     assert isinstance(packet, dict)
     return found.fields.context_ref_id, str(packet["digest"])

@@ -9,7 +9,7 @@ from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.version_chain import versions_beside
-from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 
@@ -37,10 +37,7 @@ async def new_version(engine: Engine, after: str, content: str, *, changelog: st
 
 
 def _place(db: Db, after: str) -> tuple[Record[PromptVersion], str, int]:
-    found = records.minion(db, after)
-    if found is None or not isinstance(found.fields, PromptVersion):
-        raise NotFoundError("prompt-version", after, remedy="`minions-evals list prompt-version` shows them.")
+    before = records.require(db, after, PromptVersion)
     chain = versions_beside(db, after)
-    kept = records.minions(db, list(chain))
-    numbers = [one.fields.version_number for one in kept.values() if isinstance(one.fields, PromptVersion)]
-    return found, chain[-1], max(numbers)  # pyright: ignore[reportReturnType]  checked above
+    kept = records.get_all(db, chain, PromptVersion).values()
+    return before, chain[-1], max(version.fields.version_number for version in kept)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from minions_evals_mcp.domain.definitions import SIMILARITY, Fields, PassRule, TestCase
-from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.records import Record, of_type
 
 
 def with_pass_rule(record: Record[Fields], kept: Record[Fields] | None) -> Record[Fields]:
@@ -16,9 +16,9 @@ def with_pass_rule(record: Record[Fields], kept: Record[Fields] | None) -> Recor
     case = record.fields
     if not isinstance(case, TestCase) or case.pass_rule is not None or not _is_judged_by_expectation(case):
         return record
-    stored = kept.fields if kept is not None and isinstance(kept.fields, TestCase) else None
-    if stored is not None and (stored.pass_rule is not None or _is_judged_by_expectation(stored)):
-        rule = stored.pass_rule
+    stored = of_type(kept, TestCase)
+    if stored is not None and (stored.fields.pass_rule is not None or _is_judged_by_expectation(stored.fields)):
+        rule = stored.fields.pass_rule
     else:
         rule = default_rule(case)
     return replace(record, fields=case.model_copy(update={"pass_rule": rule}))

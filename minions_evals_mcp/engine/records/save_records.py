@@ -19,7 +19,7 @@ from minions_evals_mcp.domain.definitions import (
     TestCase,
 )
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
-from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record
+from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record, of_type
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.engine.cases.chain_growth import vet_growth
 from minions_evals_mcp.engine.context import Engine
@@ -166,8 +166,7 @@ class _View:
 
     def get(self, ident: str, kind: type[F]) -> Record[F] | None:
         """The record of that type under that id, from the batch or the store."""
-        found = self.arriving.get(ident) or self.kept.get(ident) or records.minion(self.db, ident)
-        return found if found is not None and isinstance(found.fields, kind) else None  # pyright: ignore[reportReturnType]  checked
+        return of_type(self.arriving.get(ident) or self.kept.get(ident) or records.minion(self.db, ident), kind)
 
 
 def _name(record: Record[Fields]) -> str:
@@ -189,16 +188,17 @@ def _vet(view: _View, record: Record[Fields]) -> None:
     kept = view.kept.get(record.id)
     if kept is not None:
         _vet_change(kept, record)
-    checks: dict[type[Fields], Callable[[], None]] = {
-        TestCase: lambda: _vet_case(view, record),  # pyright: ignore[reportArgumentType]  by its type below
-        Rubric: lambda: _vet_rubric(view, record),  # pyright: ignore[reportArgumentType]  as above
-        RubricCriterion: lambda: _vet_criterion(view, record),  # pyright: ignore[reportArgumentType]  as above
-        Benchmark: lambda: _vet_benchmark(view, record),  # pyright: ignore[reportArgumentType]  as above
-        TestBranch: lambda: _vet_branch(view, record),  # pyright: ignore[reportArgumentType]  as above
-    }
-    check = checks.get(type(record.fields))
-    if check is not None:
-        check()
+    _check(view, record, TestCase, _vet_case)
+    _check(view, record, Rubric, _vet_rubric)
+    _check(view, record, RubricCriterion, _vet_criterion)
+    _check(view, record, Benchmark, _vet_benchmark)
+    _check(view, record, TestBranch, _vet_branch)
+
+
+def _check(view: _View, record: Record[Fields], kind: type[F], vet: Callable[[_View, Record[F]], None]) -> None:
+    typed = of_type(record, kind)
+    if typed is not None:
+        vet(view, typed)
 
 
 def _vet_change(kept: Record[Fields], record: Record[Fields]) -> None:
@@ -240,10 +240,11 @@ def _vet_case(view: _View, record: Record[TestCase]) -> None:
 
 def _judged_as_kept(view: _View, record: Record[TestCase]) -> bool:
     """Whether the case's checks are those that it has: who judges it came in through a config, then."""
-    kept = view.kept.get(record.id)
-    if kept is None or not isinstance(kept.fields, TestCase):
-        return False
-    return (kept.fields.assertions, kept.fields.scoring) == (record.fields.assertions, record.fields.scoring)
+    kept = of_type(view.kept.get(record.id), TestCase)
+    return kept is not None and (kept.fields.assertions, kept.fields.scoring) == (
+        record.fields.assertions,
+        record.fields.scoring,
+    )
 
 
 def _criteria(view: _View, rubric: Record[Rubric]) -> list[Record[RubricCriterion]]:
@@ -283,8 +284,8 @@ def _vet_criterion(view: _View, record: Record[RubricCriterion]) -> None:
 
 def _vet_stays(view: _View, record: Record[RubricCriterion]) -> None:
     """A criterion keeps its rubric as long as that lists it: else its runs' version would not rise with the edit."""
-    kept = view.kept.get(record.id)
-    if kept is None or not isinstance(kept.fields, RubricCriterion) or kept.fields.rubric_id == record.fields.rubric_id:
+    kept = of_type(view.kept.get(record.id), RubricCriterion)
+    if kept is None or kept.fields.rubric_id == record.fields.rubric_id:
         return
     rubric = view.get(kept.fields.rubric_id, Rubric)
     if rubric is not None and record.id in rubric.fields.criteria_ids:
@@ -302,8 +303,7 @@ def _vet_benchmark(view: _View, record: Record[Benchmark]) -> None:
     wanted = record.fields.test_case_ids
     found = records.minions(view.db, [ident for ident in wanted if ident not in view.arriving])
     for ident in wanted:
-        case = view.arriving.get(ident) or found.get(ident)
-        if case is None or not isinstance(case.fields, TestCase):
+        if of_type(view.arriving.get(ident) or found.get(ident), TestCase) is None:
             raise InvalidRecordError(
                 f"there is no test-case {ident!r}", field="fields.testCaseIds", record=_name(record)
             )
@@ -333,9 +333,8 @@ def _rubrics_raised(view: _View, batch: Iterable[Record[Fields]], now: datetime)
     """Rubrics of the store that change because a criterion of theirs does: their version rises with it."""
     for ident in dict.fromkeys(one.fields.rubric_id for one in batch if isinstance(one.fields, RubricCriterion)):
         if ident not in view.arriving:
-            rubric = records.minion(view.db, ident)
+            rubric = records.get(view.db, ident, Rubric)
             if rubric is not None and _criteria_changed(view, ident):
-                assert isinstance(rubric.fields, Rubric)
                 raised = rubric.fields.model_copy(update={"version": rubric.fields.version + 1})
                 yield rubric.touched(raised, now)
 
@@ -351,19 +350,17 @@ def _criteria_changed(view: _View, rubric_id: str) -> bool:
 def _write(db: Db, view: _View, record: Record[Fields], now: datetime) -> bool:
     """Writes the record and its event; a rubric that is edited rises to the next version, and so history keeps its meaning."""
     kept = view.kept.get(record.id)
-    if isinstance(record.fields, Rubric) and kept is not None and record.id in view.arriving:
-        record = _raised(view, kept, record)
-    if isinstance(record.fields, Benchmark) and kept is not None:
-        record = _with_last_run(kept, record)
+    if (rubric := of_type(record, Rubric)) and (old := of_type(kept, Rubric)) and record.id in view.arriving:
+        record = _raised(view, old, rubric)
+    if (benchmark := of_type(record, Benchmark)) and (before := of_type(kept, Benchmark)):
+        record = _with_last_run(before, benchmark)
     if not records.save(db, record):
         return False
     append(db, Event("record-saved", record.type, record.id, {"new": False}), at=now)
     return True
 
 
-def _raised(view: _View, kept: Record[Fields], record: Record[Fields]) -> Record[Fields]:
-    assert isinstance(kept.fields, Rubric)
-    assert isinstance(record.fields, Rubric)
+def _raised(view: _View, kept: Record[Rubric], record: Record[Rubric]) -> Record[Rubric]:
     same = record.fields.model_copy(update={"version": kept.fields.version}) == kept.fields
     if same and not _criteria_changed(view, record.id):
         return replace(record, fields=record.fields.model_copy(update={"version": kept.fields.version}))
@@ -371,10 +368,8 @@ def _raised(view: _View, kept: Record[Fields], record: Record[Fields]) -> Record
     return replace(record, fields=record.fields.model_copy(update={"version": version}))
 
 
-def _with_last_run(kept: Record[Fields], record: Record[Fields]) -> Record[Fields]:
+def _with_last_run(kept: Record[Benchmark], record: Record[Benchmark]) -> Record[Benchmark]:
     """A suite file seldom says when its benchmark ran last: what runs have written stays."""
-    assert isinstance(kept.fields, Benchmark)
-    assert isinstance(record.fields, Benchmark)
     if record.fields.last_run_at is not None:
         return record
     last = {"last_run_at": kept.fields.last_run_at, "last_score": kept.fields.last_score}

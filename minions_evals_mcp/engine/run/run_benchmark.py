@@ -23,7 +23,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Health, Progress, Switch, run_units
 from minions_evals_mcp.engine.run.units import Bench
-from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, StoppedError
+from minions_evals_mcp.errors import BadInputError, InstrumentError, StoppedError
 from minions_evals_mcp.stats.sequential import case_order
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
@@ -74,12 +74,10 @@ def chosen_cases(benchmark: Record[Benchmark], request: RunRequest) -> Sequence[
 
 async def get_benchmark(engine: Engine, ident: str) -> Record[Benchmark]:
     """The active benchmark under that id; raises `NotFoundError`, or `BadInputError` for a retired one."""
-    found = await engine.store.read(lambda db: records.minion(db, ident))
-    if found is None or not isinstance(found.fields, Benchmark) or found.deleted_at is not None:
-        raise NotFoundError("benchmark", ident, remedy="`minions-evals list benchmark` shows them.")
+    found = await engine.store.read(lambda db: records.require(db, ident, Benchmark, hidden=False))
     if found.fields.status == "retired":
         raise BadInputError(f"the benchmark {ident} is retired.", remedy="Set its status to active to run it.")
-    return found  # pyright: ignore[reportReturnType]  checked above
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from minions_evals_mcp.domain.definitions import TestCase
+from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import Started, silent, start_cases
-from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 
 
@@ -24,10 +25,9 @@ async def start_test_case(engine: Engine, request: RunRequest) -> Started:
 
 
 async def _vet(engine: Engine, request: RunRequest) -> None:
-    wanted = [request.subject_id, *((request.agent_run_id,) if request.agent_run_id else ())]
-    found = await engine.store.read(lambda db: records.minions(db, wanted))
-    case = found.get(request.subject_id)
-    if case is None or not isinstance(case.fields, TestCase):
-        raise NotFoundError("test-case", request.subject_id, remedy="`minions-evals list test-case` shows them.")
-    if request.agent_run_id is not None and getattr(found.get(request.agent_run_id), "type", "") != "agent-run":
-        raise NotFoundError("agent-run", request.agent_run_id, remedy="`minions-evals list agent-run` shows them.")
+    def read(db: Db) -> None:
+        records.require(db, request.subject_id, TestCase)
+        if request.agent_run_id is not None:
+            records.require(db, request.agent_run_id, AgentRun)
+
+    await engine.store.read(read)

@@ -114,13 +114,9 @@ async def _run_of(engine: Engine, ident: str, request: RunRequest) -> Job:
 
 def _cases(db: Db, idents: Sequence[str]) -> list[Record[TestCase]]:
     """Those of the cases that would be run, in order."""
-    kept = records.minions(db, idents)
-    found = [kept[ident] for ident in idents if ident in kept]
-    return [
-        one
-        for one in found
-        if isinstance(one.fields, TestCase) and one.deleted_at is None and one.fields.status == "active"
-    ]  # pyright: ignore[reportReturnType]  test cases only
+    kept = records.get_all(db, idents, TestCase)
+    cases = [kept[ident] for ident in idents if ident in kept]
+    return [case for case in cases if case.deleted_at is None and case.fields.status == "active"]
 
 
 def _not_passed(db: Db, *, job_id: str) -> set[str]:

@@ -9,7 +9,7 @@ from functools import partial
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.neighbours import AgentRun, ProposalDraft
+from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
     Ended,
@@ -156,7 +156,6 @@ def proposal_scores(db: Db, agent_run_id: str) -> dict[str, float]:
     """The scores that the newest proposal-draft of that agent-run gives."""
     found: dict[str, float] = {}
     for draft in records.proposals_of(db, agent_run_id):
-        assert isinstance(draft.fields, ProposalDraft)
         found.update(draft.fields.scores)
     return found
 
@@ -215,8 +214,7 @@ def _save_output(db: Db, *, key: UnitKey, case_id: str, seen: Observed) -> None:
 
 def agent_runs(db: Db, idents: Iterable[str]) -> dict[str, Record[AgentRun]]:
     """The recorded agent-runs under those ids."""
-    found = records.minions(db, idents)
-    return {ident: run for ident, run in found.items() if isinstance(run.fields, AgentRun)}  # pyright: ignore[reportReturnType]  checked
+    return records.get_all(db, idents, AgentRun)
 
 
 def recorded_run(

@@ -120,7 +120,7 @@ def _prompt_of_cases(db: Db, name: str, case_ids: Iterable[str]) -> str | None:
     """The prompt whose version a bare number, or `latest`, is meant to be."""
     if not name.isdigit() and name != "latest":
         return None
-    cases = [one.fields for one in records.minions(db, case_ids).values() if isinstance(one.fields, TestCase)]
+    cases = [case.fields for case in records.get_all(db, case_ids, TestCase).values()]
     return common_prompt(db, cases)
 
 

@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.results import Digests, TestRun
 from minions_evals_mcp.scoring.history import Sample, sample, score_fraction
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import AT_MOST, Db
-from minions_evals_mcp.store.rows import TABLES, record_of, select
+from minions_evals_mcp.store.rows import record_of, select, table_of
 
 # A test-run's id is that of its job with `:POSITION.TRIAL`.
 _JOB = "rtrim(test_run.id, '0123456789.')"
@@ -100,9 +100,9 @@ def count(db: Db, case_id: str) -> int:
 
 
 def _page(db: Db, where: str, values: Iterable[object]) -> list[tuple[int, Record[TestRun]]]:
-    table = TABLES["test-run"]
+    table = table_of(TestRun)
     rows = db.execute(select(table, where), tuple(values))
-    return [(row[0], record_of(table, row)) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
+    return [(row[0], record_of(table, row)) for row in rows]
 
 
 def cases_of_prompt(db: Db, prompt_id: str) -> list[Record[TestCase]]:
@@ -112,8 +112,8 @@ def cases_of_prompt(db: Db, prompt_id: str) -> list[Record[TestCase]]:
         " AND json_extract(fields, '$.promptId') = ? ORDER BY seq",
         (prompt_id,),
     ).fetchall()
-    found = records.minions(db, [row[0] for row in rows])
-    return [found[row[0]] for row in rows]  # pyright: ignore[reportReturnType]  of that type only
+    found = records.get_all(db, [row[0] for row in rows], TestCase)
+    return [found[row[0]] for row in rows]
 
 
 def waiting_units(db: Db, *case_ids: str) -> list[UnitKey]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.rows import TABLES, record_of, select
+from minions_evals_mcp.store.rows import record_of, select, table_of
 
 MEASURED = ("testCase", "rubric", "judge", "scorer", "embedder")
 """The digests that must agree for two scores to be compared."""
@@ -89,24 +89,24 @@ def criterion_scores(db: Db, run_id: str) -> dict[str, CriterionScores]:
 
 def comparison(db: Db, ident: str) -> Record[PromptComparison] | None:
     """The prompt-comparison under that id."""
-    table = TABLES["prompt-comparison"]
+    table = table_of(PromptComparison)
     row = db.execute(select(table, "id = ?"), (ident,)).fetchone()
-    return None if row is None else record_of(table, row)  # pyright: ignore[reportReturnType]  the table's kind
+    return None if row is None else record_of(table, row)
 
 
 def comparisons_of(db: Db, version: str, *, limit: int = 20) -> list[Record[PromptComparison]]:
     """The newest comparisons in which that prompt version is the candidate (B), newest first."""
-    table = TABLES["prompt-comparison"]
+    table = table_of(PromptComparison)
     rows = db.execute(select(table, "prompt_version_b = ? ORDER BY seq DESC LIMIT ?"), (version, limit))
-    return [record_of(table, row) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
+    return [record_of(table, row) for row in rows]
 
 
 def approved_of(db: Db, versions: Sequence[str]) -> Record[Approval] | None:
     """The newest approval of one of those prompt versions."""
-    table = TABLES["approval"]
+    table = table_of(Approval)
     marks = ",".join("?" * len(versions))
     row = db.execute(
         select(table, f"decision = 'approved' AND prompt_version_ref IN ({marks}) ORDER BY seq DESC LIMIT 1"),
         tuple(versions),
     ).fetchone()
-    return None if row is None else record_of(table, row)  # pyright: ignore[reportReturnType]  the table's kind
+    return None if row is None else record_of(table, row)

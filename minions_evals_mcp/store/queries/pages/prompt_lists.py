@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.rows import TABLES, record_of, select
+from minions_evals_mcp.store.rows import record_of, select, table_of
 
 
 def newest_versions(db: Db, *, limit: int) -> list[str]:
@@ -24,12 +24,12 @@ def newest_versions(db: Db, *, limit: int) -> list[str]:
 
 def decisions(db: Db, versions: Sequence[str]) -> list[Record[Approval]]:
     """What was decided on those versions, the newest first."""
-    table = TABLES["approval"]
+    table = table_of(Approval)
     rows = db.execute(
         select(table, "prompt_version_ref IN (SELECT value FROM json_each(?)) ORDER BY seq DESC"),
         (json.dumps(list(versions)),),
     )
-    return [record_of(table, row) for row in rows]  # pyright: ignore[reportReturnType]  the table's kind
+    return [record_of(table, row) for row in rows]
 
 
 @dataclass(frozen=True, slots=True)
