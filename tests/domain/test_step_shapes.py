@@ -9,7 +9,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import AgentRun, ToolCall
-from minions_evals_mcp.domain.records import fields_from_json, record_from_wire, wire_fields
+from minions_evals_mcp.domain.records import TYPES, fields_from_json, record_from_wire, wire_fields
 from minions_evals_mcp.domain.step_shapes import SHAPE
 from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.errors import InvalidRecordError
@@ -109,7 +109,7 @@ def test_an_agent_run_and_a_row_take_every_shape_and_keep_it_as_ours(log: JsonVa
     run = record_from_wire(wire, new_id="", now=START)  # pyright: ignore[reportArgumentType]  JSON all through
     assert isinstance(run.fields, AgentRun)
     assert said(run.fields.tool_calls_log or ()) == SAME
-    again = fields_from_json("agent-run", json.dumps(wire_fields(run.fields)))
+    again = fields_from_json(TYPES["agent-run"], json.dumps(wire_fields(run.fields)))
     assert again == run.fields
     row: Any = {"output": "x", "toolCalls": log, "assert": [{"type": "trajectory:tool-used", "value": "mail"}]}
     assert read_row(json.dumps(row)).answer()["pass"] is True
