@@ -7,7 +7,7 @@ from itertools import chain, islice
 
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import FailureType, Severity
-from minions_evals_mcp.scoring.assertions.refusal import refusal_signals
+from minions_evals_mcp.scoring.assertions.declining import refusal, refusal_signals
 from minions_evals_mcp.scoring.failures.failed import Analysis, FailedCriterion, FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.formats import format_signals
 from minions_evals_mcp.scoring.failures.grounding import hallucination_signals
@@ -22,6 +22,8 @@ DOUBTFUL = 0.45
 """The confidence in wrong-output where weak signs point elsewhere."""
 REFUSED = frozenset(("refusal", "content_filter", "safety", "prohibited_content", "blocklist", "recitation"))
 """Stop reasons, lower case, of a reply that the provider or the model withheld."""
+OUTRIGHT, LECTURED, WANTED = 0.85, 0.7, 0.3
+"""Confidence in a refusal in so many words, in one that only says that it is wrong to ask, in one that was expected."""
 SENTENCES_READ, READ = 30, 5_000
 _SENTENCE = re.compile(r"[^.!?\n]+")
 _TIMED_OUT = re.compile(
@@ -76,10 +78,11 @@ def _refusal_signals(failed: FailedOutput) -> tuple[Signal, ...]:
     """The stop reason, then the text; where a refusal was expected, a refusing text is not what is wrong."""
     reason = (failed.stop_reason or "").casefold()
     stopped = (Signal("stop reason", reason, 0.98),) if reason in REFUSED else ()
-    cues = refusal_signals(failed.text)
-    if cues:
-        wanted = failed.expected is not None and bool(refusal_signals(output_text(failed.expected)))
-        return (*stopped, *(Signal("refusal", cue, 0.3 if wanted else 0.85) for cue in cues))
+    declined = refusal(failed.text)
+    if declined:
+        wanted = failed.expected is not None and refusal(output_text(failed.expected)) is not None
+        confidence = WANTED if wanted else OUTRIGHT if declined.outright else LECTURED
+        return (*stopped, *(Signal("refusal", cue, confidence) for cue in declined.cues))
     # A sentence that would refuse if it stood alone, within a text that does not: a part may have been declined.
     sentences = dict.fromkeys(one[0] for one in islice(_SENTENCE.finditer(failed.text[:READ]), SENTENCES_READ))
     return (*stopped, *(Signal("refusing sentence", one, 0.3) for one in sentences if refusal_signals(one)))

@@ -1,0 +1,52 @@
+"""What a text says to a reader: its sentences, lower case and without markup, also where the text is JSON."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.scoring.assertions.lenient import parsed
+
+_STRINGS_READ = 50
+_QUOTES = str.maketrans(
+    {"\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u00b4": "'", "`": "'", "\u201c": '"', "\u201d": '"'}
+)
+_MARKUP = re.compile(r"[*_#>]+")
+_FENCE = re.compile(r"\A```[a-z]*\n(.*)\n```\Z", re.DOTALL | re.IGNORECASE)
+_SENTENCE_END = re.compile(r"(?<=[.!?])[\"')]*\s+|\n+")
+
+
+def spoken(text: str) -> Iterator[str]:
+    """The text, or the strings in it where it is JSON, a code fence around it stripped."""
+    bare = match[1].strip() if (match := _FENCE.match(text)) else text
+    if bare[:1] not in {"{", "[", '"'}:
+        yield text
+        return
+    try:
+        strings = list(_strings(parsed(bare)))
+    except (json.JSONDecodeError, RecursionError):
+        strings = [text]
+    yield from strings[:_STRINGS_READ]
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences, lower case, with typewriter quotes and without markup."""
+    plain = _MARKUP.sub("", text.translate(_QUOTES)).lower()
+    return [sentence.strip() for sentence in _SENTENCE_END.split(plain) if sentence.strip()]
+
+
+def _strings(value: JsonValue) -> Iterator[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for inner in value:
+                yield from _strings(inner)
+        case dict():
+            for inner in value.values():
+                yield from _strings(inner)
+        case _:
+            return
