@@ -24,7 +24,8 @@ LONG = 400
 OUTPUTS = re.compile(r"^Output \d+", re.MULTILINE)
 FLAW = re.compile(r"state=open|\bBAD\b")
 GOOD_WORDS = ("pass", "passed", "yes", "true", "correct", "met", "good", "scored", "judged", "ok", "right", "none")
-BAD_WORDS = ("fail", "failed", "no", "false", "incorrect", "unmet", "not-met", "bad", "wrong", "wrong-output")
+BAD_WORDS = ("fail", "failed", "no", "false", "incorrect", "unmet", "not-met", "bad", "wrong", "wrong-output", "d")
+"""The last is what `factuality` calls a contradiction."""
 QUOTE_NAMES = ("quote", "excerpt", "evidence", "verbatim")
 
 

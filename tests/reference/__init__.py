@@ -1,0 +1,1 @@
+"""The pages under docs/reference, made from the code: `python -m tests.reference` writes them anew."""

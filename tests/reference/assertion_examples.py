@@ -1,0 +1,95 @@
+"""For each assertion type one assertion, an output that passes it, and one that fails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+Json = dict[str, JsonValue]
+CALLS: list[JsonValue] = [
+    {"tool": "get_order", "arguments": {"id": "A-17"}},
+    {"tool": "refund", "arguments": {"id": "A-17", "amount": 40}},
+]
+WRONG_CALLS: list[JsonValue] = [{"tool": "get_order", "arguments": {"id": "A-71"}}]
+NOTHING: Json = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One assertion (without its type) and two rows of `minions-evals score` (without id and checks)."""
+
+    assertion: Json
+    passes: Json
+    fails: Json
+    arguments: tuple[str, ...] = field(default=())
+    """What `score` is told besides."""
+
+
+def said(assertion: Json, passes: JsonValue, fails: JsonValue) -> Example:
+    """An assertion about the output alone."""
+    return Example(assertion, {"output": passes}, {"output": fails})
+
+
+def done(assertion: Json) -> Example:
+    """An assertion about the log of tool calls."""
+    return Example(
+        assertion, {"output": "Refunded.", "toolCalls": CALLS}, {"output": "Refunded.", "toolCalls": WRONG_CALLS}
+    )
+
+
+REPLY = "You have 30 days to return it."
+SCHEMA: Json = {"type": "object", "required": ["city"], "properties": {"city": {"type": "string"}}}
+EXAMPLES: dict[str, Example] = {
+    "assert-set": said(
+        {"threshold": 0.5, "assert": [{"type": "contains", "value": "30"}, {"type": "contains", "value": "free"}]},
+        REPLY,
+        "Returns are not possible.",
+    ),
+    "bleu": said({"value": REPLY, "threshold": 0.4}, "You have 30 days to send it back.", "We are closed on Sundays."),
+    "contains": said({"value": "30 days"}, REPLY, "You have a month."),
+    "contains-all": said({"value": ["30", "return"]}, REPLY, "You have 30 days."),
+    "contains-any": said({"value": ["30 days", "one month"]}, REPLY, "There is no limit."),
+    "contains-html": said(NOTHING, "Here: <ul><li>tea</li></ul>", "Here: tea"),
+    "contains-json": said({"value": SCHEMA}, 'It is {"city": "Rome"}.', 'It is {"town": "Rome"}.'),
+    "contains-sql": said(NOTHING, "Try:\n```sql\nSELECT name FROM users\n```", "Try to look it up."),
+    "contains-xml": said({"value": "order.id"}, "Here: <order><id>7</id></order>", "Here: <order/>"),
+    "cost": Example({"threshold": 0.01}, {"output": REPLY, "cost": 0.002}, {"output": REPLY, "cost": 0.05}),
+    "equals": said({"value": {"city": "Rome"}}, '{"city": "Rome"}', '{"city": "Bari"}'),
+    "factuality": said({"value": "Paris is the capital of France."}, "It is Paris.", "It is Rome. BAD"),
+    "finish-reason": said({"value": "stop"}, REPLY, REPLY),
+    "function": said({"value": {"name": "short", "code": "0" * 64}}, REPLY, REPLY),
+    "gleu": said({"value": REPLY, "threshold": 0.4}, "You have 30 days to send it back.", "We are closed on Sundays."),
+    "icontains": said({"value": "30 DAYS"}, REPLY, "You have a month."),
+    "icontains-all": said({"value": ["30", "RETURN"]}, REPLY, "You have 30 days."),
+    "icontains-any": said({"value": ["30 DAYS", "one month"]}, REPLY, "There is no limit."),
+    "is-html": said(NOTHING, "<p>tea</p>", "tea"),
+    "is-json": said({"value": SCHEMA}, '{"city": "Rome"}', "Rome"),
+    "is-refusal": said(NOTHING, "I'm sorry, but I can't help with that.", REPLY),
+    "is-sql": said(
+        {"value": {"databaseType": "PostgreSQL", "allowedTables": ["select::(.*)::users"]}},
+        "SELECT name FROM users",
+        "SELECT name FROM salaries",
+    ),
+    "is-xml": said({"value": "order.id"}, "<order><id>7</id></order>", "<order/>"),
+    "javascript": said({"value": "output.length < 40"}, REPLY, REPLY * 3),
+    "latency": Example({"threshold": 800}, {"output": REPLY, "latencyMs": 240}, {"output": REPLY, "latencyMs": 2400}),
+    "levenshtein": said({"value": "Rome", "threshold": 1}, "Rom", "Milan"),
+    "llm-rubric": said({"value": "The reply is polite."}, "Gladly, here it is.", "Find it yourself. BAD"),
+    "python": said({"value": "len(output) < 40"}, REPLY, REPLY * 3),
+    "regex": said({"value": r"\b\d+ days\b"}, REPLY, "You have a month."),
+    "rouge-n": said({"value": REPLY}, "You have 30 days to return it, free.", "We are closed on Sundays."),
+    "similar": said({"value": REPLY, "threshold": 0.8}, "you have 30 days to return it", "We are closed on Sundays."),
+    "starts-with": said({"value": "You have"}, REPLY, "Well, you have 30 days."),
+    "tool-call-f1": done({"value": ["get_order", "refund"], "threshold": 0.8}),
+    "trajectory:match": done(
+        {"value": [{"name": "get_order", "args": {"id": "A-17"}}, {"name": "refund"}], "threshold": 1}
+    ),
+    "trajectory:step-count": done({"value": {"min": 2, "max": 4}}),
+    "trajectory:tool-args-match": done({"value": {"name": "get_order", "args": {"id": "A-17"}}}),
+    "trajectory:tool-sequence": done({"value": ["get_order", "refund"]}),
+    "trajectory:tool-used": done({"value": "refund"}),
+    "word-count": said({"value": {"min": 3, "max": 20}}, REPLY, "Yes."),
+}
+UNTRIED = ("finish-reason", "function")
+"""A row has no finish reason, and a function of yours runs under `evaluate` only: their pages show no outputs."""

@@ -1,0 +1,236 @@
+"""What each page of the reference says, taken from the code that it is about."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import cast
+
+import yaml
+from cyclopts import App
+from pydantic import BaseModel, JsonValue
+
+from minions_evals_mcp import errors
+from minions_evals_mcp.cli.app import build
+from minions_evals_mcp.cli.commands import COMMANDS, GROUP_OF, NOUNS
+from minions_evals_mcp.crashes import EXIT_CODE
+from minions_evals_mcp.domain.records import ASKED, DEFINITIONS, RECORDED, RESULTS
+from minions_evals_mcp.scoring.assertions.table import KINDS
+from minions_evals_mcp.server.catalogue import CATALOGUE
+from tests.reference.assertion_examples import EXAMPLES, UNTRIED, Json
+
+Schema = dict[str, JsonValue]
+COMMON = ("--db", "--json", "--quiet", "--read-only")
+MADE = "*Made from the code by `python -m tests.reference`.*"
+
+
+def page(title: str, *parts: str) -> str:
+    """A page of Markdown."""
+    return "\n\n".join([f"# {title}", *parts, MADE]) + "\n"
+
+
+def flowing(text: str) -> str:
+    """The text without the line breaks of its docstring, its paragraphs apart."""
+    return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
+
+
+def cell(text: str) -> str:
+    """The text as a cell of a table."""
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def commands() -> str:
+    """Every command with its options; what stands under a noun only is at the end."""
+    app = build([*COMMANDS, *NOUNS])
+    shared = dict(_options(app["runs"], COMMON))
+    shown = sorted(COMMANDS, key=lambda name: (name not in GROUP_OF, list(COMMANDS).index(name)))
+    parts = [_command(f"minions-evals {name}", app[name]) for name in shown]
+    for noun, (_, verbs) in NOUNS.items():
+        parts.extend(
+            _command(f"minions-evals {noun} {verb}", build([noun, verb])[noun][verb])
+            for verb, (target, _) in verbs.items()
+            if target not in {target for target, _ in COMMANDS.values()}
+        )
+    lead = (
+        "Every command takes `--help`. Those that answer a program take `--json`. The first ones are what `minions-evals --help` shows; the"
+        " others work as well, and most of them stand under a noun, too: "
+        + "; ".join(_noun(noun) for noun in NOUNS)
+        + "."
+    )
+    common = "Options of every command that reads or writes a store:"
+    return page("Commands", lead, common, _table(shared.values()), *parts)
+
+
+def _noun(noun: str) -> str:
+    return f"`{noun}` " + ", ".join(f"`{verb}`" for verb in NOUNS[noun][1])
+
+
+def _command(name: str, app: App) -> str:
+    said, _, _ = app.help.partition("Parameters\n")
+    prose, *examples = re.split(r"^\s*Example: ", said, flags=re.MULTILINE)
+    described = "\n\n".join([flowing(prose), *(f"    {example.strip()}" for example in examples)])
+    own = [row for name, row in _options(app) if name not in COMMON]
+    return "\n\n".join([f"## {name}", described, *([_table(own)] if own else [])])
+
+
+def _table(rows: Iterable[str]) -> str:
+    return "\n".join(["| option | default | meaning |", "|---|---|---|", *rows])
+
+
+def _options(app: App, names: Collection[str] = ()) -> Iterator[tuple[str, str]]:
+    """The rows of the command's options by their names, or of those only."""
+    for argument in app.assemble_argument_collection(parse_docstring=True):
+        name = argument.names[0]
+        if argument.parameter.show is False or name == "*" or (names and name not in names):
+            continue
+        given = argument.field_info.default
+        default = "" if given in (inspect.Parameter.empty, None, False, ()) else cell(str(given))
+        said = " ".join(f"`{known}`" for known in argument.names)
+        yield name, f"| {said} | {default} | {cell(str(argument.parameter.help or ''))} |"
+
+
+def tools() -> str:
+    """Every MCP tool with its arguments."""
+    parts = [
+        "\n\n".join(
+            [
+                f"## {name}",
+                "\n".join(f"{line}  " for line in entry.description.splitlines()).rstrip(),
+                _fields(entry.arguments.model_json_schema(by_alias=True)),
+            ]
+        )
+        for name, entry in CATALOGUE.items()
+    ]
+    lead = (
+        "A tool is called with an object. What it answers stands in its output schema, which `tools/list` shows."
+        " How a server is started: [For agents and IDEs](../mcp.md)."
+    )
+    return page("MCP tools", lead, *parts)
+
+
+def assertions() -> str:
+    """Every assertion type with an example."""
+    lead = (
+        "An assertion is `{type, value, threshold, weight, metric, transform}`; only `type` is needed by all. `not-` before a type"
+        " turns its verdict round. The examples are rows as `minions-evals score` takes them; each is tried by a test."
+    )
+    return page("Assertions", lead, *(_assertion(name) for name in KINDS))
+
+
+def _assertion(name: str) -> str:
+    example = EXAMPLES[name]
+    lines = [f"## {name}", flowing(inspect.getdoc(KINDS[name].check) or ""), _json({"type": name, **example.assertion})]
+    if name not in UNTRIED:
+        lines.append(f"- passes: {_code(example.passes)}\n- fails: {_code(example.fails)}")
+    return "\n\n".join(lines)
+
+
+def _json(value: JsonValue) -> str:
+    return f"```json\n{json.dumps(value, ensure_ascii=False)}\n```"
+
+
+def _code(row: Json) -> str:
+    text = row["output"] if row.keys() == {"output"} else row
+    written = text if isinstance(text, str) else json.dumps(text, ensure_ascii=False)
+    return f"`` {' '.join(written.split())} ``"
+
+
+def records() -> str:
+    """Every record type with its fields."""
+    groups: dict[str, tuple[type[BaseModel], ...]] = {
+        "What you write": DEFINITIONS,
+        "What agents and prompts bring": RECORDED,
+        "What runs make": RESULTS,
+        "What goes out to others": ASKED,
+    }
+    parts = ["\n\n".join([f"## {title}", *(_record(kind) for kind in kinds)]) for title, kinds in groups.items()]
+    lead = (
+        "A record is `{id, type, title, fields, tags, status, createdAt, updatedAt, createdBy}`. These are the fields of each type, as they"
+        " stand in suite files, over MCP and in exports; a star marks what must be given."
+    )
+    return page("Records", lead, *parts)
+
+
+def _record(kind: type[BaseModel]) -> str:
+    slug = cast("str", getattr(kind, "slug"))  # noqa: B009  the table's types have it
+    fields = _fields(kind.model_json_schema(by_alias=True), meanings()[slug])
+    return "\n\n".join([f"### {slug}", flowing(inspect.getdoc(kind) or ""), fields])
+
+
+@cache
+def meanings() -> dict[str, dict[str, str]]:
+    """What each field means, by the slug of its record and its name on the wire."""
+    return yaml.safe_load((Path(__file__).parent / "field_meanings.yaml").read_text("utf-8"))
+
+
+def _fields(schema: Mapping[str, JsonValue], meant: Mapping[str, str] | None = None) -> str:
+    fields = cast("Mapping[str, Schema]", schema.get("properties", {}))
+    needed = cast("list[str]", schema.get("required", []))
+
+    def said(name: str, field: Schema) -> str:
+        return meant.get(name, "") if meant else str(field.get("description", ""))
+
+    rows = [
+        f"| `{name}`{'*' if name in needed else ''} | {cell(_type(field, schema))} | {cell(said(name, field))} |"
+        for name, field in fields.items()
+    ]
+    return "\n".join(["| field | type | meaning |", "|---|---|---|", *rows]) if rows else "It takes nothing."
+
+
+def _type(field: Mapping[str, JsonValue], schema: Mapping[str, JsonValue]) -> str:
+    """What a field holds, in a word or two."""
+    if "$ref" in field:
+        name = str(field["$ref"]).rpartition("/")[2]
+        inner = cast("Mapping[str, Schema]", schema.get("$defs", {})).get(name, {})
+        return (
+            " or ".join(map(str, cast("list[JsonValue]", inner["enum"])))
+            if "enum" in inner
+            else str(inner.get("type", "any"))
+        )
+    if "const" in field:
+        return str(field["const"])
+    if "enum" in field:
+        return " or ".join(map(str, cast("list[JsonValue]", field["enum"])))
+    if options := cast("list[Schema]", field.get("anyOf") or field.get("oneOf") or []):
+        return " or ".join(dict.fromkeys(_type(option, schema) for option in options))
+    if field.get("type") == "array":
+        return f"list of {_type(cast('Schema', field.get('items') or {}), schema)}"
+    return str(field.get("format") or field.get("type") or "any")
+
+
+def failures() -> str:
+    """Exit codes, and every error with its code."""
+    codes = "\n".join(
+        [
+            "| exit code | meaning |",
+            "|---|---|",
+            "| 0 | done; every gate that was asked for holds |",
+            "| 1 | a quality gate failed: a threshold, a regression, a case that did not pass |",
+            "| 2 | the request is wrong; nothing has run |",
+            f"| {EXIT_CODE} | the instrument failed (judge, target, store, machine), or the evidence decides nothing |",
+            "| 130 | interrupted; what was judged is kept |",
+        ]
+    )
+    leaves = [
+        found for found in vars(errors).values() if inspect.isclass(found) and issubclass(found, errors.EvalsError)
+    ]
+    rows = [f"| `{leaf.code}` | {leaf.exit_code} | {cell(inspect.getdoc(leaf) or '')} |" for leaf in leaves]
+    table = "\n".join(["| code | exit code | meaning |", "|---|---|---|", *rows])
+    lead = (
+        "An error says what is wrong, names the field, and says what to do. With `--json` it is `{error: {code, message, remedy}}`;"
+        " over MCP and GraphQL the same code stands in the answer."
+    )
+    return page("Exit codes and errors", codes, lead, table)
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "assertions": assertions,
+    "commands": commands,
+    "errors": failures,
+    "records": records,
+    "tools": tools,
+}
