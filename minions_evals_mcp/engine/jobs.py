@@ -119,11 +119,19 @@ async def get_job(engine: Engine, run_id: str) -> Job:
 
 
 def kept_job(db: Db, run_id: str) -> Job:
-    """As `get_job`, within a read; `latest` is the newest run, and the beginning of one id is that id."""
-    found = jobs.job(db, run_id) or jobs.job_by_key(db, run_id) or _meant(db, run_id)
+    """As `get_job`, within a read."""
+    found = find_job(db, run_id)
     if found is None:
         raise NotFoundError("run", run_id, remedy="`minions-evals runs` lists them.")
     return found
+
+
+def find_job(db: Db, ident: str) -> Job | None:
+    """The job under that id or key; `latest` is the newest run, and the beginning of one id is that id.
+
+    Raises `BadInputError` where it is the beginning of several.
+    """
+    return jobs.job(db, ident) or jobs.job_by_key(db, ident) or _meant(db, ident)
 
 
 def _meant(db: Db, run_id: str) -> Job | None:
@@ -152,6 +160,6 @@ async def find_benchmark_run(engine: Engine, ident: str) -> str:
 def _find(db: Db, *, ident: str) -> str | None:
     if ident == LATEST and runs.benchmark_run(db, LATEST) is None:
         return runs.newest_id(db)
-    job = jobs.job_by_key(db, ident) or jobs.job(db, ident) or _meant(db, ident)
+    job = find_job(db, ident)
     run_id = ident if job is None else job.id
     return run_id if runs.benchmark_run(db, run_id) is not None else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from minions_evals_mcp.engine.answers.comparison_summary import ChangedCase, ComparisonSummary
+from minions_evals_mcp.engine.answers.names import in_sentence, short_id
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.tables import console
 from minions_evals_mcp.stats.comparison import METHOD_WORDS
@@ -34,12 +35,12 @@ def show_comparison(summary: ComparisonSummary) -> None:
 
 def _figures(summary: ComparisonSummary) -> list[str]:
     passes = summary.passes
-    a, b = summary.version_a, summary.version_b
+    a, b = (in_sentence(summary.names, version) for version in (summary.version_a, summary.version_b))
     low, high = (100 * end for end in passes.interval)
     lines = [
         f"  {a}: score {summary.score_a:.3f}, {passes.a} of {passes.units_a} passed",
         f"  {b}: score {summary.score_b:.3f}, {passes.b} of {passes.units_b} passed",
-        f"  winner by score: {summary.winner}",
+        f"  winner by score: {in_sentence(summary.names, summary.winner)}",
         f"  passes: {passes.gained} gained, {passes.lost} lost, {100 * passes.delta:+.0f} points"
         f" (95 %: {low:+.0f} to {high:+.0f}, p = {passes.p_value:.2g})",
     ]
@@ -73,10 +74,14 @@ def _closing(summary: ComparisonSummary) -> list[str]:
         lines.append(f"Caution: {summary.caution}.")
     if summary.settle:
         lines.append(f"What would settle it: {summary.settle}.")
-    if (summary.verdict, summary.winner) == (
-        "improved",
-        summary.version_b,
-    ) and summary.current_version == summary.version_a:
-        lines.append(f"To approve it: minions-evals approve {summary.version_b} --by YOU")
     lines.append(f"{METHOD_WORDS.get(summary.method, summary.method)}; comparison {summary.comparison_id}")
-    return [*lines, f"  run {summary.run_a} of {summary.version_a}", f"  run {summary.run_b} of {summary.version_b}"]
+    lines += [f"  run {summary.run_a} of {summary.version_a}", f"  run {summary.run_b} of {summary.version_b}"]
+    return [*lines, f"Next: minions-evals {_next(summary)}"]
+
+
+def _next(summary: ComparisonSummary) -> str:
+    """The command that follows from the verdict."""
+    wins = (summary.verdict, summary.winner) == ("improved", summary.version_b)
+    if wins and summary.current_version == summary.version_a:
+        return f"approve {summary.version_b} --by YOU"
+    return f"diff {short_id(summary.run_a)} {short_id(summary.run_b)}"

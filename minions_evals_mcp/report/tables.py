@@ -19,6 +19,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary
 from minions_evals_mcp.report.columns import Column, show_columns
+from minions_evals_mcp.report.next_command import next_command
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.sentences import standing, trend_words
 from minions_evals_mcp.store.queries.run_lines import RunLine
@@ -287,6 +288,8 @@ def _closing(summary: RunSummary) -> list[str]:
             f"{int(spent['calls'])} model calls{cost}" + (f", {faults} faults met and retried" if faults else "")
         )
     lines.append(f"run {summary.run_id}")
+    if command := next_command(summary):
+        lines.append(f"Next: minions-evals {command}")
     return lines
 
 

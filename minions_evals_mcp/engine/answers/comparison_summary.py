@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.engine.answers.names import in_sentence, version_names
 from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.comparison_picks import MaxScorePicks, picks
 from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
@@ -72,8 +73,8 @@ class ChangedCase(Value):
 class ComparisonSummary(Value):
     """A prompt-comparison, read for a decision. Scores and their difference are 0 to 1, B minus A.
 
-    It is the `attempt`-th to beat version A, decided at the error `level`, which is that of `interval`, too, on the data
-    of these two runs and of the comparisons `pooled`. `passes` and `criteria` are those of the two runs, at .05.
+    `names` are what people call the two versions. It is the `attempt`-th to beat version A, decided at the error `level`,
+    which is that of `interval`, too, on the data of these two runs and of the comparisons `pooled`. `passes` and `criteria` are those of the two runs, at .05.
     """
 
     comparison_id: str
@@ -106,6 +107,7 @@ class ComparisonSummary(Value):
     more_changed: int
     caution: str
     settle: str
+    names: dict[str, str]
     current_version: str
     notes: str
     compared_at: str
@@ -125,6 +127,7 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
     fields = record.fields
     paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
     case_pairs, attempt = paired.pairs(), recorded_attempt(db, record)
+    names = version_names(db, (fields.prompt_version_a, fields.prompt_version_b))
     is_sequential = fields.notes.startswith("sequential")
     if is_sequential:
         attempt = replace(attempt, pooled=())
@@ -146,7 +149,7 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         tie_threshold=fields.tie_threshold,
         verdict=fields.verdict,
         recommendation=RECOMMENDATION[fields.verdict],
-        in_words=in_words(record, found, attempt) + _but(fields, paired.apart) + _by_labels(fields),
+        in_words=in_words(record, found, attempt, names) + _but(fields, paired.apart, names) + _by_labels(fields),
         interval=fields.delta_ci,
         p_value=fields.p_value,
         method="sequential" if is_sequential else found.method,
@@ -162,6 +165,7 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         more_changed=more,
         caution="; ".join(part for part in (paired.apart, found.caution) if part),
         settle="" if is_sequential else found.settle,
+        names=names,
         current_version=current_version(db, fields.prompt_version_b),
         notes=fields.notes,
         compared_at=iso(fields.compared_at),
@@ -176,30 +180,33 @@ def _judge(db: Db, fields: PromptComparison) -> JudgeStanding | None:
     return None if found.state == "none" else found
 
 
-def in_words(record: Record[PromptComparison], found: Difference, attempt: Attempt) -> str:
-    """The answer in one or two sentences: what to do, and how sure that is."""
+def in_words(
+    record: Record[PromptComparison], found: Difference, attempt: Attempt, names: Mapping[str, str] | None = None
+) -> str:
+    """The answer in one or two sentences: what to do, and how sure that is; `names` of the two versions, else their ids."""
     fields = record.fields
+    a, b = (in_sentence(names or {}, version) for version in (fields.prompt_version_a, fields.prompt_version_b))
     low, high = found.interval
-    moved = _moved(found.delta, fields.prompt_version_a)
+    moved = _moved(found.delta, a)
     pooled = f", {len(attempt.pooled) + 1} comparisons pooled" if attempt.pooled else ""
     sure = (
         f"({100 * (1 - attempt.level):.4g} %: {low:+.3f} to {high:+.3f}, p = {found.p_value:.2g}; {found.cases} cases{pooled};"
-        f" attempt {attempt.number} to beat {fields.prompt_version_a}, decided at p <= {attempt.level:.3g})"
+        f" attempt {attempt.number} to beat {a}, decided at p <= {attempt.level:.3g})"
     )
     if fields.notes.startswith("sequential"):
         sure = f"({fields.notes})"
     match fields.verdict:
         case "improved":
-            return f"Ship {fields.prompt_version_b}: it scores {moved}, more than chance would {sure}."
+            return f"Ship {b}: it scores {moved}, more than chance would {sure}."
         case "regressed":
-            return f"Hold {fields.prompt_version_b}: it scores {moved}, beyond chance {sure}."
+            return f"Hold {b}: it scores {moved}, beyond chance {sure}."
         case "equivalent":
-            return f"Either will do: {fields.prompt_version_b} scores {moved}, less than {MARGIN:g} for sure {sure}."
+            return f"Either will do: {b} scores {moved}, less than {MARGIN:g} for sure {sure}."
         case "inconclusive":
-            return f"Run more: {fields.prompt_version_b} scores {moved}, which can be chance {sure}."
+            return f"Run more: {b} scores {moved}, which can be chance {sure}."
 
 
-def _but(fields: PromptComparison, apart: str) -> str:
+def _but(fields: PromptComparison, apart: str, names: Mapping[str, str]) -> str:
     """Why the winner by score is another than the verdict says; empty where the two agree."""
     better = {"improved": fields.prompt_version_b, "regressed": fields.prompt_version_a}.get(
         fields.verdict, fields.winner
@@ -208,7 +215,7 @@ def _but(fields: PromptComparison, apart: str) -> str:
         return ""
     if fields.winner == "tie":
         return f" But by score it is a tie: {fields.score_delta:+.3f} is within {fields.tie_threshold:g}."
-    return f" But over all that each run measured {fields.winner} scores higher: {apart}."
+    return f" But over all that each run measured {in_sentence(names, fields.winner)} scores higher: {apart}."
 
 
 def _by_labels(fields: PromptComparison) -> str:

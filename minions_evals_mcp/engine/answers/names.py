@@ -10,6 +10,7 @@ from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 
 SHORT = 8
+LONGEST_TITLE = 48
 _MADE = re.compile(r"(eval/prompt/)?[0-9a-f]{8}[0-9a-f-]{8,}")
 """Ids that were made and not given."""
 
@@ -34,6 +35,14 @@ def _name(ident: str, title: str, fields: object) -> str:
 def short_id(ident: str) -> str:
     """The beginning of an id that was made; one that somebody gave is whole."""
     return ident[:SHORT] if _MADE.fullmatch(ident) else ident
+
+
+def in_sentence(names: Mapping[str, str], version: str) -> str:
+    """The version's name as a part of a sentence: a title stands in quotes, and is cut where it is long."""
+    name = named(names, version)
+    if " " not in name:
+        return name
+    return f'"{name if len(name) <= LONGEST_TITLE else name[: LONGEST_TITLE - 1].rstrip() + "…"}"'
 
 
 def named(names: Mapping[str, str], version: str | None) -> str:

@@ -18,8 +18,9 @@ from minions_evals_mcp.engine.answers.report_order import Pair, ordered_pairs, o
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff, run_diff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import find_job
 from minions_evals_mcp.errors import BadInputError, NotFoundError
-from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import report_units, run_pairs
@@ -165,7 +166,7 @@ async def find_subject(engine: Engine, ident: str, *, compare: str | None = None
 
 
 def _subject(db: Db, *, ident: str) -> Subject:
-    job = jobs.job(db, ident) or jobs.job_by_key(db, ident)
+    job = find_job(db, ident)
     compared = run_pairs.comparison(db, ident if job is None else job.id)
     if compared is not None:
         return Subject(compared.fields.benchmark_run_id_b, compared.fields.benchmark_run_id_a, compared.fields)

@@ -16,9 +16,10 @@ from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
 from minions_evals_mcp.engine.failures.material import failed_run, material
+from minions_evals_mcp.engine.jobs import find_job
 from minions_evals_mcp.engine.judge.compose import failure_record
 from minions_evals_mcp.engine.outbox import queue
-from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.rows import update_failure
@@ -65,7 +66,7 @@ async def failed_run_ids(engine: Engine, ident: str) -> list[str]:
 
 
 def _failed_ids(db: Db, ident: str) -> list[str]:
-    job = jobs.job(db, ident) or jobs.job_by_key(db, ident)
+    job = find_job(db, ident)
     return [ident] if job is None else runs.failed_ids(db, job.id)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import request_of
+from minions_evals_mcp.engine.jobs import find_job, request_of
 from minions_evals_mcp.engine.licences.corrected import draw_chance
 from minions_evals_mcp.engine.licences.licence import FEWEST_LABELS
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
@@ -91,7 +91,7 @@ def _frame(db: Db, *, ident: str) -> _Frame:
 
 def judged_job(db: Db, *, ident: str) -> Job:
     """The benchmark-run under that id or key, or the newest of the benchmark, that a model or caller judged."""
-    found = jobs.job(db, ident) or jobs.job_by_key(db, ident)
+    found = find_job(db, ident)
     run_id = newest_judged_run(db, ident) if found is None else found.id if newest_judged_run(db, found.id) else None
     job = None if run_id is None else jobs.job(db, run_id)
     if job is None:

@@ -1,0 +1,77 @@
+"""What a config's matrix says in a sentence or two: which column is best, how sure that is, and the command that follows."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.engine.config_eval.matrix import ColumnFigures, Matrix
+from minions_evals_mcp.stats.case_pairs import CasePair
+from minions_evals_mcp.stats.comparison import compare
+
+ERROR = 0.05
+
+
+def verdict(found: Matrix) -> list[str]:
+    """The best column beside each other, then the next command; empty where nothing could be judged."""
+    judged = [number for number, column in enumerate(found.columns) if column.score is not None]
+    if not judged:
+        return []
+    best = max(judged, key=lambda number: (_score(found.columns[number]), -number))
+    others = [number for number in judged if number != best]
+    lines = [_beside(found, best, other, level=1 - ERROR / len(others)) for other in others]
+    return [*(lines or [_alone(found.columns[best])]), f"Next: minions-evals {_next(found, best, others)}"]
+
+
+def _score(column: ColumnFigures) -> float:
+    assert column.score is not None
+    return column.score
+
+
+def _alone(column: ColumnFigures) -> str:
+    return f"{column.passed} of {column.passed + column.failed} tests passed."
+
+
+def _beside(found: Matrix, best: int, other: int, *, level: float) -> str:
+    pairs = list(_pairs(found, other, best))
+    higher = _score(found.columns[best]) - _score(found.columns[other])
+    if not pairs:
+        return f"[{best}] and [{other}] have no test in common."
+    if higher <= 0:
+        return f"[{best}] scores as high as [{other}]."
+    difference = compare(pairs, level=level)
+    tests = "1 test" if len(pairs) == 1 else f"{len(pairs)} tests"
+    sure = "more than chance would" if difference.verdict == "improved" else "which can be chance"
+    return (
+        f"[{best}] scores {difference.delta:.3f} higher than [{other}], {sure} "
+        f"({100 * level:.4g} %: {difference.interval[0]:+.3f} to {difference.interval[1]:+.3f}, "
+        f"p = {difference.p_value:.2g}; {tests})."
+    )
+
+
+def _pairs(found: Matrix, a: int, b: int) -> Iterator[CasePair]:
+    """The tests that were judged in both columns, their trials side by side."""
+    scores: dict[str, tuple[list[float], list[bool], list[float], list[bool]]] = defaultdict(lambda: ([], [], [], []))
+    for row in found.rows:
+        for column, at in ((a, 0), (b, 2)):
+            cell = row.cells[column]
+            if cell.score is not None and cell.passed is not None:
+                kept = scores[row.case_id]
+                (kept[0] if at == 0 else kept[2]).append(cell.score)
+                (kept[1] if at == 0 else kept[3]).append(cell.passed)
+    for case_id, (score_a, passed_a, score_b, passed_b) in scores.items():
+        if score_a and score_b:
+            yield CasePair(case_id, tuple(score_a), tuple(score_b), tuple(passed_a), tuple(passed_b))
+
+
+def _next(found: Matrix, best: int, others: list[int]) -> str:
+    """Two columns are looked at case by case, a failure in its report, and all else on the page."""
+    run_id = found.columns[best].run_id
+    nearest = max(others, key=lambda number: _score(found.columns[number]), default=None)
+    other_id = None if nearest is None else found.columns[nearest].run_id
+    if run_id is not None and other_id is not None and run_id != other_id:
+        return f"diff {short_id(other_id)} {short_id(run_id)}"
+    if run_id is not None and found.columns[best].failed:
+        return f"report {short_id(run_id)} -o report.html"
+    return "view"
