@@ -24,7 +24,7 @@ from minions_evals_mcp.report.matrix_cells import (
     scores_told,
     selection,
 )
-from minions_evals_mcp.report.matrix_verdict import verdict
+from minions_evals_mcp.report.matrix_verdict import NEXT, verdict
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.rows import csv_row
 from minions_evals_mcp.report.tables import console
@@ -40,8 +40,10 @@ def show_matrix(found: Matrix, *, limit: int) -> None:
     out.print(Text(printable(found.title), style="bold"))
     wide = out.width >= NAME + LEAST * len(found.columns)
     (_as_table if wide else _as_list)(out, found, limit)
-    for line in (*notes(found, limit), *verdict(found)):
+    for line in notes(found, limit):
         out.print(Text(line), soft_wrap=True)
+    for line in verdict(found):
+        out.print(Text(line), soft_wrap=line.startswith(NEXT))
 
 
 def _as_table(out: Console, found: Matrix, limit: int) -> None:

@@ -11,6 +11,9 @@ from minions_evals_mcp.stats.case_pairs import CasePair
 from minions_evals_mcp.stats.comparison import compare
 
 ERROR = 0.05
+NEXT = "Next: minions-evals "
+MOST = 3
+"""The best column is put beside so many others, the nearest first; the error is shared by all."""
 
 
 def verdict(found: Matrix) -> list[str]:
@@ -19,9 +22,9 @@ def verdict(found: Matrix) -> list[str]:
     if not judged:
         return []
     best = max(judged, key=lambda number: (_score(found.columns[number]), -number))
-    others = [number for number in judged if number != best]
-    lines = [_beside(found, best, other, level=1 - ERROR / len(others)) for other in others]
-    return [*(lines or [_alone(found.columns[best])]), f"Next: minions-evals {_next(found, best, others)}"]
+    others = sorted((number for number in judged if number != best), key=lambda number: -_score(found.columns[number]))
+    lines = [_beside(found, best, other, level=1 - ERROR / len(others)) for other in others[:MOST]]
+    return [*(lines or [_alone(found.columns[best])]), f"{NEXT}{_next(found, best, others)}"]
 
 
 def _score(column: ColumnFigures) -> float:
@@ -30,7 +33,8 @@ def _score(column: ColumnFigures) -> float:
 
 
 def _alone(column: ColumnFigures) -> str:
-    return f"{column.passed} of {column.passed + column.failed} tests passed."
+    total = column.passed + column.failed
+    return f"{column.passed} of {total} {'test' if total == 1 else 'tests'} passed."
 
 
 def _beside(found: Matrix, best: int, other: int, *, level: float) -> str:
@@ -68,8 +72,7 @@ def _pairs(found: Matrix, a: int, b: int) -> Iterator[CasePair]:
 def _next(found: Matrix, best: int, others: list[int]) -> str:
     """Two columns are looked at case by case, a failure in its report, and all else on the page."""
     run_id = found.columns[best].run_id
-    nearest = max(others, key=lambda number: _score(found.columns[number]), default=None)
-    other_id = None if nearest is None else found.columns[nearest].run_id
+    other_id = found.columns[others[0]].run_id if others else None
     if run_id is not None and other_id is not None and run_id != other_id:
         return f"diff {short_id(other_id)} {short_id(run_id)}"
     if run_id is not None and found.columns[best].failed:

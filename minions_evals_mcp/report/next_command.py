@@ -17,4 +17,5 @@ def next_command(summary: RunSummary) -> str:
         return f"diff {short_id(before)} {short_id(summary.run_id)}"
     if summary.failures or summary.unscored:
         return f"report {short_id(summary.run_id)} -o report.html"
-    return f"trend {summary.subject_id}"
+    is_point = summary.benchmark_run is not None and summary.benchmark_run.get("purpose") != "comparison"
+    return f"trend {summary.subject_id}" if is_point else "view"

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.answers.names import named
 from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary
 from minions_evals_mcp.report.columns import Column, show_columns
 from minions_evals_mcp.report.next_command import next_command
@@ -80,20 +81,20 @@ def short_ids(idents: Sequence[str]) -> list[str]:
     return shown
 
 
-def show_jobs(lines: Sequence[RunLine]) -> None:
-    """Runs, a line for each, the newest first."""
+def show_jobs(lines: Sequence[RunLine], names: Mapping[str, str]) -> None:
+    """Runs, a line for each, the newest first; `names` are what people call their subjects and versions."""
     jobs = [line.job for line in lines]
     columns = [
         Column("run", short_ids([job.id for job in jobs])),
         Column("state", [job.state for job in jobs], 1),
-        Column("of", [job.subject_id for job in jobs]),
+        Column("of", [printable(named(names, job.subject_id), LONGEST) for job in jobs]),
         Column("score", ["" if line.score is None else f"{line.score:.3f}" for line in lines], right=True),
         Column(
             "passed",
             ["" if line.total_count is None else f"{line.passed_count} of {line.total_count}" for line in lines],
             1,
         ),
-        Column("version", [line.version or "" for line in lines], 1),
+        Column("version", [printable(named(names, line.version), LONGEST) for line in lines], 1),
         Column("target", [printable(line.target or "", 24) for line in lines], 3),
         Column("cost", ["" if line.cost_usd is None else f"${line.cost_usd:.4f}" for line in lines], 2, right=True),
         Column("at", [iso(job.created_at)[:16].replace("T", " ") for job in jobs], 4),
@@ -109,7 +110,7 @@ def headline(summary: RunSummary, width: int) -> Group:
     lines: list[Text] = []
     found = summary.benchmark_run
     if found is not None:
-        lines.append(_score_line(summary.subject_id, found, bar=24 if width >= 90 else 12))
+        lines.append(_score_line(named(summary.names, summary.subject_id), found, bar=24 if width >= 90 else 12))
         lines.append(_interval_line(found, summary))
     elif summary.test_runs:
         lines.extend(line for run in summary.test_runs for line in _case_lines(run))
@@ -136,7 +137,8 @@ def _score_line(subject: str, found: Json, *, bar: int) -> Text:
 
 
 def _interval_line(found: Json, summary: RunSummary) -> Text:
-    parts = [str(found["promptVersionRef"])] if found.get("promptVersionRef") else []
+    version = found.get("promptVersionRef")
+    parts = [named(summary.names, str(version))] if version else []
     interval = found.get("passRateCi")
     if isinstance(interval, list):
         low, high = (_float(end) for end in interval)

@@ -33,7 +33,7 @@ def rising(at: Terminal) -> Terminal:
 def test_the_answer_begins_with_what_to_do_and_how_sure_that_is(rising: Terminal) -> None:
     said = rising.run("compare", "b", "--from", "v1", "--to", "v2")
     assert said.code == 0, said.err
-    assert said.out.startswith("IMPROVED  Ship v2: it scores 0.800 higher than v1")
+    assert said.out.startswith("IMPROVED  Ship p@2: it scores 0.800 higher than p@1")
     assert "8 gained, 0 lost" in said.out
     assert "minions-evals approve v2 --by YOU" in said.out
 

@@ -128,7 +128,7 @@ def test_the_same_key_is_the_same_run_and_another_request_under_it_is_refused(fa
     heading, line, *_ = shown.out.splitlines()
     assert {"of", "score", "passed", "version", "target", "cost"} <= set(heading.split())
     assert str(first.one()["runId"]).startswith(line.split()[0])
-    assert "v1" in line
+    assert "p@1" in line
     assert len(line) <= 80
 
 

@@ -24,6 +24,7 @@ from minions_evals_mcp.domain.providers import examples
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.gates import regression_gate, undecided_words
+from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.submit import submit_judgments
@@ -34,6 +35,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.packets import Submission
 from minions_evals_mcp.report.progress import shown_progress
 from minions_evals_mcp.settings import settings_here
+from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.run_lines import RunLine, run_lines
 from minions_evals_mcp.targets.own import OwnTarget
 
@@ -335,7 +337,7 @@ async def _runs(ident: str | None, limit: int, common: Common) -> int:
         if ident is not None:
             show_summary(await summarize(engine, ident, limit=limit), common)
             return 0
-        found = await engine.store.read(partial(run_lines, limit=limit))
+        found, names = await engine.store.read(partial(_named_lines, limit=limit))
     if common.json:
         say({"runs": [_job_line(line) for line in found]})
         return 0
@@ -344,8 +346,13 @@ async def _runs(ident: str | None, limit: int, common: Common) -> int:
         return 0
     from minions_evals_mcp.report.tables import show_jobs  # noqa: PLC0415  rich is imported where a person looks
 
-    show_jobs(found)
+    show_jobs(found, names)
     return 0
+
+
+def _named_lines(db: Db, *, limit: int) -> tuple[list[RunLine], dict[str, str]]:
+    lines = run_lines(db, limit=limit)
+    return lines, version_names(db, (ident for line in lines for ident in (line.version, line.job.subject_id)))
 
 
 def _job_line(line: RunLine) -> dict[str, JsonValue]:

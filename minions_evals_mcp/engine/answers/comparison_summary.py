@@ -74,7 +74,8 @@ class ComparisonSummary(Value):
     """A prompt-comparison, read for a decision. Scores and their difference are 0 to 1, B minus A.
 
     `names` are what people call the two versions. It is the `attempt`-th to beat version A, decided at the error `level`,
-    which is that of `interval`, too, on the data of these two runs and of the comparisons `pooled`. `passes` and `criteria` are those of the two runs, at .05.
+    which is that of `interval`, too, on the data of these two runs and of the comparisons `pooled`. `passes` and
+    `criteria` are those of the two runs, at .05.
     """
 
     comparison_id: str

@@ -11,12 +11,12 @@ from minions_evals_mcp.store.connection import Db
 
 SHORT = 8
 LONGEST_TITLE = 48
-_MADE = re.compile(r"(eval/prompt/)?[0-9a-f]{8}[0-9a-f-]{8,}")
+_MADE = re.compile(r"(eval/([a-z]+/)?)?[0-9a-f]{8}[0-9a-f-]{8,}")
 """Ids that were made and not given."""
 
 
 def version_names(db: Db, versions: Iterable[str | None]) -> dict[str, str]:
-    """The name of each version: its prompt and number, else its title where its id was made, else its id."""
+    """The name of each version (or other record): its prompt and number, else its title where its id was made, else its id."""
     ids = {one for one in versions if one is not None}
     found = records.minions(db, sorted(ids))
     named: dict[str, str] = {}

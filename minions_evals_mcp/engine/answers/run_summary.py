@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
 from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.calibration import calibration_of
 from minions_evals_mcp.engine.conclude.detect_trend import trend_id
 from minions_evals_mcp.engine.context import Engine
@@ -64,7 +65,8 @@ class Bounds(Value):
 class RunSummary(Value):
     """Where a run stands. `outcomes` counts units (case × trial); `open` are not done yet.
 
-    `judge` says whether the model that judged can be trusted, `corrected` the pass rate as people would have found it.
+    `names` are what people call subject and version. `judge` says whether the model that judged can be trusted,
+    `corrected` the pass rate as people would have found it.
     """
 
     run_id: str
@@ -91,6 +93,7 @@ class RunSummary(Value):
     started_at: str
     judge: JudgeStanding | None = None
     corrected: CorrectedFigure | None = None
+    names: dict[str, str] = {}
 
 
 async def summarize(engine: Engine, run_id: str, *, limit: int = 20) -> RunSummary:
@@ -137,6 +140,7 @@ def _summary(db: Db, job: Job, limit: int) -> RunSummary:
         started_at=iso(job.created_at),
         judge=None if found is None else _judge(db, found),
         corrected=None if found is None else corrected_pass_rate(db, found.id),
+        names=version_names(db, (job.subject_id, None if found is None else found.fields.prompt_version_ref)),
     )
 
 

@@ -1,0 +1,57 @@
+"""What a config's matrix says in words: the best column, how sure that is, and the command that follows."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Matrix, Row
+from minions_evals_mcp.report.matrix_verdict import verdict
+
+RUNS = ("11111111-aaaa-bbbb-cccc-000000000000", "22222222-aaaa-bbbb-cccc-000000000000")
+
+
+def column(passed: int, total: int, run_id: str | None) -> ColumnFigures:
+    return ColumnFigures(
+        prompt="p", provider="m", provider_id="m", run_id=run_id, run_ids=() if run_id is None else (run_id,), key="k",
+        prompt_version_ref="v", state="completed", passed=passed, failed=total - passed, errors=0, open=0,
+        pass_rate=None, score=passed / total if total else None, latency_ms=None, cost_usd=None,
+    )  # fmt: skip
+
+
+def matrix(*columns: list[bool]) -> Matrix:
+    """A matrix whose tests came out so in each column."""
+    rows = tuple(
+        Row(
+            index=number, case_id=f"c{number}", title="t", variables={}, trial=1,
+            cells=tuple(Cell(column=at, passed=good, score=float(good)) for at, good in enumerate(outcomes)),
+        )
+        for number, outcomes in enumerate(zip(*columns, strict=True))
+    )  # fmt: skip
+    figures = (column(sum(one), len(one), run) for one, run in zip(columns, RUNS, strict=False))
+    return Matrix(title="t", benchmark_id="b", columns=tuple(figures), rows=rows, spent_usd=0.0)
+
+
+def test_a_column_that_is_better_beyond_chance_is_said_to_be_and_the_two_are_put_side_by_side() -> None:
+    said, following = verdict(matrix([False] * 12, [True] * 12))
+    assert said.startswith("[1] scores 1.000 higher than [0], more than chance would (95 %: ")
+    assert following == "Next: minions-evals diff 11111111 22222222"
+
+
+def test_two_tests_can_be_chance() -> None:
+    (said, _) = verdict(matrix([True, True], [False, False]))
+    assert said.startswith("[0] scores 1.000 higher than [1], which can be chance")
+
+
+def test_equal_columns_are_called_equal() -> None:
+    (said, _) = verdict(matrix([True, False], [False, True]))
+    assert said == "[0] scores as high as [1]."
+
+
+def test_a_single_column_leads_to_its_failures_or_to_the_page() -> None:
+    assert verdict(matrix([True, False])) == [
+        "1 of 2 tests passed.",
+        "Next: minions-evals report 11111111 -o report.html",
+    ]
+    assert verdict(matrix([True])) == ["1 of 1 test passed.", "Next: minions-evals view"]
+
+
+def test_where_nothing_was_judged_nothing_is_said() -> None:
+    assert verdict(Matrix(title="t", benchmark_id="b", columns=(column(0, 0, None),), rows=(), spent_usd=0.0)) == []
