@@ -27,7 +27,9 @@ async def work(working: Working, *, until_quiet: bool) -> None:
     log_as_json()
     async with (
         working.opened_neighbours() as neighbours,
-        engine_on(working.db, judge_model=working.judge_model, people=working.people()) as engine,
+        engine_on(
+            working.db, judge_model=working.judge_model, people=working.people(), explain=working.explain
+        ) as engine,
     ):
         doings = bind(engine.skills, engine.config.skills)
         async with held_lease(engine) as holder, anyio.create_task_group() as tasks:

@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import structlog
 from cyclopts import Parameter
@@ -45,6 +45,10 @@ class Working:
         str | None, Parameter(help="The live target of runs, as `minions-evals run-benchmark` takes it.")
     ] = None
     judge_model: Annotated[str | None, Parameter(help="Who judges, as provider:model.")] = None
+    explain: Annotated[
+        Literal["off", "llm"] | None,
+        Parameter(help="llm: ask the model why a case failed, where rules are not sure (MINIONS_EVALS_EXPLAIN; off)."),
+    ] = None
     workers: Annotated[int, Parameter(help="So many topics are worked on at once.")] = 8
     retry_seconds: Annotated[
         float, Parameter(help="The first wait after a failure; each next is four times as long.")
@@ -89,13 +93,13 @@ def common(db: Path | None, *, as_json: bool = False) -> Common:
 
 @asynccontextmanager
 async def engine_on(
-    db: Path | None, *, judge_model: str | None = None, people: Sequence[str] = ()
+    db: Path | None, *, judge_model: str | None = None, people: Sequence[str] = (), explain: str | None = None
 ) -> AsyncGenerator[Engine]:
     """An open engine, set up as for `minions-evals`: what the one has measured the other can continue.
 
     `people`: the addressees whose answers are a person's word.
     """
-    config = engine_config(read_settings(), Chosen(db=db, judge_model=judge_model))
+    config = engine_config(read_settings(), Chosen(db=db, judge_model=judge_model, explain=explain))
     async with open_engine(replace(config, people=tuple(people))) as engine:
         yield engine
 

@@ -24,6 +24,7 @@ class Chosen:
     embedder: str | None = None
     read_only: bool = False
     trust_code: bool = False
+    explain: str | None = None
 
 
 NOTHING_CHOSEN = Chosen()
@@ -58,4 +59,6 @@ def engine_config(settings: Settings, chosen: Chosen = NOTHING_CHOSEN) -> Engine
         read_only=chosen.read_only,
         embedder=chosen.embedder or settings.embedder or DEFAULT_EMBEDDER,
         trust_code=chosen.trust_code,
+        explain=(chosen.explain or settings.explain) == "llm",
+        explain_calls=settings.explain_calls,
     )

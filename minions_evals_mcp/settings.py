@@ -25,8 +25,13 @@ KNOWN = (
     "EMBEDDER",
     "HTTP_TOKEN",
     "PERSON_TOKEN",
+    "EXPLAIN",
+    "EXPLAIN_CALLS",
 )
 JUDGE_CALLS = ("per-criterion", "per-run")
+EXPLAIN = ("off", "llm")
+EXPLAIN_CALLS = 50
+"""So many failures a model is asked about, by one command or by the agent in a day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +49,8 @@ class Settings:
     embedder: str | None = None
     http_token: str | None = field(default=None, repr=False)
     person_token: str | None = field(default=None, repr=False)
+    explain: str = "off"
+    explain_calls: int = EXPLAIN_CALLS
     project: Project | None = None
     """The project file that these were completed from."""
 
@@ -71,7 +78,7 @@ def read_settings(environment: Mapping[str, str] = os.environ, project: Project 
     read = Settings(
         db=_path(own("DB")) or (project.store() if project else None),
         judge_model=own("JUDGE_MODEL") or (file and file.judge),
-        judge_calls=_judge_calls(own("JUDGE_CALLS")),
+        judge_calls=_one_of("JUDGE_CALLS", own("JUDGE_CALLS"), JUDGE_CALLS),
         skills=_path(own("SKILLS")),
         concurrency=_whole("CONCURRENCY", own("CONCURRENCY"), (file and file.concurrency) or 16),
         call_timeout_s=_seconds("CALL_TIMEOUT", own("CALL_TIMEOUT"), (file and file.call_timeout) or 60.0),
@@ -80,6 +87,8 @@ def read_settings(environment: Mapping[str, str] = os.environ, project: Project 
         http_token=own("HTTP_TOKEN"),
         project=project,
         person_token=own("PERSON_TOKEN"),
+        explain=_one_of("EXPLAIN", own("EXPLAIN"), EXPLAIN),
+        explain_calls=_whole("EXPLAIN_CALLS", own("EXPLAIN_CALLS"), EXPLAIN_CALLS),
     )
     known_secrets.remember_keys((*(access.api_key for access in read.providers.values()), read.http_token))
     known_secrets.remember_named(environment)
@@ -122,10 +131,11 @@ def _path(text: str | None) -> Path | None:
     return None if text is None else Path(text).expanduser()
 
 
-def _judge_calls(text: str | None) -> str:
-    if text is not None and text not in JUDGE_CALLS:
-        raise BadInputError(f"{PREFIX}JUDGE_CALLS is {text!r}.", remedy=f"Use {' or '.join(JUDGE_CALLS)}.")
-    return text or JUDGE_CALLS[0]
+def _one_of(name: str, text: str | None, known: tuple[str, ...]) -> str:
+    """The word that was given; the first that is known where none was."""
+    if text is not None and text not in known:
+        raise BadInputError(f"{PREFIX}{name} is {text!r}.", remedy=f"Use {' or '.join(known)}.")
+    return text or known[0]
 
 
 def _whole(name: str, text: str | None, default: int) -> int:

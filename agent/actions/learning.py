@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
+
+import anyio
 
 from agent.message_work import Asked
 from minions_evals_mcp.domain.definitions import Json
@@ -13,12 +17,13 @@ from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_pro
 from minions_evals_mcp.engine.conclude.detect_trend import trend_id
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.classify_failure import classify_failure, classify_failures, store_findings
+from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
 from minions_evals_mcp.engine.jobs import get_job
-from minions_evals_mcp.engine.judge.compose import RULES
 from minions_evals_mcp.engine.messages import payloads
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.store import records, runs
+from minions_evals_mcp.store.agent import explained
 
 
 async def compare(asked: Asked) -> Json:
@@ -51,26 +56,41 @@ async def decide_version(asked: Asked) -> Json:
 
 async def classify(asked: Asked) -> Json:
     """classify-failure: a failed test-run, or each of a run, is analysed again."""
-    found = await classify_failures(asked.engine, asked.said(payloads.ClassifyFailure).run_id)
+    async with explaining_today(asked.engine) as by:
+        found = await classify_failures(asked.engine, asked.said(payloads.ClassifyFailure).run_id, by=by)
     return {"evalFailures": [one.id for one in found]}
 
 
 async def learn_from_failure(asked: Asked) -> Json:
-    """test-run-recorded: its eval-failure stands already; a model refines it where one is set up, and the agent is to remember."""
+    """test-run-recorded: its eval-failure stands already; a model may say more where the operator allows it, and the agent is to
+    remember."""
     ident = asked.said(payloads.EventSeen).subject_id
     try:
-        refine = store_findings if await _is_final(asked.engine, ident) else classify_failure
-        found = await refine(asked.engine, ident)
+        async with explaining_today(asked.engine) as by:
+            if by.model is None:
+                found = await store_findings(asked.engine, ident)
+            else:
+                found = await classify_failure(asked.engine, ident, by=by)
     except InstrumentError:  # the model may be down for longer than the message is tried again
         await store_findings(asked.engine, ident)
         raise
     return {"evalFailureId": found.id, "classifiedBy": found.fields.classified_by}
 
 
-async def _is_final(engine: Engine, test_run_id: str) -> bool:
-    """Whether no model could say more about the failure: none is set up, or one was asked already."""
-    found = await engine.store.read(lambda db: runs.failures_of(db, [test_run_id])[test_run_id])
-    return engine.judge_model() is None or found.fields.classified_by != RULES
+@asynccontextmanager
+async def explaining_today(engine: Engine) -> AsyncGenerator[Explainer]:
+    """Who explains failures, where the operator allows it, as often as is left of the day; how often it was asked is kept."""
+    at = engine.clock()
+    done = await engine.store.read(lambda db: explained.explained_on(db, at))
+    by = explainer(engine, most=max(0, engine.config.explain_calls - done))
+    if not by.most:
+        by = replace(by, model=None)
+    try:
+        yield by
+    finally:
+        if by.asked:
+            with anyio.CancelScope(shield=True):
+                await engine.store.write(lambda db: explained.count_explained(db, at, by.asked))
 
 
 async def see_trend(asked: Asked) -> Json:

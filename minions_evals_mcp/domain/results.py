@@ -215,8 +215,29 @@ class PromptComparison(Fields):
     pooled: Ids = ()
 
 
+class ModelCause(Value):
+    """What a model said of why a run failed, beside what the rules found; or why its cause was not kept (`refused`).
+
+    `step` is the number of the step in the log (from 1) in which `quote` stands word for word; 0 where the model says that
+    the log shows no cause.
+    """
+
+    by: Text
+    at: Timestamp
+    refused: str = ""
+    failure_type: FailureType | None = None
+    description: str = ""
+    root_cause: str = ""
+    step: Count | None = None
+    quote: str = ""
+    confidence: Unit | None = None
+
+
 class EvalFailure(Fields):
-    """Why a run failed: what kind, how bad, which criteria, and the step it rests on."""
+    """Why a run failed, as rules found it: what kind, how bad, which criteria, and the step it rests on.
+
+    `modelCause` stands beside that, where a model was asked; neither replaces the other.
+    """
 
     slug: ClassVar[str] = "eval-failure"
 
@@ -232,6 +253,7 @@ class EvalFailure(Fields):
     classified_by: Text
     confidence: Unit
     signals: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    model_cause: ModelCause | None = None
 
 
 class Approval(Fields):

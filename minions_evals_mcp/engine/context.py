@@ -56,6 +56,12 @@ class EngineConfig:
     embedder: str = DEFAULT_EMBEDDER
     trust_code: bool = False
     own_target: OwnTarget | None = None
+    explain: bool = False
+    """Whether the operator allows a model to be asked why something failed, where rules are not sure."""
+
+    explain_calls: int = 50
+    """About so many failures at the most: by one command, or by the agent in a day."""
+
     people: tuple[str, ...] = ()
     """Addressees whose messages are a person's word, as the operator of the agent names them."""
 

@@ -90,6 +90,8 @@ def _failure(case: ReportedCase) -> Iterator[str]:
         yield change_words(case.change)
     if tried.cause is not None:
         yield f"{tried.cause.failure_type}, {tried.cause.severity}: {tried.cause.root_cause or tried.cause.description}"
+        if tried.cause.model_says:
+            yield tried.cause.model_says
     for judged in tried.judgments:
         yield f"{judged.criterion_id}: {judged.score:.3g} of {judged.max_score:g}: {judged.rationale}"
     yield f"output: {tried.text}"

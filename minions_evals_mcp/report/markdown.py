@@ -123,6 +123,8 @@ def _told(case: ReportedCase, shown: Tried) -> Iterator[str]:
         yield f"{_code(judged.criterion_id)} {judged.score:.3g} of {judged.max_score:g}: {_block(judged.rationale)}"
     if shown.cause is not None:
         yield f"Cause: {shown.cause.failure_type}, {shown.cause.severity}: {_block(shown.cause.root_cause or shown.cause.description)}"
+        if shown.cause.model_says:
+            yield f"Beside that: {_block(shown.cause.model_says)}"
 
 
 def _escaped(text: str) -> str:

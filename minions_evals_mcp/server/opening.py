@@ -16,6 +16,6 @@ from minions_evals_mcp.settings import Settings
 async def opened(options: Options, settings: Settings) -> AsyncGenerator[Engine]:
     """The server's engine, open."""
     log()  # what the engine has to say is written down as what the server has
-    chosen = Chosen(db=store_path(options, settings), read_only=options.read_only)
+    chosen = Chosen(db=store_path(options, settings), read_only=options.read_only, explain=options.explain)
     async with open_engine(engine_config(settings, chosen)) as engine:
         yield engine

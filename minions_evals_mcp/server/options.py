@@ -10,7 +10,7 @@ from pathlib import Path
 
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.server.catalogue import CATALOGUE, TOOLSETS
-from minions_evals_mcp.settings import Settings
+from minions_evals_mcp.settings import EXPLAIN, Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +25,7 @@ class Options:
     http: str | None = None
     allowed_hosts: tuple[str, ...] = ()
     graphql: bool = False
+    explain: str | None = None
 
     def offered(self) -> dict[str, str]:
         """Every tool's name with why it is not offered; empty where it is."""
@@ -77,6 +78,11 @@ def read_options(arguments: Sequence[str]) -> Options:
     parser.add_argument(
         "--graphql", action="store_true", help="serve the testing API at /graphql too (with --http; an extra)"
     )
+    parser.add_argument(
+        "--explain",
+        choices=EXPLAIN,
+        help="llm: callers may have a model say why something failed, where rules are unsure",
+    )
     found = parser.parse_args(arguments)
     if found.allowed_host and found.http is None:
         raise BadInputError("--allowed-host goes with --http.", remedy="Say where to listen: --http HOST:PORT.")
@@ -91,6 +97,7 @@ def read_options(arguments: Sequence[str]) -> Options:
         http=found.http,
         allowed_hosts=tuple(found.allowed_host),
         graphql=found.graphql,
+        explain=found.explain,
     )
 
 

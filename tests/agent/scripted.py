@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -25,8 +26,12 @@ def finish(reason: str = "It is done.") -> str:
 
 
 @asynccontextmanager
-async def led_by_a_model(folder: Path) -> AsyncGenerator[tuple[Engine, Server]]:
-    """An engine with a model set up, and the server that speaks for it."""
-    async with serving() as server, opened(config_in(folder, model_url=server.url)) as engine:
-        server.heard = []
-        yield engine, server
+async def led_by_a_model(
+    folder: Path, *, explain: bool = False, explain_calls: int = 50
+) -> AsyncGenerator[tuple[Engine, Server]]:
+    """An engine with a model set up, and the server that speaks for it. `explain`: it may be asked why something failed."""
+    async with serving() as server:
+        config = replace(config_in(folder, model_url=server.url), explain=explain, explain_calls=explain_calls)
+        async with opened(config) as engine:
+            server.heard = []
+            yield engine, server

@@ -16,7 +16,7 @@ UNSURE = "Part one is done. It took a day. Part two is another matter. I cannot 
 async def test_a_failure_is_remembered_though_the_model_that_would_explain_it_gives_no_answer(
     tmp_path: Path,
 ) -> None:
-    async with led_by_a_model(tmp_path) as (engine, server):
+    async with led_by_a_model(tmp_path, explain=True) as (engine, server):
         server.canned = b"{}"
         await save(engine, case("c", expectedOutputs={"output": "good"}), answer("a", "c", UNSURE))
         await sent(engine, "m", "run-test-case", testCaseId="c")
@@ -31,3 +31,28 @@ async def test_a_failure_is_remembered_though_the_model_that_would_explain_it_gi
         assert told.record.fields.agent_id == "agent"
         assert told.record.fields.value
         assert (await kept(engine, "m")).state == "done"
+
+
+async def test_no_model_is_asked_about_a_failure_where_the_operator_did_not_allow_it(tmp_path: Path) -> None:
+    async with led_by_a_model(tmp_path) as (engine, server):
+        await save(engine, case("c", expectedOutputs={"output": "good"}), answer("a", "c", UNSURE))
+        await sent(engine, "m", "run-test-case", testCaseId="c", judge="heuristic")
+        await drained(engine)
+        await sent(engine, "again", "classify-failure", runId="message:m")
+        await drained(engine)
+        assert (await kept(engine, "again")).state == "done"
+        assert not server.heard
+        assert len(await outbox(engine, "memory-item")) == 1
+
+
+async def test_the_agent_asks_no_oftener_than_its_day_allows_however_often_it_starts(tmp_path: Path) -> None:
+    async with led_by_a_model(tmp_path, explain=True, explain_calls=2) as (engine, server):
+        for name in "cde":
+            await save(engine, case(name, expectedOutputs={"output": "good"}), answer(f"a-{name}", name, UNSURE))
+            await sent(engine, name, "run-test-case", testCaseId=name, judge="heuristic")
+            await drained(engine)
+        assert server.heard is not None
+        assert len(server.heard) == 2
+        counted = await engine.store.read(lambda db: db.execute("SELECT calls FROM explained_day").fetchall())
+        assert [calls for (calls,) in counted] == [2]
+        assert len(await outbox(engine, "memory-item")) == 3

@@ -11,6 +11,7 @@ from tests.cli.terminal import Ended, Terminal
 from tests.fakes.llm_server import Server
 
 MODEL = "anthropic:claude-haiku-4-5-judge"
+UNSURE = "Part one is done. It took a day. Part two is another matter. I cannot help with that. Part three is done. See the log."
 
 
 async def test_a_dry_run_tells_the_bound_and_a_cap_keeps_what_was_analysed_by_then(
@@ -19,14 +20,14 @@ async def test_a_dry_run_tells_the_bound_and_a_cap_keeps_what_was_analysed_by_th
     at = at.with_env(ANTHROPIC_API_KEY="k", ANTHROPIC_BASE_URL=server.url, MINIONS_EVALS_JUDGE_MODEL=MODEL)
     names = ("c", "d", "e")
     cases = [case(name) for name in names]
-    name = at.file("s.json", suite(*cases, *(answer(f"a-{one}", one, "red") for one in names), benchmark("b", *names)))
+    name = at.file("s.json", suite(*cases, *(answer(f"a-{one}", one, UNSURE) for one in names), benchmark("b", *names)))
 
     def many(*commands: list[str]) -> list[Ended]:
         return at.many(*commands)
 
     _, _, priced, said, unasked = await anyio.to_thread.run_sync(
-        many, ["import", name], ["run-benchmark", "b", "--key", "k"], ["classify", "k", "--model", "--dry-run", "--json"],
-        ["classify", "k", "--model", "--dry-run"], ["classify", "k", "--no-model", "--dry-run"],
+        many, ["import", name], ["run-benchmark", "b", "--key", "k"], ["classify", "k", "--explain", "llm", "--dry-run", "--json"],
+        ["classify", "k", "--explain", "llm", "--dry-run"], ["classify", "k", "--explain", "off", "--dry-run"],
     )  # fmt: skip
     told = priced.one()
     assert (told["failures"], told["modelCalls"], told["model"]) == (3, 3, MODEL)
@@ -35,11 +36,13 @@ async def test_a_dry_run_tells_the_bound_and_a_cap_keeps_what_was_analysed_by_th
     assert server.requests == 0
     cap = cast("float", told["costUsd"]) / 3 * 1.01
     (capped,) = await anyio.to_thread.run_sync(
-        many, ["classify", "k", "--model", "--max-cost-usd", f"{cap:.6f}", "--json"]
+        many, ["classify", "k", "--explain", "llm", "--max-cost-usd", f"{cap:.6f}", "--json"]
     )
     assert (capped.code, server.requests) == (3, 1)
     kept, refused = capped.rows()
-    assert cast("dict[str, object]", kept["fields"])["classifiedBy"] == MODEL
+    fields = cast("dict[str, object]", kept["fields"])
+    assert str(fields["classifiedBy"]).startswith("rules/")
+    assert cast("dict[str, object]", fields["modelCause"])["by"] == MODEL
     assert cast("dict[str, object]", refused["error"])["code"] == "stopped"
 
 

@@ -108,7 +108,7 @@ def test_a_failed_case_ends_with_1_and_a_passed_one_with_0(falling: Terminal) ->
     (failure,) = rows(bad.one()["failures"])
     assert failure["failureType"] == "wrong-output"
     told, shown = falling.many(
-        ["classify", str(failure["testRunId"]), "--no-model"], ["classify", str(failure["testRunId"]), "--model"]
+        ["classify", str(failure["testRunId"])], ["classify", str(failure["testRunId"]), "--explain", "llm"]
     )
     assert told.out.splitlines()[0] == failure["testRunId"]
     assert told.out.splitlines()[1].startswith("  wrong-output (critical), by rules/")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from minions_evals_mcp.engine.failures.classify_failure import (
     store_findings,
 )
 from minions_evals_mcp.engine.failures.explain_failure import explainer
-from minions_evals_mcp.errors import BadInputError, InstrumentError, NotFoundError, RuleError, StoppedError
+from minions_evals_mcp.errors import BadInputError, NotFoundError, RuleError, StoppedError
 from minions_evals_mcp.store import events
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.workshop import (
@@ -46,6 +45,8 @@ from tests.workshop import (
 
 GOOD: Json = {"output": "good"}
 REFUSAL = "I'm sorry, but I can't help with that."
+UNSURE = "Part one is done. It took a day. Part two is another matter. I cannot help with that. Part three is done. See the log."
+"""What the rules are not sure about."""
 
 
 async def test_the_failure_says_what_was_expected_and_what_came(engine: Engine) -> None:
@@ -193,61 +194,6 @@ async def test_findings_are_stored_without_a_second_analysis_and_for_nobody_wher
     assert told.record.fields.agent_id == "writer"
 
 
-async def test_a_model_is_asked_where_the_rules_are_not_sure(tmp_path: Path) -> None:
-    unsure = "Part one is done. It took a day. Part two is another matter. I cannot help with that. Part three is done. See the log."
-    async with serving() as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
-        await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", unsure))
-        run = await judged_case(engine, "c")
-        by_rules = await failure_of(engine, run.id)
-        assert by_rules.confidence < 0.75
-        assert server.requests == 0, "never in the transaction of the run"
-        changed = (await classify_failure(engine, run.id)).fields
-        assert server.requests == 1
-        body = json.loads(server.last_body)
-        assert unsure in json.dumps(body, ensure_ascii=False)
-        kept = await failure_of(engine, run.id)
-        facts = await engine.store.read(lambda db: db.execute("SELECT type, subject_id FROM event").fetchall())
-    assert kept == changed
-    assert kept.classified_by == "anthropic:fake-judge"
-    assert (kept.test_run_id, kept.signals, kept.affected_criterion_ids) == (
-        run.id, by_rules.signals, by_rules.affected_criterion_ids
-    )  # fmt: skip
-    assert kept.description != by_rules.description
-    assert ("eval-failure-classified", f"{run.id}:failure") in facts
-
-
-async def test_no_model_is_asked_where_the_rules_are_sure_or_it_was_forbidden(tmp_path: Path) -> None:
-    async with serving() as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
-        await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", REFUSAL))
-        run = await judged_case(engine, "c")
-        await classify_failure(engine, run.id)
-        assert server.requests == 0
-        await classify_failure(engine, run.id, ask_model=True)
-        assert server.requests == 1
-        await classify_failure(engine, run.id, ask_model=False)
-        assert server.requests == 1
-
-
-async def test_a_model_that_fails_leaves_the_rules_analysis(tmp_path: Path) -> None:
-    async with (
-        serving(FakeSettings(p529=1.0)) as server,
-        opened(config_in(tmp_path, model_url=server.url)) as engine,
-    ):
-        await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", REFUSAL))
-        run = await judged_case(engine, "c")
-        before = await failure_of(engine, run.id)
-        with pytest.raises(InstrumentError, match="did not classify"):
-            await classify_failure(engine, run.id, ask_model=True)
-        assert await failure_of(engine, run.id) == before
-
-
-async def test_without_a_model_it_cannot_be_asked_for(engine: Engine) -> None:
-    await save(engine, case("c", expectedOutputs=GOOD), answer("a", "c", "bad"))
-    run = await judged_case(engine, "c")
-    with pytest.raises(BadInputError, match="no model"):
-        await classify_failure(engine, run.id, ask_model=True)
-
-
 async def test_a_run_whose_rubric_has_changed_since_can_still_be_classified(engine: Engine) -> None:
     parts = rubric("r", 0.9, old=says("x", weight=0.5), kept=says("x", weight=0.5))
     await save(engine, parts, case("c", rubricId="r"), answer("a", "c", REFUSAL))
@@ -270,7 +216,7 @@ async def test_what_a_live_targets_provider_said_still_counts_when_it_is_classif
         before = await failure_of(engine, run.id)
         assert before.failure_type == "refusal"
         assert "stop reason: refusal" in before.signals
-        assert (await classify_failure(engine, run.id, ask_model=False)).fields == before
+        assert (await classify_failure(engine, run.id, explain=False)).fields == before
 
 
 async def test_a_whole_run_is_classified_failure_by_failure(engine: Engine) -> None:
@@ -292,7 +238,7 @@ def _priced(folder: Path, url: str) -> EngineConfig:
 
 async def _three_failures(engine: Engine) -> str:
     await save(engine, *(case(name, expectedOutputs=GOOD) for name in "cde"), benchmark("all", "c", "d", "e"))
-    await save(engine, *(answer(f"a-{name}", name, REFUSAL) for name in "cde"))
+    await save(engine, *(answer(f"a-{name}", name, UNSURE) for name in "cde"))
     return (await bench(engine, "all", key="k")).id
 
 
@@ -300,18 +246,19 @@ async def test_a_cost_cap_stops_before_the_call_that_might_exceed_it(tmp_path: P
     async with serving() as server, opened(_priced(tmp_path, server.url)) as engine:
         run_id = await _three_failures(engine)
         failed = await failed_run_ids(engine, run_id)
-        free = explainer(engine, ask_model=True)
+        free = explainer(engine, allowed=True)
         told = await estimate_classification(engine, failed, free)
         assert (told.failures, told.model_calls, told.model) == (3, 3, "anthropic:claude-haiku-4-5-judge")
         assert told.cost_usd is not None
         assert server.requests == 0, "an estimate asks nobody"
-        by = explainer(engine, ask_model=True, max_cost_usd=told.cost_usd / 3 + 0.0001)
+        by = explainer(engine, allowed=True, max_cost_usd=told.cost_usd / 3 + 0.0001)
         await classify_failure(engine, failed[0], by=by)
         with pytest.raises(StoppedError, match="cost cap"):
             await classify_failure(engine, failed[1], by=by)
-        kept = [(await failure_of(engine, ident)).classified_by for ident in failed]
+        kept = [await failure_of(engine, ident) for ident in failed]
         assert server.requests == 1
-    assert [name.partition("/")[0] for name in kept] == ["anthropic:claude-haiku-4-5-judge", "rules", "rules"]
+    assert [one.model_cause is not None for one in kept] == [True, False, False]
+    assert {one.classified_by.partition("/")[0] for one in kept} == {"rules"}
     assert 0 < by.budget.spent_usd <= told.cost_usd / 3, "the estimate bounds what it costs"
 
 
@@ -319,7 +266,7 @@ async def test_an_estimate_counts_only_the_failures_that_the_model_would_be_aske
     async with serving() as server, opened(_priced(tmp_path, server.url)) as engine:
         failed = await failed_run_ids(engine, await _three_failures(engine))
         for ask, calls in ((None, 0), (False, 0), (True, 3)):
-            found = await estimate_classification(engine, failed, explainer(engine, ask_model=ask))
+            found = await estimate_classification(engine, failed, explainer(engine, allowed=ask))
             assert found.model_calls == calls
         with pytest.raises(NotFoundError):
             await estimate_classification(engine, ["nowhere"], explainer(engine))
@@ -328,7 +275,7 @@ async def test_an_estimate_counts_only_the_failures_that_the_model_would_be_aske
 async def test_a_cap_is_refused_where_the_models_price_is_unknown(tmp_path: Path) -> None:
     async with serving() as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
         with pytest.raises(BadInputError, match="price"):
-            explainer(engine, ask_model=True, max_cost_usd=1)
-        explainer(engine, ask_model=False, max_cost_usd=1)
+            explainer(engine, allowed=True, max_cost_usd=1)
+        explainer(engine, allowed=False, max_cost_usd=1)
         failed = await failed_run_ids(engine, await _three_failures(engine))
-        assert (await estimate_classification(engine, failed, explainer(engine, ask_model=True))).cost_usd is None
+        assert (await estimate_classification(engine, failed, explainer(engine, allowed=True))).cost_usd is None

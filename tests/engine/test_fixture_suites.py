@@ -43,5 +43,5 @@ async def test_classifying_a_recorded_failure_again_by_rule_changes_nothing(engi
     kept = [one for one in await all_of(engine, EvalFailure) if one.id.endswith(":failure")]
     assert len(kept) > 10
     for failure in kept:
-        again = await classify_failure(engine, failure.fields.test_run_id, ask_model=False)
+        again = await classify_failure(engine, failure.fields.test_run_id, explain=False)
         assert again.fields == failure.fields

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
+
+from pydantic import JsonValue
 
 from minions_evals_mcp.server.edge.argument_types import RUN
 from tests.fakes.llm_server import serving
 from tests.server.hosts import Host, hosted, part, rows, suite
 from tests.workshop import Json, config_in
+
+UNSURE = "Part one is done. It took a day. Part two is another matter. I cannot help with that. Part three is done. See the log."
 
 
 async def test_saving_twice_changes_nothing(host: Host) -> None:
@@ -192,11 +197,23 @@ async def test_what_came_of_a_message_is_read_under_its_id_and_all_are_listed_ne
 # What classifying costs
 
 
+def _unsure(records: list[JsonValue]) -> Iterator[JsonValue]:
+    """The same with outputs of which the rules are not sure why they are wrong."""
+    for one in records:
+        assert isinstance(one, dict)
+        if one["type"] == "agent-run":
+            yield {**one, "fields": {**part(one, "fields"), "outputs": {"output": UNSURE}}}
+        else:
+            yield one
+
+
 async def test_a_model_explains_failures_within_a_cap_that_a_dry_run_told_beforehand(tmp_path: Path) -> None:
     async with serving() as server:
-        config = replace(config_in(tmp_path, model_url=server.url), judge_model="anthropic:claude-haiku-4-5-judge")
+        config = replace(
+            config_in(tmp_path, model_url=server.url), judge_model="anthropic:claude-haiku-4-5-judge", explain=True
+        )
         async with hosted(config) as host:
-            await host.call("save_records", records=suite(3, bad=3))
+            await host.call("save_records", records=[*_unsure(suite(3, bad=3))])
             run = await host.call("run_benchmark", benchmarkId="b", judge="heuristic", waitSeconds=50)
             asked: Json = {"id": run["runId"], "askModel": True}
             told = await host.call("classify_failure", **asked, dryRun=True)
@@ -212,4 +229,19 @@ async def test_a_model_explains_failures_within_a_cap_that_a_dry_run_told_before
             assert "maxCostUsd" in str(capped["summary"])
             assert 0 < cast("float", part(capped, "spent")["costUsd"]) <= each
             rest = await host.call("classify_failure", **asked, cursor=capped["nextCursor"])
-    assert [one["classifiedBy"] for one in rows(rest, "failures")] == ["anthropic:claude-haiku-4-5-judge"] * 2
+    said = [
+        (str(one["classifiedBy"]).partition("/")[0], part(one, "modelCause")["by"]) for one in rows(rest, "failures")
+    ]
+    assert said == [("rules", "anthropic:claude-haiku-4-5-judge")] * 2
+
+
+async def test_a_caller_cannot_have_a_model_asked_where_the_operator_did_not_allow_it(tmp_path: Path) -> None:
+    async with serving() as server, hosted(config_in(tmp_path, model_url=server.url)) as host:
+        await host.call("save_records", records=[*_unsure(suite(1, bad=1))])
+        run = await host.call("run_benchmark", benchmarkId="b", judge="heuristic", waitSeconds=50)
+        said = await host.refused("classify_failure", id=run["runId"], askModel=True)
+        assert "operator" in said
+        assert "MINIONS_EVALS_EXPLAIN=llm" in said
+        found = await host.call("classify_failure", id=run["runId"])
+        assert len(rows(found, "failures")) == 1
+        assert server.requests == 0

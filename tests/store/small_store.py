@@ -209,7 +209,7 @@ async def make(path: Path) -> None:
 TABLES = (
     "minion", "agent_run_key", "relation", "test_run", "eval_failure", "eval_judgment", "metric_score", "benchmark_run",
     "eval_metric", "prompt_comparison", "approval", "test_branch_execution", "outbox", "event", "job", "unit", "verdict",
-    "judge_licence", "probe_verdict",
+    "judge_licence", "probe_verdict", "explained_day", "failure_cause",
 )  # fmt: skip
 
 

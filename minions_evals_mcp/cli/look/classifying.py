@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -18,6 +18,7 @@ from minions_evals_mcp.engine.failures.classify_failure import (
     failed_run_ids,
 )
 from minions_evals_mcp.engine.failures.explain_failure import explainer
+from minions_evals_mcp.engine.failures.receipts import model_sentence
 from minions_evals_mcp.report.plain import printable
 
 
@@ -25,12 +26,12 @@ def classify(
     run_id: str,
     /,
     *,
-    model: bool | None = None,
+    explain: Literal["off", "llm"] | None = None,
     max_cost_usd: float | None = None,
     dry_run: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
-    """Say why a run failed: by rule, and by the model where the rules cannot tell and there is one.
+    """Say why a run failed: by rule; and beside that by the model where the rules are not sure and you allow it.
 
     Example: minions-evals classify RUN
 
@@ -38,21 +39,26 @@ def classify(
     ----------
     run_id
         A failed test-run's id, or a run's (or its key): then each of its failures.
-    model
-        Ask the model in any case (--model) or in none (--no-model).
+    explain
+        llm: ask the model where the rules are not sure. What it says is kept only with a step of the log and words of it
+        (else as MINIONS_EVALS_EXPLAIN says; off).
     max_cost_usd
         Stop before spending more than this; what was analysed by then is kept.
     dry_run
         Only tell how many failures the model would be asked about, and what that costs at most.
     """
     if dry_run:
-        return run(partial(_estimate, run_id, model, max_cost_usd, common))
-    return run(partial(_classify, run_id, model, max_cost_usd, common))
+        return run(partial(_estimate, run_id, _allowed(explain), max_cost_usd, common))
+    return run(partial(_classify, run_id, _allowed(explain), max_cost_usd, common))
 
 
-async def _classify(run_id: str, model: bool | None, max_cost_usd: float | None, common: Common) -> int:
+def _allowed(explain: Literal["off", "llm"] | None) -> bool | None:
+    return None if explain is None else explain == "llm"
+
+
+async def _classify(run_id: str, allowed: bool | None, max_cost_usd: float | None, common: Common) -> int:
     async with session(common) as engine:
-        by = explainer(engine, ask_model=model, max_cost_usd=max_cost_usd)
+        by = explainer(engine, allowed=allowed, max_cost_usd=max_cost_usd)
         failed = await failed_run_ids(engine, run_id)
         for ident in failed:
             failure = await classify_failure(engine, ident, by=by)
@@ -65,9 +71,9 @@ async def _classify(run_id: str, model: bool | None, max_cost_usd: float | None,
     return 0
 
 
-async def _estimate(run_id: str, model: bool | None, max_cost_usd: float | None, common: Common) -> int:
+async def _estimate(run_id: str, allowed: bool | None, max_cost_usd: float | None, common: Common) -> int:
     async with session(common) as engine:
-        by = explainer(engine, ask_model=model, max_cost_usd=max_cost_usd)
+        by = explainer(engine, allowed=allowed, max_cost_usd=max_cost_usd)
         found = await estimate_classification(engine, await failed_run_ids(engine, run_id), by)
     if common.json:
         say(found.model_dump(mode="json"))
@@ -91,5 +97,6 @@ def _told(failure: Record[EvalFailure]) -> str:
         f"  {printable(fields.description, 400)}",
         f"  root cause: {printable(fields.root_cause, 400)}",
         *(f"  - {printable(signal, 160)}" for signal in fields.signals),
+        *([f"  beside that: {printable(model_sentence(fields.model_cause), 600)}"] if fields.model_cause else []),
     ]
     return "\n".join(lines) + "\n"

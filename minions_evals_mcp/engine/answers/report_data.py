@@ -8,16 +8,18 @@ from functools import partial
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
+from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Benchmark, Json
 from minions_evals_mcp.domain.outputs import output_text
-from minions_evals_mcp.domain.results import Outcome, PromptComparison, RegressionType
+from minions_evals_mcp.domain.results import ModelCause, Outcome, PromptComparison, RegressionType
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.answers.report_order import Pair, ordered_pairs, ordered_units, paged
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff, run_diff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.failures.receipts import model_sentence
 from minions_evals_mcp.engine.jobs import find_job
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.store import records, runs
@@ -81,12 +83,13 @@ class Report(Value):
 
 
 class Cause(Value):
-    """Why a case failed."""
+    """Why a case failed, as rules found it; `model_says` stands beside that where a model was asked."""
 
     failure_type: str
     severity: str
     description: str
     root_cause: str
+    model_says: str = ""
 
 
 class Tried(Value):
@@ -399,4 +402,9 @@ def _cause(failure: Json) -> Cause | None:
         severity=str(failure["severity"]),
         description=str(failure.get("description", "")),
         root_cause=str(failure.get("rootCause", "")),
+        model_says=_model_says(failure.get("modelCause")),
     )
+
+
+def _model_says(said: JsonValue) -> str:
+    return "" if said is None else model_sentence(ModelCause.model_validate_json(to_json(said)))

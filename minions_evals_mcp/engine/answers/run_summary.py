@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.calibration import calibration_of
 from minions_evals_mcp.engine.conclude.detect_trend import trend_id
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.failures.receipts import model_sentence
 from minions_evals_mcp.engine.jobs import kept_job, request_of
 from minions_evals_mcp.engine.judge.panel import implicit, outside_criteria
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
@@ -44,6 +45,7 @@ class FailureLine(Value):
     description: str
     lost_most: str
     root_cause: str
+    model_says: str = ""
 
 
 class UnscoredLine(Value):
@@ -204,6 +206,7 @@ def _failure_line(db: Db, run: Record[TestRun], failure: Record[EvalFailure]) ->
         description=failure.fields.description,
         lost_most=_lost_most(db, failure.fields),
         root_cause=failure.fields.root_cause,
+        model_says="" if failure.fields.model_cause is None else model_sentence(failure.fields.model_cause),
     )
 
 

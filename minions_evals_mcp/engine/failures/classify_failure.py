@@ -1,4 +1,4 @@
-"""The skill "classify failures": the rules' analysis again, refined by a model where the rules cannot tell."""
+"""The skill "classify failures": the rules' analysis again, and beside it what a model says where the rules are not sure."""
 
 from __future__ import annotations
 
@@ -35,24 +35,29 @@ class ClassifyEstimate(Value):
 
 
 async def classify_failure(
-    engine: Engine, test_run_id: str, *, ask_model: bool | None = None, by: Explainer | None = None
+    engine: Engine, test_run_id: str, *, explain: bool | None = None, by: Explainer | None = None
 ) -> Record[EvalFailure]:
     """The failed run's eval-failure, analysed again, and its findings asked to be remembered.
 
-    A model is asked where the rules are not sure and one is configured; always with `ask_model`, never with `ask_model=False`.
-    `by` is asked instead where several failures are explained under one cap.
-    Raises `NotFoundError` for an unknown run, `BadInputError` for one that passed, `InstrumentError` where the model failed,
-    `StoppedError` at the cap.
+    A model is asked where the rules are not sure and the operator allows it (`explain`, else the setting). What it says stands
+    beside what the rules found, and only with a step of the log and words of that step. `by` is asked instead where several
+    failures are explained under one cap. Raises `NotFoundError` for an unknown run, `BadInputError` for one that passed,
+    `InstrumentError` where the model failed, `StoppedError` at the cap.
     """
-    asked = by or explainer(engine, ask_model=ask_model)
+    asked = by or explainer(engine, allowed=explain)
     found = await engine.store.read(partial(material, test_run_id=test_run_id))
     analysis = found.by_rule(engine.skills.classify_failure.parameters)
     record = failure_record(found.run, analysis)
-    if asked.asked_about(analysis):
-        record = await asked.explained(record, analysis, found.work)
     kept = found.failure
+    said = kept.fields.model_cause
+    if asked.asks_about(analysis, kept.fields):
+        said = await asked.explained(record, analysis, found.work)
     fields = record.fields.model_copy(
-        update={"resolved_at": kept.fields.resolved_at, "resolution_notes": kept.fields.resolution_notes}
+        update={
+            "resolved_at": kept.fields.resolved_at,
+            "resolution_notes": kept.fields.resolution_notes,
+            "model_cause": said,
+        }
     )
     changed = replace(kept, fields=fields, updated_at=engine.clock())
     is_new = fields != kept.fields
@@ -70,9 +75,11 @@ def _failed_ids(db: Db, ident: str) -> list[str]:
     return [ident] if job is None else runs.failed_ids(db, job.id)
 
 
-async def classify_failures(engine: Engine, run_id: str, *, ask_model: bool | None = None) -> list[Record[EvalFailure]]:
+async def classify_failures(
+    engine: Engine, run_id: str, *, explain: bool | None = None, by: Explainer | None = None
+) -> list[Record[EvalFailure]]:
     """The eval-failure of that test-run, or of every failed test-run of that run, analysed again; raises as above."""
-    by = explainer(engine, ask_model=ask_model)
+    by = by or explainer(engine, allowed=explain)
     return [await classify_failure(engine, ident, by=by) for ident in await failed_run_ids(engine, run_id)]
 
 
@@ -82,7 +89,7 @@ async def estimate_classification(engine: Engine, test_run_ids: Sequence[str], b
     for ident in test_run_ids:
         found = await engine.store.read(partial(material, test_run_id=ident))
         analysis = found.by_rule(engine.skills.classify_failure.parameters)
-        if by.asked_about(analysis):
+        if by.asks_about(analysis, found.failure.fields):
             costs.append(by.estimate_usd(analysis, found.work))
     known = [cost for cost in costs if cost is not None]
     return ClassifyEstimate(

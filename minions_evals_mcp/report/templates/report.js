@@ -108,13 +108,19 @@
     if (known) made.append(node("p", known, "quiet"));
     made.append(...tried.judgments.flatMap(judgment));
     if (tried.failure) {
-      const [type, severity, description, root] = tried.failure;
+      const [type, severity, description, root, model] = tried.failure;
       made.append(node("h3", `Cause: ${type}, ${severity}`), node("pre", description));
       if (root) made.append(node("pre", root));
+      if (model) made.append(node("p", `Beside that, ${model.by} ${modelSaid(model)}`, "quiet"));
     }
     tried.tools.forEach((call, index) => text(made, `Tool call ${index + 1}`, told(call)));
     return made;
   };
+
+  const modelSaid = (model) => model.refused
+    ? `was asked; what it said is not kept: ${model.refused}`
+    : `says ${model.failureType}: ${model.rootCause || model.description || ""} (${model.step
+      ? `step ${model.step}: “${model.quote}”` : "it says that the log shows no cause"})`;
 
   const inside = (one) => {
     const { asked, sides: [tried, before] } = whole(one);

@@ -16,8 +16,8 @@ from minions_evals_mcp.engine.answers.trend_summary import TrendSummary, summari
 from minions_evals_mcp.engine.answers.what_changed import what_changed
 from minions_evals_mcp.engine.failures.classify_failure import classify_failure as classify
 from minions_evals_mcp.engine.failures.classify_failure import estimate_classification, failed_run_ids
-from minions_evals_mcp.engine.failures.explain_failure import Explainer, explainer
-from minions_evals_mcp.errors import StoppedError
+from minions_evals_mcp.engine.failures.explain_failure import ALLOW, Explainer, explainer
+from minions_evals_mcp.errors import StoppedError, UnsupportedError
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.edge.refusals import in_arguments
@@ -29,7 +29,11 @@ SHORT = 12
 
 async def classify_failure(call: Call, asked: arguments.ClassifyFailure) -> CallToolResult:
     """The failures of that test-run or run analysed anew, as many as fit the page and the wait."""
-    by = explainer(call.engine, ask_model=asked.ask_model, max_cost_usd=asked.max_cost_usd)
+    if asked.ask_model and not call.engine.config.explain:
+        raise UnsupportedError(
+            "the operator of this server does not allow a model to be asked.", remedy=f"Leave askModel out, or ask the operator: {ALLOW}"
+        )
+    by = explainer(call.engine, allowed=asked.ask_model, max_cost_usd=asked.max_cost_usd)
     idents = await failed_run_ids(call.engine, asked.id)
     offset = cursor_of(asked.cursor)
     wanted = idents[offset : offset + asked.limit]

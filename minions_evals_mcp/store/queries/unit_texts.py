@@ -16,8 +16,8 @@ class ToldUnit(NamedTuple):
 
     `case` is [inputs, expected outputs or null, 1 if the case was edited since]. `tried` is [test-run id, outcome, reason,
     points, possible points, output, tool calls, latency, cost, regression types, 1 if it passed last time, failure,
-    judgments, scores by metric]; a failure is [type, severity, description, root cause], a judgment [criterion, score,
-    least, most, rationale, by, by type, confidence]. What is not known is null.
+    judgments, scores by metric]; a failure is [type, severity, description, root cause, what a model said or null], a
+    judgment [criterion, score, least, most, rationale, by, by type, confidence]. What is not known is null.
     """
 
     position: int
@@ -51,7 +51,8 @@ _TOLD = (
     " json(coalesce(nullif(a.fields -> '$.toolCallsLog', 'null'), nullif(u.output -> '$.toolCalls', 'null'), '[]')),"
     " r.rest ->> '$.latencyMs', r.rest ->> '$.costUsd', json(coalesce(r.rest -> '$.regressionTypes', '[]')),"
     " r.rest ->> '$.flipped', CASE WHEN f.id IS NULL THEN json('null') ELSE"
-    " json_array(f.failure_type, f.severity, f.rest ->> '$.description', f.rest ->> '$.rootCause') END,"
+    " json_array(f.failure_type, f.severity, f.rest ->> '$.description', f.rest ->> '$.rootCause',"
+    " json(coalesce(f.rest -> '$.modelCause', 'null'))) END,"
     f" {_JUDGMENTS}, {_METRICS})"
     " FROM json_each(?) p CROSS JOIN unit u ON u.job_id = ? AND u.position = p.value ->> 0 AND u.trial = p.value ->> 1"
     " LEFT JOIN test_run r ON r.id = u.test_run_id LEFT JOIN minion m ON m.id = u.case_id"
