@@ -31,7 +31,8 @@ async def classify_failure(call: Call, asked: arguments.ClassifyFailure) -> Call
     """The failures of that test-run or run analysed anew, as many as fit the page and the wait."""
     if asked.ask_model and not call.engine.config.explain:
         raise UnsupportedError(
-            "the operator of this server does not allow a model to be asked.", remedy=f"Leave askModel out, or ask the operator: {ALLOW}"
+            "the operator of this server does not allow a model to be asked.",
+            remedy=f"Leave askModel out, or ask the operator: {ALLOW}",
         )
     by = explainer(call.engine, allowed=asked.ask_model, max_cost_usd=asked.max_cost_usd)
     idents = await failed_run_ids(call.engine, asked.id)
