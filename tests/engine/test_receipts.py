@@ -74,9 +74,10 @@ async def test_a_cause_that_quotes_its_step_is_kept_beside_what_the_rules_found(
     assert model_sentence(said).endswith('(step 2: “"customer": "Ben"”)')
 
 
+ABSENT = "(absent)"
 CANNED: dict[str, tuple[Json, str]] = {
     "prose alone": ({"step": None, "quote": ""}, "names no step"),
-    "no step at all": ({"step": ..., "quote": ...}, "names no step"),
+    "no step at all": ({"step": ABSENT, "quote": ABSENT}, "names no step"),
     "a step that is not there": ({"step": 3}, "names step 3 of a log of 2 steps"),
     "a quote of another step": ({"step": 1}, "does not stand in step 1"),
     "a paraphrase": ({"quote": "the customer was Ben"}, "does not stand in step 2"),
@@ -94,7 +95,7 @@ async def test_with_a_model_that_returns_canned_prose_no_cause_loses_its_quote(
     async with failing(tmp_path) as (engine, server):
         run = await judged_case(engine, "c")
         by_rules = await failure_of(engine, run.id)
-        says(server, {name: value for name, value in {**SOUND, **change}.items() if value is not ...})
+        says(server, {name: value for name, value in {**SOUND, **change}.items() if value != ABSENT})
         kept = (await classify_failure(engine, run.id)).fields
     assert kept.model_copy(update={"model_cause": None}) == by_rules
     assert "no such customer" in kept.root_cause, "the step that the rules quote"
