@@ -63,9 +63,16 @@ def forget() -> None:
     _Process.known = _Known()
 
 
+def any_known() -> bool:
+    """Whether this process knows any: else no text needs to be looked through."""
+    return bool(_Process.known.marks)
+
+
 def masked(text: str) -> str:
     """The text with `[secret DIGEST]` in place of every known secret."""
     known = _Process.known
+    if not known.marks:
+        return text
     return known.pattern.sub(lambda found: known.marks[found[0]], text) if known.are_in(text) else text
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from datetime import UTC, datetime, timedelta
-from typing import Annotated
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
     AfterValidator,
@@ -109,3 +109,25 @@ class Value(BaseModel):
         allow_inf_nan=False,
         defer_build=True,  # a process uses few of the types: each is built at its first use
     )
+    _absent: ClassVar[dict[str, Any]] = {}
+
+    @classmethod
+    def trusted(cls, **fields: Any) -> Self:
+        """The value of fields that fit for certain: they are this program's own, or were checked before. Nothing is checked.
+
+        What is left out has its default. For what is made by the ten thousand: it takes a third of the time.
+        """
+        if "_absent" not in cls.__dict__:
+            cls._absent = {
+                name: field.get_default(call_default_factory=True) for name, field in cls.model_fields.items()
+            }
+        made = cls.__new__(cls)
+        _set(made, "__dict__", {**cls._absent, **fields})
+        _set(made, "__pydantic_fields_set__", set(fields))
+        _set(made, "__pydantic_extra__", None)
+        _set(made, "__pydantic_private__", None)
+        return made
+
+
+_set = object.__setattr__
+"""A frozen value refuses the ordinary way."""

@@ -27,7 +27,7 @@ def vetted_verdict(verdict: Verdict) -> Verdict:
 
 def judgment(run_id: str, number: int, verdict: Verdict, *, at: datetime) -> Record[EvalJudgment]:
     """The judgment that a vetted verdict becomes in the run under that id."""
-    fields = EvalJudgment(
+    fields = EvalJudgment.trusted(
         test_run_id=run_id,
         criterion_id=verdict.criterion_id,
         score=verdict.score,

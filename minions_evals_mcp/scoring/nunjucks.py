@@ -21,9 +21,8 @@ from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.scoring.nunjucks_budget import budget
 from minions_evals_mcp.scoring.nunjucks_filters import FILTERS, PAIRS, SAME, WEIGHED
 from minions_evals_mcp.scoring.nunjucks_values import JsUndefined, as_js, calculated, concatenated, js_string
+from minions_evals_mcp.scoring.rendering import PREFIX, SUFFIX
 
-PREFIX, SUFFIX = "__prefix", "__suffix"
-"""Inputs of a test that stand around its prompt."""
 _OPENINGS = (("{%", "%"), ("{{", "}"), ("{#", "#"))
 _KNOWN_NODES = (
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem, nodes.Filter,

@@ -10,6 +10,9 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import BadInputError
 
+PREFIX, SUFFIX = "__prefix", "__suffix"
+"""Inputs of a test that stand around its prompt."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Token:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from minions_evals_mcp.stats.comparison import holm
 from minions_evals_mcp.stats.intervals import Bounds
-from minions_evals_mcp.stats.sign_flip import sign_flip
 from minions_evals_mcp.stats.student import t_quantile
 
 LEVEL = 0.05
@@ -53,6 +52,8 @@ def sign_p(differences: Sequence[float]) -> float:
     most = max((abs(one) for one in differences), default=0.0)
     if most == 0:
         return 1.0
+    from minions_evals_mcp.stats.sign_flip import sign_flip  # noqa: PLC0415  numpy: slow to import
+
     return sign_flip([one / most for one in differences], [1.0] * len(differences)).p_value
 
 

@@ -9,20 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, cast
 
 from minions_evals_mcp.stats.intervals import Bounds
 from minions_evals_mcp.stats.student import t_quantile
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.float64]
 
 FEWEST_LABELS = 20
 """Fewer labels correct nothing: their own spread cannot be told."""
 UNSEEN = 0.3
 """A disagreement that the labels did not happen to hold: added to their spread, so that labels without any are no certainty."""
-
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,8 @@ def corrected_difference(
 
 
 def _estimate(outputs: Sequence[JudgedOutput]) -> _Estimate | None:
+    import numpy as np  # noqa: PLC0415  0.1 s that runs without people's labels do not need
+
     labelled = [one for one in outputs if one.person is not None]
     if len(labelled) < FEWEST_LABELS:
         return None

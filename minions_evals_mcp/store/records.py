@@ -177,19 +177,6 @@ def _index_agent_runs(db: Db, records: Iterable[Record[Fields]]) -> None:
     )
 
 
-def matching_agent_run(
-    db: Db, inputs: Json, *, prompt_version_ref: str | None, agent_id: str | None, nth: int = 0
-) -> tuple[str, str | None] | None:
-    """The newest recorded agent-run with these inputs (and that version or agent), or the nth newest: its id and version."""
-    row = db.execute(
-        "SELECT k.id, k.prompt_version_ref FROM agent_run_key k JOIN minion m ON m.id = k.id AND m.deleted_at IS NULL"
-        " WHERE k.inputs_digest = ? AND (? IS NULL OR k.prompt_version_ref = ?) AND (? IS NULL OR k.agent_id = ?)"
-        " ORDER BY k.at DESC, m.seq DESC LIMIT 1 OFFSET ?",
-        (digest(inputs), prompt_version_ref, prompt_version_ref, agent_id, agent_id, nth),
-    ).fetchone()
-    return None if row is None else (row[0], row[1])
-
-
 def made_with(db: Db, agent_run_id: str) -> str | None:
     """The version that a recorded agent-run names."""
     row = db.execute("SELECT prompt_version_ref FROM agent_run_key WHERE id = ?", (agent_run_id,)).fetchone()

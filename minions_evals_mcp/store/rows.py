@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic.alias_generators import to_camel
@@ -15,7 +16,7 @@ from minions_evals_mcp.domain import results
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record, fields_from_json, title_of
 from minions_evals_mcp.domain.values import from_millis, iso, to_millis
-from minions_evals_mcp.known_secrets import counted, masked
+from minions_evals_mcp.known_secrets import any_known, counted, masked
 from minions_evals_mcp.store.connection import Db, sqlite
 from minions_evals_mcp.store.events import Event, append
 
@@ -44,6 +45,11 @@ class Table(Generic[F_co]):
     def columns_set(self) -> set[str]:
         """The fields that have a column of their own."""
         return set(self.columns)
+
+    @cached_property
+    def taken(self) -> Callable[[Fields], tuple[Any, ...]]:
+        """Takes the values of the columns out of the fields."""
+        return attrgetter(*self.columns)
 
     @cached_property
     def insertion(self) -> str:
@@ -128,16 +134,12 @@ TIMES = frozenset({"ran_at", "judged_at", "compared_at", "decided_at", "resolved
 FLAGS = frozenset({"passed", "is_regression"})
 
 
-def _stored(value: Any) -> Any:
-    match value:
-        case bool():
-            return int(value)
-        case datetime():
-            return to_millis(value)
-        case str():
-            return masked(value)
-        case _:
-            return value
+_AS_STORED: dict[type[object], Callable[[Any], object]] = {bool: int, datetime: to_millis, str: masked}
+
+
+def _stored(value: object) -> object:
+    convert = _AS_STORED.get(value.__class__)
+    return value if convert is None else convert(value)
 
 
 def insert(db: Db, record: Record[Fields], **extra: str) -> None:
@@ -157,13 +159,13 @@ def insert_all(db: Db, records: Sequence[Record[Fields]]) -> None:
 
 def _tell_outputs(db: Db, records: Sequence[Record[Fields]]) -> None:
     for record in records:
-        if isinstance(record.fields, results.TestRun):
+        if isinstance(record.fields, results.TestRun) and any_known():
             tell_marks(db, record, to_json(record.fields.actual_output).decode())
 
 
 def _values(table: Table[Fields], record: Record[Fields], extra: Mapping[str, str]) -> list[Any]:
     fields = record.fields
-    values: list[Any] = [record.id, *(_stored(getattr(fields, column)) for column in table.columns)]
+    values: list[Any] = [record.id, *map(_stored, table.taken(fields))]
     if table.at not in table.columns:
         values.append(to_millis(record.created_at))
     values.extend(extra[column] for column in table.extra)

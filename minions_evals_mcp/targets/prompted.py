@@ -18,7 +18,7 @@ from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.transforms import called
 from minions_evals_mcp.scoring.checks import Broke
-from minions_evals_mcp.scoring.nunjucks import PREFIX, SUFFIX, prompt_text
+from minions_evals_mcp.scoring.rendering import PREFIX, SUFFIX
 from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.targets.exchange import Asking, asking
 
@@ -164,6 +164,8 @@ class PromptedTarget:
         written = await self.writer.write(variables, asked)
         if isinstance(written, TargetErrored):
             return written
+        from minions_evals_mcp.scoring.nunjucks import prompt_text  # noqa: PLC0415  jinja2 costs what few runs need
+
         try:
             text = prompt_text(written.template, variables)
         except EvalsError as error:

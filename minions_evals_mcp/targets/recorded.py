@@ -30,7 +30,7 @@ def observed_run(run: Record[AgentRun], *, timeout_ms: int | None) -> Observed |
     error = (fields.error_message or "the agent-run failed") if fields.status == "failed" else None
     if error is not None and OUTAGE.search(error):
         return TargetErrored(f"agent-run {run.id}: {error}")
-    return Observed(
+    return Observed.trusted(
         output=fields.outputs,
         agent_run_id=run.id,
         prompt_version_ref=fields.prompt_version_ref,

@@ -131,6 +131,19 @@ def test_digests_are_equal_for_equal_values_only(one: JsonValue, other: JsonValu
     assert (digest(one) == digest(other)) == (canonical(one) == canonical(other))
 
 
+NUMBERS = (
+    st.floats(allow_nan=False, allow_infinity=False)
+    | st.integers()
+    | st.sampled_from([0.0001, 0.00001, 1e15, 1e16, 1e22])
+)
+
+
+@given(JSON | st.dictionaries(st.text(), NUMBERS | st.none() | st.lists(NUMBERS)))
+def test_the_canonical_text_is_what_the_standard_library_writes(value: JsonValue) -> None:
+    plain = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    assert canonical(value) == canonical(value, finite=True) == plain
+
+
 def test_a_digest_is_128_bits_in_hexadecimal_and_takes_text_that_utf_8_cannot_hold() -> None:
     for text in ("", "é", "\ud800"):
         assert len(bytes.fromhex(text_digest(text))) == 16

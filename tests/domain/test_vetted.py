@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from minions_evals_mcp import errors
+from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
     Ended,
@@ -196,3 +197,19 @@ def test_a_refused_record_says_where_it_stands_and_keeps_that_when_the_file_is_n
         "suite.yaml:7", "fields.name", "rubric r1", "Name it.",
     )  # fmt: skip
     assert str(InvalidRecordError("is empty")) == "is empty"
+
+
+@pytest.mark.parametrize("fields", FULL, ids=lambda fields: fields.slug)
+def test_a_value_that_is_trusted_is_the_value_that_would_be_checked(fields: Fields) -> None:
+    kind, given_fields = type(fields), {name: getattr(fields, name) for name in fields.model_fields_set}
+    trusted = kind.trusted(**given_fields)
+    assert trusted == fields
+    assert trusted.model_dump_json() == fields.model_dump_json()
+    assert trusted.model_dump_json(exclude_defaults=True) == fields.model_dump_json(exclude_defaults=True)
+    copied = trusted.model_copy(update=given_fields)
+    assert copied == fields
+
+
+def test_a_judgment_is_one_that_the_store_can_read_again() -> None:
+    made = judgment("run1", 1, GOOD, at=AT).fields
+    assert EvalJudgment.model_validate_json(made.model_dump_json()) == made

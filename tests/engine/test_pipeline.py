@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -106,8 +106,8 @@ async def test_no_more_units_are_held_than_a_bounded_window_and_no_more_are_in_f
     drawn = Drawn([Unit(UnitKey("job", position, 1), measure) for position, measure in enumerate(found)])
     seen: list[Outcome] = []
 
-    async def progress(outcome: Outcome) -> None:
-        seen.append(outcome)
+    async def progress(outcomes: Sequence[Outcome]) -> None:
+        seen.extend(outcomes)
 
     health = Health(Switch())
     bench_ = Bench(engine, request, judging, gate, RunVersions(), frame)

@@ -19,6 +19,7 @@ from minions_evals_mcp.store import events, jobs, records, rows, runs
 from minions_evals_mcp.store.connection import Db, open_raw
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.jobs import VerdictKey
+from minions_evals_mcp.store.queries.agent_run_matches import matching_agent_runs, wanted
 from minions_evals_mcp.store.queries.links import links
 from tests.store.small_store import (
     ABOUT,
@@ -148,10 +149,9 @@ async def test_an_agent_run_that_completes_later_is_found_by_what_it_says_then(s
     done = answer("answer-open", "c1", "done", promptVersionRef="p@2")
     async with open_store(small_store) as store:
         await store.write(lambda db: records.save(db, done))
-        found = await store.read(
-            lambda db: records.matching_agent_run(db, {"q": "c1"}, prompt_version_ref="p@2", agent_id=None)
-        )
-    assert found == (done.id, "p@2")
+        asked = [wanted({"q": "c1"}, prompt_version_ref=version) for version in ("p@2", "p@3", "p@2")]
+        found = await store.read(lambda db: matching_agent_runs(db, [*asked, asked[0]._replace(nth=1)]))
+    assert found == [(done.id, "p@2"), None, (done.id, "p@2"), None]
 
 
 async def test_pages_go_on_after_their_cursor_and_miss_nothing(small_store: Path) -> None:

@@ -110,7 +110,7 @@ def _run(key: UnitKey, measure: Measure, work: Work, result: _Result, *, frame: 
     verdicts, summed, seen = result.verdicts, result.totals, work.observed
     rubric = measure.yardstick if isinstance(measure.yardstick, RubricInUse) else None
     passed = summed.passed and not seen.timed_out and seen.agent_error is None
-    fields = TestRun(
+    fields = TestRun.trusted(
         test_case_id=measure.case.id,
         agent_run_id=seen.agent_run_id,
         prompt_version_ref=result.version.ref,
@@ -127,7 +127,7 @@ def _run(key: UnitKey, measure: Measure, work: Work, result: _Result, *, frame: 
         judge_type=run_judge_type(rubric, verdicts) if rubric else verdicts[0].judged_by_type,
         rubric_id=rubric.id if rubric else None,
         rubric_version=rubric.rubric.version if rubric else None,
-        digests=Digests(
+        digests=Digests.trusted(
             test_case=measure.case_digest(),
             rubric=measure.rubric_digest(),
             judge=result.judged.judge_digest,
@@ -219,7 +219,7 @@ def _failed_criterion(measure: Measure, verdict: Verdict) -> FailedCriterion:
 
 def failure_record(run: Record[TestRun], found: Analysis) -> Record[EvalFailure]:
     """The eval-failure that goes with a failed run."""
-    fields = EvalFailure(
+    fields = EvalFailure.trusted(
         test_run_id=run.id,
         benchmark_run_id=run.fields.benchmark_run_id,
         failure_type=found.failure_type,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from minions_evals_mcp.domain.assertions import Grader
@@ -61,6 +62,17 @@ def outside_criteria(rubric: RubricInUse, choice: JudgeChoice, *, has_model: boo
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _JudgedRubric:
+    """What a vetted rubric comes to under this panel, worked out once: whom rules ask for grades, whether they measure
+    likeness, and the digest of all who judge by it.
+    """
+
+    asks: tuple[Asks, ...]
+    embeds: bool
+    digest: str
+
+
 @dataclass(slots=True, eq=False)
 class Panel:
     """All who judge in one run."""
@@ -70,11 +82,14 @@ class Panel:
     llm: LlmJudge | None
     own: OwnJudges | None = None
     """The judges that assertions name; None where no model is to judge."""
-    digests: dict[str, str] = field(default_factory=dict[str, str])
     known: dict[str, tuple[tuple[Criterion, JudgeKind], ...]] = field(
         default_factory=dict[str, tuple[tuple[Criterion, JudgeKind], ...]]
     )
     """The parts of the rubrics that were met so far, by the rubric's digest."""
+    judged: dict[str, _JudgedRubric] = field(default_factory=dict[str, "_JudgedRubric"])
+    """What those come to that were vetted, likewise."""
+    identities: dict[tuple[JudgeKind, str], str] = field(default_factory=dict[tuple[JudgeKind, str], str])
+    """The digests of those kinds of judges that were met so far, with the embedders that they measure with."""
 
     def kinds(self, rubric: RubricInUse) -> dict[str, JudgeKind]:
         """Who judges each criterion."""
@@ -83,6 +98,11 @@ class Panel:
 
     def identity(self, kind: JudgeKind, *, embedders: str = "") -> str:
         """The digest of a kind of judge; rules that measure likeness judge by their embedders, too."""
+        if (kind, embedders) not in self.identities:
+            self.identities[kind, embedders] = self._identity(kind, embedders)
+        return self.identities[kind, embedders]
+
+    def _identity(self, kind: JudgeKind, embedders: str) -> str:
         match kind:
             case "heuristic":
                 about: Json = {"judge": "heuristic", "scorer": SCORER_VERSION}
@@ -101,20 +121,14 @@ class Panel:
 
     def _digest(self, measure: Measure) -> str:
         if isinstance(measure.yardstick, RubricInUse):
-            rubric = measure.yardstick
-            if rubric.digest not in self.digests:
-                kinds, embeds = self.kinds(rubric), self._embeds(rubric)
-                self.digests[rubric.digest] = digest(
-                    [[ident, self.identity(kind, embedders=embeds[ident])] for ident, kind in kinds.items()]
-                )
-            return self.digests[rubric.digest]
+            return self._judged(measure.yardstick).digest
         kind = "human" if isinstance(measure.yardstick, ByNothing) else "heuristic"
         return self.identity(kind, embedders=self._embedders(measure.yardstick))
 
     def embedder(self, measure: Measure) -> str | None:
         """The embedders that the case's runs are measured with, by name; None where nothing about them is."""
         rubric = measure.yardstick
-        by_guide = isinstance(rubric, RubricInUse) and any(self._embeds(rubric).values())
+        by_guide = isinstance(rubric, RubricInUse) and self._judged(rubric).embeds
         names = self._embedders(measure.yardstick)
         if not names and (by_guide or expects_text(measure.case.fields)):
             names = self.engine.embedder().name
@@ -139,17 +153,15 @@ class Panel:
             case RubricInUse() | ByExpectation() | ByNothing():
                 return ""
 
-    def asks(self, measure: Measure) -> list[Asks]:
+    def asks(self, measure: Measure) -> Sequence[Asks]:
         """Whom the rules of the case ask for grades."""
         match measure.yardstick:
             case ByAssertions():
                 return [*grades_asked(measure.yardstick.assertions)]
             case RubricInUse():
-                kinds = self.kinds(measure.yardstick)
-                ruled = (fields for ident, fields in measure.yardstick.criteria if kinds[ident] == "heuristic")
-                return [asks for fields in ruled for asks in guide_asks(fields)]
+                return self._judged(measure.yardstick).asks
             case ByExpectation() | ByNothing() | BySimilarity():
-                return []
+                return ()
 
     def has(self, asks: Asks) -> bool:
         """Whether there is the judge that is asked."""
@@ -196,7 +208,7 @@ class Panel:
                 )
 
     def _vet_criteria(self, measure: Measure) -> None:
-        if not isinstance(measure.yardstick, RubricInUse):
+        if not isinstance(measure.yardstick, RubricInUse) or measure.yardstick.digest in self.judged:
             return
         kinds = self.kinds(measure.yardstick)
         for ident, criterion in measure.yardstick.criteria:
@@ -213,7 +225,7 @@ class Panel:
 
     def asks_model(self, measure: Measure) -> bool:
         """Whether the run's model judges any criterion of the case, or grades for its rules."""
-        by_model = isinstance(measure.yardstick, RubricInUse) and "llm" in self.kinds(measure.yardstick).values()
+        by_model = any(kind == "llm" for _, kind in self.parts(measure))
         return by_model or any(asks.judge is None for asks in self.asks(measure))
 
     def asks_any_model(self, measure: Measure) -> bool:
@@ -237,6 +249,18 @@ class Panel:
                 (Criterion(ident, fields), kinds[ident]) for ident, fields in rubric.criteria
             )
         return self.known[rubric.digest]
+
+    def _judged(self, rubric: RubricInUse) -> _JudgedRubric:
+        """What the rubric comes to under this panel."""
+        if rubric.digest not in self.judged:
+            kinds, embeds = self.kinds(rubric), self._embeds(rubric)
+            ruled = [fields for ident, fields in rubric.criteria if kinds[ident] == "heuristic"]
+            self.judged[rubric.digest] = _JudgedRubric(
+                tuple(asks for fields in ruled for asks in guide_asks(fields)),
+                any(embeds.values()),
+                digest([[ident, self.identity(kind, embedders=embeds[ident])] for ident, kind in kinds.items()]),
+            )
+        return self.judged[rubric.digest]
 
     def asked_outside(self, rubric: RubricInUse) -> tuple[Criterion, ...]:
         """The criteria that the caller or a person judges, in order."""

@@ -57,7 +57,7 @@ class Measure:
     def case_digest(self) -> str:
         """The digest of all of the case that bears on the verdict."""
         fields = self.case.fields.model_dump(mode="json", exclude=_TELLING)
-        return digest([self.case.id, fields])
+        return digest([self.case.id, fields], finite=True)
 
     def rubric_digest(self) -> str | None:
         """The digest of rubric and criteria, if there is a rubric."""

@@ -13,7 +13,6 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import JudgeLicence, LicenceState, ProbeResult
-from minions_evals_mcp.stats.agreement import agreement
 from minions_evals_mcp.stats.binary_judge import binary_judge
 from minions_evals_mcp.stats.intervals import wilson
 from minions_evals_mcp.stats.krippendorff import interval_alpha
@@ -185,6 +184,8 @@ class _Figures:
 
 
 def _figures(people: Sequence[float], judge: Sequence[float], level: float) -> _Figures:
+    from minions_evals_mcp.stats.agreement import agreement  # noqa: PLC0415  numpy: slow to import
+
     if not people:
         return _Figures()
     if any(SAME < score < 1 - SAME for score in people):

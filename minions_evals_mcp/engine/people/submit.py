@@ -177,7 +177,9 @@ def _before(db: Db, *, bench: Bench, row: UnitRow) -> tuple[Sample, ...]:
     """The runs that the unit's is compared with; the version that its output was made with is met."""
     assert row.observed is not None
     bench.versions.meet_output(db, row.observed.prompt_version_ref or bench.versions.asked)
-    return earlier_runs(db, bench, row.key, row.case_id)
+    if row.key.trial > 1:
+        return ()
+    return earlier_runs(db, bench, row.key.job_id, [row.case_id]).get(row.case_id, ())
 
 
 def _complete(db: Db, *, bench: Bench, job: Job, accepted: list[_Accepted], ended: list[Passed | Failed]) -> None:

@@ -24,8 +24,8 @@ from minions_evals_mcp.engine.judge.yardstick import (
 )
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
+from minions_evals_mcp.engine.run.recorded_runs import Asked, recorded_runs
 from minions_evals_mcp.engine.run.run_benchmark import chosen_cases, get_benchmark
-from minions_evals_mcp.engine.run.units import recorded_run
 from minions_evals_mcp.engine.run.versions import RunVersions
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.judges.heuristic import guide
@@ -159,8 +159,8 @@ class _Works:
         if self.request.rejudge_run_id is not None:
             return len(trials)
         default = self.versions.default_ref(case.case.fields)
-        found = (recorded_run(db, self.request, case.case.fields, trial, default=default) for trial in trials)
-        return sum(run is not None for run in found)
+        asked = [Asked(case.case.fields, trial, default) for trial in trials]
+        return sum(run is not None for run in recorded_runs(db, self.request, asked))
 
     def _calls(self, case: Measure) -> int:
         """The calls for one output."""

@@ -43,6 +43,7 @@ Once an output was judged, only errors count that nothing about the output expla
 """
 
 Progress = Callable[[Outcome], Awaitable[None]]
+PageProgress = Callable[[Sequence[Outcome]], Awaitable[None]]
 
 
 @dataclass(slots=True, eq=False)
@@ -123,7 +124,7 @@ class _Recorded:
 
 
 async def run_units(
-    bench: Bench, pages: AsyncIterator[list[Unit]], *, health: Health, workers: int, progress: Progress
+    bench: Bench, pages: AsyncIterator[list[Unit]], *, health: Health, workers: int, progress: PageProgress
 ) -> None:
     """Carries the units out, `workers` pages at a time; returns when every ending is committed."""
     switch = health.switch
@@ -176,7 +177,7 @@ def _record(db: Db, *, bench: Bench, page: Sequence[Unit], endings: Sequence[End
             request_approval(db, unit.key, unit.measure, end, new_id=f"{unit.key.run_id}:approval", at=at)
 
 
-async def _confirm(bench: Bench, done: MemoryObjectReceiveStream[_Recorded], progress: Progress) -> None:
+async def _confirm(bench: Bench, done: MemoryObjectReceiveStream[_Recorded], progress: PageProgress) -> None:
     """Waits for each page to be committed, in order, and says so."""
     async with done:
         async for recorded in done:
@@ -184,8 +185,7 @@ async def _confirm(bench: Bench, done: MemoryObjectReceiveStream[_Recorded], pro
                 await recorded.ticket.result()
             except EvalsError:
                 await _record_singly(bench, recorded)
-            for ended in recorded.endings:
-                await progress(outcome_of(ended))
+            await progress([outcome_of(ended) for ended in recorded.endings])
 
 
 async def _record_singly(bench: Bench, recorded: _Recorded) -> None:

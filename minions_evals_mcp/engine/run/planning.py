@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from minions_evals_mcp.domain.definitions import Json, TestCase
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import combined, digest
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.domain.results import Digests
@@ -19,8 +19,8 @@ from minions_evals_mcp.engine.judge.own_judges import OwnJudges
 from minions_evals_mcp.engine.judge.panel import Panel
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run.units import Bench, Unit, agent_runs, earlier_runs, made_before, recorded_run
-from minions_evals_mcp.engine.run.versions import RunVersions, named_alike, vet_agent_run, with_version
+from minions_evals_mcp.engine.run.recorded_runs import Asked, recorded_runs
+from minions_evals_mcp.engine.run.versions import RunVersions, named_alike, with_version
 from minions_evals_mcp.engine.version_chain import default_name
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.llm import LlmJudge
@@ -35,8 +35,6 @@ from minions_evals_mcp.targets.own import OWN_KINDS, own_target
 
 PAGE = 200
 """How many cases are held at once."""
-TOGETHER = 50
-"""How many units are judged and written in one go, where none of them has to wait for anything."""
 CONFIG = "config"
 """Begins the name of a target that stands in a config: only `eval` with that config can open it."""
 SETTLED = frozenset({"scored", "timed-out", "not-judgeable", "awaiting-judgments"})
@@ -206,10 +204,8 @@ async def vet_prompts(engine: Engine, request: RunRequest, planned: Plan, target
 def _vet_prompt(db: Db, *, request: RunRequest, case_id: str) -> None:
     ((case,),) = (measures(db, [case_id], {}),)
     fields = case.case.fields
-    if all(
-        recorded_run(db, request, fields, trial, default=fields.prompt_version_ref) is not None
-        for trial in range(1, request.trials + 1)
-    ):
+    asked = [Asked(fields, trial, fields.prompt_version_ref) for trial in range(1, request.trials + 1)]
+    if None not in recorded_runs(db, request, asked):
         return
     raise BadInputError(
         f"test-case {case_id} names {request.prompt_version_ref or default_name(fields)}, of which no version is recorded:"
@@ -230,72 +226,6 @@ def frame_for(engine: Engine, run_id: str | None, *, target_digest: str | None) 
         scorer=SCORER_VERSION,
         thresholds=engine.skills.classify_failure.parameters,
     )
-
-
-async def open_units(
-    bench: Bench, job_id: str, case_ids: Sequence[str], rubrics: dict[str, RubricInUse]
-) -> AsyncIterator[list[Unit]]:
-    """The units that are not settled yet, by the page, with the outputs that were paid for already.
-
-    A unit that may wait for anything makes a page of its own.
-    """
-    size = max(1, PAGE // bench.request.trials)
-    for at in range(0, len(case_ids), size):
-        part = case_ids[at : at + size]
-        opened = partial(_open, bench=bench, job_id=job_id, first=at, case_ids=part, rubrics=rubrics)
-        for page in _pages(bench, await bench.engine.store.read(opened)):
-            yield page
-
-
-def _pages(bench: Bench, units: Iterable[Unit]) -> Iterator[list[Unit]]:
-    at_hand: list[Unit] = []
-    for unit in units:
-        if unit.comes_alone(bench):
-            yield [unit]
-            continue
-        at_hand.append(unit)
-        if len(at_hand) == TOGETHER:
-            yield at_hand
-            at_hand = []
-    if at_hand:
-        yield at_hand
-
-
-def _open(
-    db: Db, *, bench: Bench, job_id: str, first: int, case_ids: Sequence[str], rubrics: dict[str, RubricInUse]
-) -> list[Unit]:
-    """One page of open units, each with the output that it judges where there is one: one read for all of them."""
-    kept = jobs.units(db, job_id, first=first, last=first + len(case_ids))
-    again = bench.request.rejudge_run_id
-    earlier = {} if again is None else jobs.outputs_of(db, again, case_ids)
-    units: list[tuple[Unit, str | None]] = []
-    for position, measure in enumerate(measures(db, case_ids, rubrics), first):
-        for trial in range(1, bench.request.trials + 1):
-            row = kept.get((position, trial))
-            if row is None or row.outcome not in SETTLED:
-                seen = None if row is None else row.observed
-                recorded = None
-                if again is None:
-                    recorded = _recorded(db, bench, measure.case.fields, trial)
-                elif (stored := earlier.get((measure.case.id, trial))) is not None:
-                    seen, recorded = seen or stored.observed, stored.agent_run_id
-                made = made_before(db, bench, measure.case.fields) if seen is None and recorded is None else None
-                key = UnitKey(job_id, position, trial)
-                before = earlier_runs(db, bench, key, measure.case.id)
-                units.append((Unit(key, measure, seen, earlier=before, made=made), None if seen else recorded))
-    runs = agent_runs(db, [ident for _, ident in units if ident is not None])
-    return [unit if ident is None else replace(unit, recorded=runs[ident]) for unit, ident in units]
-
-
-def _recorded(db: Db, bench: Bench, case: TestCase, trial: int) -> str | None:
-    """The recorded agent-run that the unit judges; the version that it was made with is met."""
-    found = recorded_run(db, bench.request, case, trial, default=bench.versions.default_ref(case))
-    if found is None:
-        return None
-    ident, made_with = found
-    vet_agent_run(bench.request.prompt_version_ref, ident, made_with)
-    bench.versions.meet_output(db, made_with)
-    return ident
 
 
 async def made_outputs(engine: Engine, request: RunRequest, seen: Digests) -> dict[str, UnitKey]:

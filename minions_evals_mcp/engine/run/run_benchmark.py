@@ -21,7 +21,8 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, set_state, start_job, waiting_reason, working_on
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
-from minions_evals_mcp.engine.run.pipeline import Health, Progress, Switch, run_units
+from minions_evals_mcp.engine.run.pipeline import Health, PageProgress, Progress, Switch, run_units
+from minions_evals_mcp.engine.run.unit_pages import open_units
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.errors import BadInputError, InstrumentError, StoppedError
 from minions_evals_mcp.stats.sequential import case_order
@@ -183,13 +184,13 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
     counts = await engine.store.read(lambda db: jobs.unit_counts(db, run.job.id))
     judged = "scored" in counts
     tally = _Tally(run, sum(number for outcome, number in counts.items() if outcome in planning.SETTLED))
-    progress = _telling(tally, progress)
+    telling = _telling(tally, progress)
     tally.tell()
     try:
         for _ in range(PASSES):
             health = tally.health = Health(run.switch, judged)
-            units = planning.open_units(run.bench, run.job.id, run.plan.case_ids[:cases], run.plan.rubrics)
-            await run_units(run.bench, units, health=health, workers=engine.config.concurrency, progress=progress)
+            units = open_units(run.bench, run.job.id, run.plan.case_ids[:cases], run.plan.rubrics)
+            await run_units(run.bench, units, health=health, workers=engine.config.concurrency, progress=telling)
             judged = health.judged
             if run.switch.is_off or not (health.counts["judge-error"] or health.counts["target-error"]):
                 break
@@ -238,17 +239,19 @@ class _Tally:
         run.bench.engine.watch(standing)
 
 
-def _telling(tally: _Tally, progress: Progress) -> Progress:
+def _telling(tally: _Tally, progress: Progress) -> PageProgress:
     """The same progress; what was spent is written down now and then, so that a kill loses little of it."""
     run = tally.run
 
-    async def told(outcome: Outcome) -> None:
-        tally.done += 1
+    async def told(outcomes: Sequence[Outcome]) -> None:
+        begun = tally.done // SPENT_EVERY
+        tally.done += len(outcomes)
         tally.tell()
         run.budget.look_at_clock()  # a target that is no model's is not metered
-        if tally.done % SPENT_EVERY == 0:
-            await run.bench.judging.kept.queue(partial(jobs.add_spent, ident=run.job.id, spent=run.budget.news()))
-        await progress(outcome)
+        if tally.done // SPENT_EVERY > begun and (spent := run.budget.news()):
+            await run.bench.judging.kept.queue(partial(jobs.add_spent, ident=run.job.id, spent=spent))
+        for outcome in outcomes:
+            await progress(outcome)
 
     return told
 

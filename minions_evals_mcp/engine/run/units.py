@@ -139,12 +139,12 @@ def _prompt(bench: Bench, case: TestCase, seen: Observed) -> str:
         return ""
 
 
-def earlier_runs(db: Db, bench: Bench, key: UnitKey, case_id: str) -> tuple[Sample, ...]:
-    """What the unit's run is compared with, newest first; nothing for what is no history itself."""
-    if key.trial > 1 or bench.request.purpose == "comparison":
-        return ()
+def earlier_runs(db: Db, bench: Bench, job_id: str, case_ids: Sequence[str]) -> dict[str, tuple[Sample, ...]]:
+    """What the first trial of each case is compared with, newest first; nothing for what is no history itself."""
+    if bench.request.purpose == "comparison":
+        return {}
     limit = bench.engine.skills.run_test_case.parameters.history
-    return case_history.earlier_samples(db, case_id, job_id=key.job_id, limit=limit)
+    return case_history.earlier_samples(db, case_ids, job_id=job_id, limit=limit)
 
 
 def _wants_proposal(measure: Measure) -> bool:
@@ -215,26 +215,6 @@ def _save_output(db: Db, *, key: UnitKey, case_id: str, seen: Observed) -> None:
 def agent_runs(db: Db, idents: Iterable[str]) -> dict[str, Record[AgentRun]]:
     """The recorded agent-runs under those ids."""
     return records.get_all(db, idents, AgentRun)
-
-
-def recorded_run(
-    db: Db, request: RunRequest, case: TestCase, trial: int, *, default: str | None
-) -> tuple[str, str | None] | None:
-    """The agent-run that was named, else the newest that fits the case (the nth newest for the nth trial), and its version.
-
-    A version that was asked for must fit; the default comes first and hides no output: without one of it, any fits.
-    """
-    if request.agent_run_id is not None:
-        return request.agent_run_id, records.made_with(db, request.agent_run_id)
-    version = request.prompt_version_ref or default
-    nth, inputs = trial - 1, case.inputs
-    if version is not None:
-        fitting = records.matching_agent_run(db, inputs, prompt_version_ref=version, agent_id=None, nth=nth)
-        if fitting is not None or request.prompt_version_ref is not None or (
-            nth and records.matching_agent_run(db, inputs, prompt_version_ref=version, agent_id=None)
-        ):  # fmt: skip
-            return fitting
-    return records.matching_agent_run(db, inputs, prompt_version_ref=None, agent_id=case.agent_id, nth=nth)
 
 
 def _missing(bench: Bench, case: TestCase, trial: int) -> str:

@@ -25,7 +25,7 @@ from minions_evals_mcp.interop.promptfoo_config.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.snippets import scoring_code
 from minions_evals_mcp.interop.promptfoo_config.tests import SCORING, Test
 from minions_evals_mcp.interop.promptfoo_config.variables import combinations
-from minions_evals_mcp.scoring.nunjucks import PREFIX, SUFFIX
+from minions_evals_mcp.scoring.rendering import PREFIX, SUFFIX
 from minions_evals_mcp.scoring.version_text import NUNJUCKS
 from minions_evals_mcp.targets.prompted import GIVEN
 

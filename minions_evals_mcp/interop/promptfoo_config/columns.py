@@ -12,7 +12,8 @@ from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
 from minions_evals_mcp.interop.promptfoo_config.providers import Listed
 from minions_evals_mcp.interop.promptfoo_config.references import allowed
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
-from minions_evals_mcp.scoring.nunjucks import PREFIX, SUFFIX, prompt_text, vet_template
+from minions_evals_mcp.scoring.nunjucks import prompt_text, vet_template
+from minions_evals_mcp.scoring.rendering import PREFIX, SUFFIX
 from minions_evals_mcp.targets.conversation import turns
 
 GIVEN = "providerOutput"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from minions_evals_mcp.domain.definitions import TestCase
@@ -31,14 +31,20 @@ _SINCE_BASELINE = (
 """The runs since another output was accepted as the expected one: the history of a case begins anew with it."""
 
 
-def earlier_samples(db: Db, case_id: str, *, job_id: str, limit: int) -> tuple[Sample, ...]:
-    """The newest runs of the case under its present baseline, newest first, those of the given job left out."""
-    rows = db.execute(
-        "SELECT passed, total_score, max_possible_score, rest FROM test_run"
-        f" WHERE {_COUNTS} AND {_SINCE_BASELINE} AND substr(id, 1, ?) <> ? ORDER BY seq DESC LIMIT ?",
-        (case_id, case_id, len(job_id) + 1, f"{job_id}:", limit),
-    )
-    return tuple(_sample(*row) for row in rows)
+_EARLIER = (
+    "SELECT wanted.value, r.passed, r.total_score, r.max_possible_score, r.rest FROM json_each(?) wanted"
+    " JOIN test_run r ON r.seq IN (SELECT seq FROM test_run"
+    f" WHERE {_COUNTS.replace('?', 'wanted.value', 1)} AND {_SINCE_BASELINE.replace('?', 'wanted.value', 1)}"
+    " AND substr(id, 1, ?) <> ? ORDER BY seq DESC LIMIT ?) ORDER BY wanted.key, r.seq DESC"
+)
+
+
+def earlier_samples(db: Db, case_ids: Sequence[str], *, job_id: str, limit: int) -> dict[str, tuple[Sample, ...]]:
+    """The newest runs of each case under its present baseline, newest first, those of the given job left out."""
+    found: dict[str, list[Sample]] = {case_id: [] for case_id in case_ids}
+    for case_id, *row in db.execute(_EARLIER, (json.dumps(list(found)), len(job_id) + 1, f"{job_id}:", limit)):
+        found[case_id].append(_sample(*row))
+    return {case_id: tuple(samples) for case_id, samples in found.items()}
 
 
 def _sample(passed: int, score: float, possible: float, rest: str) -> Sample:

@@ -1,0 +1,108 @@
+"""The units that are still to be carried out, by the page: each with the output that it judges and what it is compared with."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
+from functools import partial
+
+from minions_evals_mcp.domain.neighbours import AgentRun
+from minions_evals_mcp.domain.outcomes import Observed, UnitKey
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.engine.judge.yardstick import measures
+from minions_evals_mcp.engine.run.planning import PAGE, SETTLED
+from minions_evals_mcp.engine.run.recorded_runs import Asked, RecordedRun, recorded_runs
+from minions_evals_mcp.engine.run.units import Bench, Unit, agent_runs, earlier_runs, made_before
+from minions_evals_mcp.engine.run.versions import vet_agent_run
+from minions_evals_mcp.scoring.history import Sample
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.connection import Db
+
+TOGETHER = 50
+"""How many units are judged and written in one go, where none of them has to wait for anything."""
+
+
+async def open_units(
+    bench: Bench, job_id: str, case_ids: Sequence[str], rubrics: dict[str, RubricInUse]
+) -> AsyncIterator[list[Unit]]:
+    """The units that are not settled yet, by the page, with the outputs that were paid for already.
+
+    A unit that may wait for anything makes a page of its own.
+    """
+    size = max(1, PAGE // bench.request.trials)
+    for at in range(0, len(case_ids), size):
+        part = case_ids[at : at + size]
+        opened = partial(_open, bench=bench, job_id=job_id, first=at, case_ids=part, rubrics=rubrics)
+        for page in _pages(bench, await bench.engine.store.read(opened)):
+            yield page
+
+
+def _pages(bench: Bench, units: Iterable[Unit]) -> Iterator[list[Unit]]:
+    at_hand: list[Unit] = []
+    for unit in units:
+        if unit.comes_alone(bench):
+            yield [unit]
+            continue
+        at_hand.append(unit)
+        if len(at_hand) == TOGETHER:
+            yield at_hand
+            at_hand = []
+    if at_hand:
+        yield at_hand
+
+
+def _open(
+    db: Db, *, bench: Bench, job_id: str, first: int, case_ids: Sequence[str], rubrics: dict[str, RubricInUse]
+) -> list[Unit]:
+    """One page of open units, each with the output that it judges where there is one: one read for all of them."""
+    kept = jobs.units(db, job_id, first=first, last=first + len(case_ids))
+    units: list[Unit] = []
+    for position, measure in enumerate(measures(db, case_ids, rubrics), first):
+        for trial in range(1, bench.request.trials + 1):
+            row = kept.get((position, trial))
+            if row is None or row.outcome not in SETTLED:
+                units.append(Unit(UnitKey(job_id, position, trial), measure, None if row is None else row.observed))
+    again = bench.request.rejudge_run_id
+    fitting = _recorded(db, bench, units) if again is None else _stored(db, again, units)
+    before = earlier_runs(db, bench, job_id, [unit.measure.case.id for unit in units if unit.key.trial == 1])
+    runs = agent_runs(db, [fit for fit in fitting if isinstance(fit, str)])
+    return [_with_output(db, bench, unit, fit, runs, before) for unit, fit in zip(units, fitting, strict=True)]
+
+
+def _with_output(
+    db: Db,
+    bench: Bench,
+    unit: Unit,
+    fit: str | Observed | None,
+    runs: dict[str, Record[AgentRun]],
+    before: dict[str, tuple[Sample, ...]],
+) -> Unit:
+    """The unit with the output that it judges and its case's earlier runs."""
+    seen = unit.kept or (fit if isinstance(fit, Observed) else None)
+    recorded = runs[fit] if isinstance(fit, str) and seen is None else None
+    made = made_before(db, bench, unit.measure.case.fields) if seen is None and recorded is None else None
+    earlier = before.get(unit.measure.case.id, ()) if unit.key.trial == 1 else ()
+    return Unit(unit.key, unit.measure, seen, recorded, earlier, made)
+
+
+def _stored(db: Db, run_id: str, units: Sequence[Unit]) -> list[str | Observed | None]:
+    """What that run judged of each unit's case and trial: an output that was kept, or the id of an agent-run."""
+    stored = jobs.outputs_of(db, run_id, list(dict.fromkeys(unit.measure.case.id for unit in units)))
+    outputs = (stored.get((unit.measure.case.id, unit.key.trial)) for unit in units)
+    return [None if output is None else output.observed or output.agent_run_id for output in outputs]
+
+
+def _recorded(db: Db, bench: Bench, units: Sequence[Unit]) -> list[str | Observed | None]:
+    """The recorded agent-run that each unit judges, by id; the versions that they were made with are met."""
+    cases = [(unit.measure.case.fields, unit.key.trial) for unit in units]
+    asked = [Asked(case, trial, bench.versions.default_ref(case)) for case, trial in cases]
+    return [_met(db, bench, found) for found in recorded_runs(db, bench.request, asked)]
+
+
+def _met(db: Db, bench: Bench, found: RecordedRun | None) -> str | None:
+    if found is None:
+        return None
+    ident, made_with = found
+    vet_agent_run(bench.request.prompt_version_ref, ident, made_with)
+    bench.versions.meet_output(db, made_with)
+    return ident

@@ -1,0 +1,45 @@
+"""Recorded agent-runs by what was asked of them: for a page of cases in one statement."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from itertools import groupby
+from typing import NamedTuple
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.store.connection import Db
+
+_NEWEST = (
+    "SELECT w.key, f.id, f.prompt_version_ref FROM json_each(?) w JOIN agent_run_key f ON f.id ="
+    " (SELECT k.id FROM agent_run_key k JOIN minion m ON m.id = k.id AND m.deleted_at IS NULL"
+    "  WHERE k.inputs_digest = w.value ->> 0 AND (w.value ->> 1 IS NULL OR k.prompt_version_ref = w.value ->> 1)"
+    "  AND (w.value ->> 2 IS NULL OR k.agent_id = w.value ->> 2) ORDER BY k.at DESC, m.seq DESC LIMIT 1 OFFSET ?)"
+)
+
+
+class Wanted(NamedTuple):
+    """The agent-run that is looked for: the newest (`nth` 0) with these inputs, of that version and agent where they are given."""
+
+    inputs_digest: str
+    prompt_version_ref: str | None
+    agent_id: str | None
+    nth: int
+
+
+def wanted(inputs: Json, *, prompt_version_ref: str | None = None, agent_id: str | None = None, nth: int = 0) -> Wanted:
+    """What is looked for by the inputs themselves."""
+    return Wanted(digest(inputs), prompt_version_ref, agent_id, nth)
+
+
+def matching_agent_runs(db: Db, several: Sequence[Wanted]) -> list[tuple[str, str | None] | None]:
+    """The id and the version of each, None where there is none that fits."""
+    found: list[tuple[str, str | None] | None] = [None] * len(several)
+    ordered = sorted(range(len(several)), key=lambda place: several[place].nth)
+    for nth, group in groupby(ordered, key=lambda place: several[place].nth):
+        places = list(group)
+        keys = json.dumps([several[place][:3] for place in places])
+        for number, ident, version in db.execute(_NEWEST, (keys, nth)):
+            found[places[number]] = ident, version
+    return found
