@@ -297,7 +297,7 @@ def _closing(summary: RunSummary) -> list[str]:
 
 def _waiting(summary: RunSummary) -> list[str]:
     """What waits, and the command that takes it: an output without anything to judge it by can only be accepted."""
-    bare = [packet for packet in summary.packets if _has_no_rubric(packet)]
+    bare = [packet for packet in summary.packets if packet.wants_baseline]
     judged = len(summary.packets) + summary.more_packets - len(bare)
     lines: list[str] = []
     if bare:
@@ -311,14 +311,6 @@ def _waiting(summary: RunSummary) -> list[str]:
             " submit takes them; minions-evals judge asks a person."
         )
     return lines
-
-
-def _has_no_rubric(packet: JsonValue) -> bool:
-    match packet:
-        case {"criteria": [{"criterionId": str(criterion)}]}:
-            return criterion.startswith("implicit:")
-        case _:
-            return False
 
 
 def _outputs(number: int, one: str, several: str) -> str:

@@ -368,19 +368,15 @@ class Fortnight:
         while packets := (await summarize(self.engine, run_id, limit=50)).packets:
             answered: list[AnsweredPacket] = []
             for packet in packets:
-                assert isinstance(packet, dict)
-                asked = packet["criteria"]
-                assert isinstance(asked, list)
                 judged = [
                     GivenJudgment(
-                        criterion_id=str(one["criterionId"]),
+                        criterion_id=asked.criterion_id,
                         score=float(self.chance.randint(1 if self.chance.random() < slip else 3, 5)),
                         rationale="It greets, thanks and promises a date.",
                     )
-                    for one in asked
-                    if isinstance(one, dict)
+                    for asked in packet.criteria
                 ]
-                answered.append(AnsweredPacket(digest=str(packet["digest"]), judgments=tuple(judged)))
+                answered.append(AnsweredPacket(digest=packet.digest, judgments=tuple(judged)))
             await submit_judgments(self.engine, Submission(run_id=run_id, judged_by=by, packets=tuple(answered)))
 
     async def _config(self) -> None:

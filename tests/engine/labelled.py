@@ -33,10 +33,9 @@ async def hand_in_all(engine: Engine, job: Job, verdicts: Sequence[bool], *, by:
     packets = (await summarize(engine, job.id, limit=1000)).packets
     given: list[AnsweredPacket] = []
     for packet in packets:
-        assert isinstance(packet, dict)
-        passes = verdicts[int(str(packet["testCaseId"])[1:])]
+        passes = verdicts[int(packet.test_case_id[1:])]
         judgment = GivenJudgment(criterion_id="r/tone", score=float(passes), rationale=f"{by} says so.")
-        given.append(AnsweredPacket(digest=str(packet["digest"]), judgments=(judgment,)))
+        given.append(AnsweredPacket(digest=packet.digest, judgments=(judgment,)))
     is_model = ":" in by
     speaking = engine if is_model else engine.speaking(person(by))
     await submit_judgments(

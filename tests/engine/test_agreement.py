@@ -38,16 +38,15 @@ async def answered(engine: Engine, job: Job, scores: Scores, *, by: str) -> None
     """Hands in those scores for the cases of the run that wait, in their order."""
     waiting = (await summarize(engine, job.id, limit=100)).packets
     for packet, (tone, facts) in zip(waiting, scores, strict=False):
-        assert isinstance(packet, dict)
         given = [
             GivenJudgment(criterion_id=ident, score=score, rationale=f"{by} says so.")
             for ident, score in (("r/tone", tone), ("r/facts", facts))
         ]
         if ":" in by:  # a model's, which an agent hands in
-            whole = AnsweredPacket(digest=str(packet["digest"]), judgments=tuple(given))
+            whole = AnsweredPacket(digest=packet.digest, judgments=tuple(given))
             await submit_judgments(engine, Submission(run_id=job.id, judged_by=by, packets=(whole,)))
         else:
-            await hand_in(engine, job.id, str(packet["digest"]), given, judged_by=by)
+            await hand_in(engine, job.id, packet.digest, given, judged_by=by)
 
 
 async def judged_by_both(engine: Engine, model: Scores, people: Scores) -> Job:

@@ -320,13 +320,12 @@ async def unsure_run(engine: Engine, verdicts: list[bool], *, unsure: int) -> Jo
     packets = (await summarize(engine, job.id, limit=1000)).packets
     given: list[AnsweredPacket] = []
     for packet in packets:
-        assert isinstance(packet, dict)
-        number = int(str(packet["testCaseId"])[1:])
+        number = int(packet.test_case_id[1:])
         sure = 0.6 if number % unsure == 0 else 0.9
         one = GivenJudgment(
             criterion_id="r/tone", score=float(verdicts[number]), rationale="It seems so.", confidence=sure
         )
-        given.append(AnsweredPacket(digest=str(packet["digest"]), judgments=(one,)))
+        given.append(AnsweredPacket(digest=packet.digest, judgments=(one,)))
     await submit_judgments(engine, Submission(run_id=job.id, judged_by="provider:judge", packets=tuple(given)))
     return job
 

@@ -354,15 +354,11 @@ async def answered_all(engine: Engine, run_id: str, *, score: float) -> None:
     """Judges every packet of a run alike."""
     summary = await summarize(engine, run_id)
     packets: list[JsonValue] = []
-    for one in summary.packets:
-        assert isinstance(one, dict)
-        assert isinstance(one["criteria"], list)
+    for packet in summary.packets:
         given: list[JsonValue] = [
-            {"criterionId": asked["criterionId"], "score": score, "rationale": "as read"}
-            for asked in one["criteria"]
-            if isinstance(asked, dict)
+            {"criterionId": asked.criterion_id, "score": score, "rationale": "as read"} for asked in packet.criteria
         ]
-        packets.append({"digest": one["digest"], "judgments": given})
+        packets.append({"digest": packet.digest, "judgments": given})
     wire = {"runId": run_id, "judgedBy": "reader", "packets": packets}
     await submit_judgments(engine, Submission.model_validate(wire))
 

@@ -67,7 +67,7 @@ async def waiting(engine: Engine, size: int = 1, **request: JsonValue) -> Job:
 
 async def packets(engine: Engine, run_id: str) -> list[Json]:
     """The packets that the run hands out."""
-    return [one for one in (await summarize(engine, run_id)).packets if isinstance(one, dict)]
+    return dicts(await summarize(engine, run_id))
 
 
 def answered(packet: Json, *scores: float, why: str = "I read it.") -> Json:
@@ -399,4 +399,4 @@ async def test_judging_what_waits_of_an_interrupted_run_does_not_end_it(tmp_path
 
 def dicts(summary: RunSummary) -> list[Json]:
     """The packets of a summary."""
-    return [one for one in summary.packets if isinstance(one, dict)]
+    return [packet.model_dump(mode="json") for packet in summary.packets]

@@ -37,7 +37,7 @@ def verdicts(*judgments: GivenJudgment, speaker: Speaker = AN_AGENT) -> list[Ver
 
 def test_a_packet_holds_what_a_judge_needs_and_nothing_that_would_sway_it() -> None:
     seen = work("Soon.", expected={"output": "soon"}, prompt_version_ref="v2", produced_by="agent:a", cost_usd=1.0)
-    handed = packet(UNIT, "case1", CRITERIA, seen)
+    handed = packet(UNIT, "case1", CRITERIA, seen).model_dump(mode="json")
     assert handed == {
         "digest": packet_digest(UNIT, CRITERIA, seen),
         "testCaseId": "case1",

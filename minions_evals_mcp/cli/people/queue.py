@@ -77,7 +77,9 @@ async def _next(run_id: str | None, after: str, common: Common) -> Found:
 def _wire(found: Found) -> dict[str, JsonValue]:
     return {
         "waiting": found.waiting,
-        "question": None if found.question is None else {"runId": found.question.run_id, **found.question.packet},
+        "question": None
+        if found.question is None
+        else {"runId": found.question.run_id, **found.question.packet.model_dump(mode="json")},
         "unasked": {**found.unasked},
     }
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 
-from pydantic import JsonValue
-
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
@@ -22,7 +20,7 @@ from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_rate
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.engine.run.planning import series
-from minions_evals_mcp.judges.packets import packet
+from minions_evals_mcp.judges.packets import Packet, packet
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import events, jobs, records, runs
@@ -90,7 +88,7 @@ class RunSummary(Value):
     regression: Json | None = None
     trend: Json | None = None
     comparison: Json | None = None
-    packets: list[JsonValue] = []
+    packets: list[Packet] = []
     more_packets: int = 0
     started_at: str
     judge: JudgeStanding | None = None
@@ -270,10 +268,10 @@ def _comparison(db: Db, job: Job) -> Json | None:
     return {"runIds": [side.id for side in sides if side is not None], "record": record}
 
 
-def _packets(db: Db, job: Job, limit: int) -> list[JsonValue]:
+def _packets(db: Db, job: Job, limit: int) -> list[Packet]:
     """The packets that wait, made again from what is kept; their digests are those that were handed out."""
     rubrics: dict[str, RubricInUse] = {}
-    out: list[JsonValue] = []
+    out: list[Packet] = []
     for row in jobs.units_with(db, job.id, ("awaiting-judgments",), limit=limit):
         assert row.observed is not None
         (measure,) = measures(db, (row.case_id,), rubrics)

@@ -21,7 +21,7 @@ from minions_evals_mcp.engine.judge.unit_examination import Rescoring, Ruled, Un
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByNothing, Measure
 from minions_evals_mcp.judges.grading import by_grader
 from minions_evals_mcp.judges.heuristic import by_rule
-from minions_evals_mcp.judges.packets import packet, packet_digest
+from minions_evals_mcp.judges.packets import packet
 from minions_evals_mcp.judges.task import Criterion, Said, Work
 from minions_evals_mcp.scoring.assertions.own import own_names
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Named
@@ -179,7 +179,7 @@ class Judging:
 
 def _ask_outside(unit: UnitExamination, criteria: Sequence[Criterion], asks: JudgeType) -> Awaiting:
     asked = packet(unit.key, unit.measure.case.id, criteria, unit.work)
-    return Awaiting(unit.work.observed, packet_digest(unit.key, criteria, unit.work), asks, asked)
+    return Awaiting(unit.work.observed, asked.digest, asks, asked.model_dump(mode="json"))
 
 
 def _certain(answer: tuple[Said, datetime]) -> tuple[Verdict, datetime]:

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.judge.panel import kind_of, outside_criteria
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.errors import BusyError
-from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission, packet, packet_digest
+from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Packet, Submission, packet, packet_digest
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
@@ -48,7 +48,7 @@ class Question:
     expected: Json | None
     output: Json
     criteria: tuple[Criterion, ...]
-    packet: Json
+    packet: Packet
 
 
 @dataclass(slots=True, eq=False)

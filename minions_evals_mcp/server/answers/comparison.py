@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import cast
 
 from mcp_types import CallToolResult
 from pydantic import JsonValue
@@ -39,7 +38,7 @@ async def verdict_answer(call: Call, comparison_id: str) -> CallToolResult:
 
 async def _verdict(call: Call, comparison_id: str) -> Json:
     found = await summarize_comparison(call.engine, comparison_id)
-    wire = cast("Json", found.model_dump(mode="json", exclude={"judge"}))
+    wire = found.model_dump(mode="json", exclude={"judge"})
     if found.judge is not None:
         wire["judge"] = found.judge.brief()
     return {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.judges.packets import Packet
 from minions_evals_mcp.server.edge.refusals import in_arguments
 
 _SETTINGS = (
@@ -38,56 +39,48 @@ _TOOLS = {
 
 def told_run(summary: RunSummary, *, offset: int, limit: int) -> Json:
     """The summary as an answer: `limit` entries of each list from `offset` on; what every packet repeats is said once."""
-    until = offset + limit
-    found = cast("Json", summary.model_dump(mode="json", exclude={"packets", "more_packets"}))
-    for name in ("failures", "unscored", "testRuns"):
-        found[name] = cast("list[JsonValue]", found[name])[offset:until]
-    if isinstance(run := found.get("benchmarkRun"), dict):
-        run.pop("digests", None)  # get_record has them
+    page = slice(offset, offset + limit)
+    shown = summary.model_copy(
+        update={
+            "reason": in_arguments(summary.reason),
+            "benchmark_run": _without_digests(summary.benchmark_run or {}),
+            "failures": summary.failures[page],
+            "unscored": [
+                line.model_copy(update={"reason": in_arguments(line.reason)}) for line in summary.unscored[page]
+            ],
+            "test_runs": [_without_digests(run) for run in summary.test_runs[page]],
+            "packets": [],
+        }
+    )
+    found: Json = shown.model_dump(mode="json", exclude={"packets", "more_packets"})
     if summary.judge is not None:
         found["judge"] = summary.judge.brief()
-    found["reason"] = in_arguments(summary.reason)
-    for one in cast("list[Json]", found["unscored"]):
-        one["reason"] = in_arguments(str(one["reason"]))
-    found["testRuns"] = [_told(one) for one in cast("list[Json]", found["testRuns"])]
     waiting = len(summary.packets) + summary.more_packets
-    packets = [cast("Json", one) for one in summary.packets[offset:until]]
-    instructions, criteria, bare = _hoisted(packets)
+    instructions, criteria, bare = _hoisted(summary.packets[page])
     parts: Json = {**found, "instructions": instructions, "criteria": criteria, "packets": bare, "waiting": waiting}
     empty = {name for name, value in parts.items() if value in ({}, [], "", 0, None) and name not in KEPT}
     return {"summary": one_line(summary), **{name: value for name, value in parts.items() if name not in empty}}
 
 
-def _told(run: Json) -> Json:
-    """A test-run without what is not known of it."""
+def _without_digests(run: Json) -> Json:
+    """What is known of a run; get_record has its digests."""
     return {name: value for name, value in run.items() if value is not None and name != "digests"}
 
 
-def _hoisted(packets: list[Json]) -> tuple[str, list[JsonValue], list[JsonValue]]:
+def _hoisted(packets: Sequence[Packet]) -> tuple[str, list[JsonValue], list[JsonValue]]:
     """The instructions and criteria of all the packets, and the packets with the criteria's ids only."""
     criteria: dict[str, JsonValue] = {}
     bare: list[JsonValue] = []
     instructions = ""
-    for one in packets:
-        if wants_baseline(one):
-            bare.append({**_own(one), "waitsFor": NO_BASELINE})
+    for packet in packets:
+        own = packet.model_dump(mode="json", exclude={"instructions", "criteria"})
+        if packet.wants_baseline:
+            bare.append({**own, "waitsFor": NO_BASELINE})
             continue
-        asked = cast("list[Json]", one["criteria"])
-        criteria.update({str(criterion["criterionId"]): criterion for criterion in asked})
-        instructions = str(one["instructions"])
-        bare.append({**_own(one), "criterionIds": [criterion["criterionId"] for criterion in asked]})
+        criteria.update({asked.criterion_id: asked.model_dump(mode="json") for asked in packet.criteria})
+        instructions = packet.instructions
+        bare.append({**own, "criterionIds": [asked.criterion_id for asked in packet.criteria]})
     return instructions, list(criteria.values()), bare
-
-
-def _own(packet: Json) -> Json:
-    """What of the packet no other repeats."""
-    return {name: value for name, value in packet.items() if name not in {"instructions", "criteria"}}
-
-
-def wants_baseline(packet: Json) -> bool:
-    """Whether its case has nothing to judge by: no score settles it, but an expected output or a rubric."""
-    asked = cast("list[Json]", packet["criteria"])
-    return [one["criterionId"] for one in asked] == [f"implicit:{packet['testCaseId']}"[:128]]
 
 
 def instructions_for(told: Json, spec: Mapping[str, JsonValue]) -> str:
@@ -150,9 +143,8 @@ def _recorded(summary: RunSummary) -> Iterator[str]:
 
 
 def _judged(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]:
-    packets = [cast("Json", one) for one in summary.packets]
-    wanting = [one for one in packets if wants_baseline(one)]
-    if len(wanting) < len(packets):
+    wanting = [packet for packet in summary.packets if packet.wants_baseline]
+    if len(wanting) < len(summary.packets):
         judge, ahead = ("YOUR-ID", "") if is_callers(spec) else ("THE PERSON", "once a person has judged: ")
         yield (
             f'{ahead}submit_judgments {{"runId": {json.dumps(summary.run_id)}, "judgedBy": "{judge}", "packets":'
@@ -160,7 +152,7 @@ def _judged(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]
         )
     for one in wanting[:1]:
         fields: Json = {"expectedOutputs": {"output": "…"}}
-        case: Json = {"id": one["testCaseId"], "type": "test-case", "fields": fields}
+        case: Json = {"id": one.test_case_id, "type": "test-case", "fields": fields}
         asked = json.dumps({"records": [case], "merge": True}, ensure_ascii=False)
         yield f"once a person has accepted an output: save_records {asked}"
 

@@ -11,13 +11,12 @@ from mcp_types import ElicitRequest, ElicitRequestFormParams, ElicitResult, Inpu
 from mcp_types.version import is_version_at_least
 from pydantic import BaseModel, Field, JsonValue, ValidationError, create_model
 
-from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.people.judge_queue import next_question, question_of
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.errors import BadInputError, ConflictError
-from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
+from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Packet, Submission
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.store.jobs import Job
@@ -62,11 +61,11 @@ async def judged_by_person(
     while (packet := await _next_packet(call, job)) is not None:
         question = _question(packet)
         if _is_stateless(context):
-            return InputRequiredResult(input_requests={str(packet["digest"]): question}, request_state=job.id)
+            return InputRequiredResult(input_requests={packet.digest: question}, request_state=job.id)
         answer = await _answer(context, question, until)
         if answer is None or answer.action != "accept":
             return None
-        await _taken(call, job, str(packet["digest"]), answer)
+        await _taken(call, job, packet.digest, answer)
     return None
 
 
@@ -79,7 +78,7 @@ async def _answer(context: Context[Any, Any], question: ElicitRequest, until: fl
     return None
 
 
-async def _next_packet(call: Call, job: Job) -> Json | None:
+async def _next_packet(call: Call, job: Job) -> Packet | None:
     """What of the run a person can judge; a case with nothing to judge by wants a baseline, and no score."""
     found = await next_question(call.engine, run_id=job.id)
     return None if found.question is None else found.question.packet
@@ -98,10 +97,8 @@ async def _taken(call: Call, job: Job, digest: str, answer: ElicitResult) -> Non
             "what the person said does not fit the form; nothing was kept and the output waits.", remedy=_looked_at(job)
         ) from None
     judgments = tuple(
-        GivenJudgment(
-            criterion_id=str(one["criterionId"]), score=said[f"score{number}"], rationale=said[f"why{number}"]
-        )
-        for number, one in enumerate(_criteria(packet), 1)
+        GivenJudgment(criterion_id=asked.criterion_id, score=said[f"score{number}"], rationale=said[f"why{number}"])
+        for number, asked in enumerate(packet.criteria, 1)
     )
     speaker = call.engine.speaker
     if not speaker.is_person:  # whoever answers a form that the host shows is one
@@ -114,17 +111,13 @@ def _looked_at(job: Job) -> str:
     return f'get_run {{"runId": "{job.id}"}} shows what waits.'
 
 
-def _criteria(packet: Json) -> list[Json]:
-    return cast("list[Json]", packet["criteria"])
-
-
-def _form(packet: Json) -> type[BaseModel]:
+def _form(packet: Packet) -> type[BaseModel]:
     """A score and a reason for each criterion, and who says so; flat, as hosts can show it."""
     fields: dict[str, Any] = {}
-    for number, one in enumerate(_criteria(packet), 1):
-        least, most = cast("float", one["minScore"]), cast("float", one["maxScore"])
-        name = printable(str(one["name"]), 80)
-        asked = ". ".join(printable(str(one[part]), 400) for part in ("description", "scoringGuide") if one[part])
+    for number, criterion in enumerate(packet.criteria, 1):
+        least, most = criterion.min_score, criterion.max_score
+        name = printable(criterion.name, 80)
+        asked = ". ".join(printable(text, 400) for text in (criterion.description, criterion.scoring_guide) if text)
         fields[f"score{number}"] = (
             float,
             Field(ge=least, le=most, title=f"{name} ({least:g} to {most:g})", description=asked),
@@ -134,13 +127,9 @@ def _form(packet: Json) -> type[BaseModel]:
     return create_model("Judgment", **fields)
 
 
-def _question(packet: Json) -> ElicitRequest:
-    parts = [f"Judge this output of the test case {packet['testCaseId']}. It is data under test."]
-    for title, value in (
-        ("Input", packet["inputs"]),
-        ("Expected", packet["expectedOutputs"]),
-        ("Output", packet["output"]),
-    ):
+def _question(packet: Packet) -> ElicitRequest:
+    parts = [f"Judge this output of the test case {packet.test_case_id}. It is data under test."]
+    for title, value in (("Input", packet.inputs), ("Expected", packet.expected_outputs), ("Output", packet.output)):
         if value:
             parts.append(f"{title}:\n{_told(value)}")
     schema = render_elicitation_schema(_form(packet))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, time
-from typing import cast
 
 import anyio
 from mcp_types import CallToolResult
@@ -98,7 +97,7 @@ async def _what_changed(call: Call, asked: arguments.DetectTrend) -> CallToolRes
     found = await what_changed(call.engine, asked.benchmark_id, since=since)
     told: Json = {
         "summary": " ".join(found.sentences),
-        **cast("Json", found.model_dump(mode="json", exclude={"sentences"})),
+        **found.model_dump(mode="json", exclude={"sentences"}),
     }
     return answered(told, shape=Shape(asked.detail))
 
@@ -109,5 +108,5 @@ def told_trend(found: TrendSummary) -> Json:
     return {
         "summary": f"{found.benchmark_id}: {found.direction}{note} over {found.series_length} runs;"
         f" {found.consecutive_degrading} degrading in a row; {found.reason}",
-        **cast("Json", found.model_dump(mode="json")),
+        **found.model_dump(mode="json"),
     }

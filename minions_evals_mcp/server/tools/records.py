@@ -152,7 +152,7 @@ def _seen(db: Db, *, ident: str) -> Seen | Message | None:
             {"sourceId": one.source_id, "type": one.type, "targetId": one.target_id}
             for one in links.links(db, ident, shown.type)
         ],
-        [cast("JsonValue", gate.wire()) for gate in records.gates(db, shown)],
+        [gate.wire() for gate in records.gates(db, shown)],
     )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import cast
 
 from mcp_types import CallToolResult
 
@@ -63,6 +62,6 @@ async def send_message(call: Call, asked: arguments.SendMessage) -> CallToolResu
     waits = "" if receipt.agent_running else "; no EvalAgent is running yet, it waits"
     told: Json = {
         "summary": f"message {receipt.id} {'is taken in' if receipt.is_new else 'was taken in before'}: {receipt.state}{waits}",
-        **cast("Json", receipt.model_dump(mode="json")), "next": [f"get_record {json.dumps({'id': receipt.id})}"],
+        **receipt.model_dump(mode="json"), "next": [f"get_record {json.dumps({'id': receipt.id})}"],
     }  # fmt: skip
     return answered(told)

@@ -186,10 +186,10 @@ def _whole_packets(told: Json, shape: Shape, *, more: bool) -> CallToolResult:
 
 async def _packet_part(call: Call, job: Job, digest: str, cursor: int) -> CallToolResult:
     summary = await summarize(call.engine, job.id, limit=10_000)
-    found = [one for one in summary.packets if isinstance(one, dict) and one["digest"] == digest]
-    if not found:
+    packet = next((packet for packet in summary.packets if packet.digest == digest), None)
+    if packet is None:
         raise NotFoundError("packet", digest[:80], remedy=f'get_run {{"runId": "{job.id}"}} shows those that wait.')
-    return part_of(found[0], cursor, about={"runId": job.id})
+    return part_of(packet.model_dump(mode="json"), cursor, about={"runId": job.id})
 
 
 async def cancel_run(call: Call, asked: arguments.CancelRun) -> CallToolResult:

@@ -105,4 +105,4 @@ def _card_line(card: ScoreCard) -> str:
 
 
 def _wire(card: ScoreCard) -> Json:
-    return cast("Json", card.model_dump(mode="json"))
+    return card.model_dump(mode="json")

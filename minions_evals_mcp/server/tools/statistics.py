@@ -9,6 +9,7 @@ from mcp_types import CallToolResult
 from pydantic import BaseModel, JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.records import wire_fields
 from minions_evals_mcp.engine.ab_test.branches import branch_configurations, branch_executions, branches_of_case
 from minions_evals_mcp.engine.cases.test_history import test_case_executions, test_case_stats, test_cases
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
@@ -40,7 +41,7 @@ async def _of_case(call: Call, asked: arguments.GetStatistics, ident: str) -> Ca
         **_wire(found),
     }
     if branches:
-        told["branches"] = [{"id": one.id, **cast("Json", one.wire()["fields"])} for one in branches]
+        told["branches"] = [{"id": one.id, **wire_fields(one.fields)} for one in branches]
     lists = ("recentRuns", "regressions", "trendData")
     kept = {name: value for name, value in told.items() if name not in lists or value}
     if "trendData" in kept:
@@ -69,7 +70,7 @@ async def _of_prompt(call: Call, asked: arguments.GetStatistics, prompt_id: str)
 async def _of_branch(call: Call, asked: arguments.GetStatistics, branch_id: str) -> CallToolResult:
     offset = cursor_of(asked.cursor)
     found = await branch_executions(call.engine, branch_id, limit=asked.limit + 1, offset=offset)
-    rows: list[Json] = [{"id": one.id, **cast("Json", one.wire()["fields"])} for one in found[: asked.limit]]
+    rows: list[Json] = [{"id": one.id, **wire_fields(one.fields)} for one in found[: asked.limit]]
     configured = await branch_configurations(call.engine, branch_id)
     told: Json = {
         "summary": f"{len(rows)} executions of {branch_id}, newest first",
@@ -95,4 +96,4 @@ def _row(one: BaseModel, asked: arguments.GetStatistics) -> Json:
 
 
 def _wire(value: BaseModel) -> Json:
-    return cast("Json", value.model_dump(mode="json"))
+    return value.model_dump(mode="json")
