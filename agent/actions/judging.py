@@ -35,9 +35,8 @@ async def judge_benchmark(asked: Asked) -> Json:
 
 
 def _request(asked: Asked, said: payloads.Running, subject_id: str) -> RunRequest:
-    named = said.model_dump(by_alias=False, exclude={"test_case_id", "benchmark_id"})
-    own = {"subject_id": subject_id, "target": said.target or asked.target, "triggered_by": asked.by(said.triggered_by)}
-    return RunRequest.model_validate({**named, **own, "key": asked.key})
+    target, by = said.target or asked.target, asked.by(said.triggered_by)
+    return RunRequest.asked_by(said, subject_id=subject_id, target=target, triggered_by=by, key=asked.key)
 
 
 async def judge_on_schedule(asked: Asked) -> Json:

@@ -29,11 +29,9 @@ from minions_evals_mcp.store.agent import explained
 async def compare(asked: Asked) -> Json:
     """compare-prompts: a benchmark is run under two versions, and "comparison-complete" told."""
     said = asked.said(payloads.ComparePrompts)
-    request = ComparisonRequest(
-        benchmark_id=said.benchmark_id, version_a=said.prompt_version_a, version_b=said.prompt_version_b,
-        judge=said.judge, target=said.target or asked.target, trials=said.trials, fresh=said.fresh,
-        triggered_by=asked.by(said.triggered_by), key=asked.key, max_cost_usd=said.max_cost_usd,
-        max_seconds=said.max_seconds,
+    request = ComparisonRequest.asked_by(
+        said, version_a=said.prompt_version_a, version_b=said.prompt_version_b, target=said.target or asked.target,
+        triggered_by=asked.by(said.triggered_by), key=asked.key,
     )  # fmt: skip
     found = await compare_prompt_versions(asked.engine, request)
     if found is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import BaseModel, Field, model_validator
 
 from minions_evals_mcp.domain.definitions import Ids, Json
 from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
@@ -13,8 +13,31 @@ JudgeChoice = Literal["auto", "heuristic", "llm", "human", "caller"]
 JudgeKind = Literal["heuristic", "llm", "human", "caller"]
 
 
-class RunRequest(Value):
-    """A benchmark or a test case to be run. The fields down to `purpose` are frozen with the run's key.
+class RunSettings(Value):
+    """How a run is carried out, whatever is run: who judges, what makes missing outputs, how often, and where it stops."""
+
+    judge: JudgeChoice = "auto"
+    target: str | None = None
+    trials: Annotated[int, Field(ge=1, le=1000)] = 1
+    fresh: bool = False
+    triggered_by: Text = "command-line"
+    key: Text | None = None
+    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
+    max_seconds: Annotated[float, Field(gt=0)] | None = None
+
+    @classmethod
+    def asked_by(cls, asked: BaseModel, **own: object) -> Self:
+        """The request with what an edge's model says under the same names, and with what is given beside it."""
+        same = cls.model_fields.keys() & type(asked).model_fields.keys()
+        return cls.model_validate({**{name: getattr(asked, name) for name in same}, **own})
+
+    def frozen(self) -> Json:
+        """What must be the same when the run is resumed under its key."""
+        return self.model_dump(mode="json", exclude={"key", "max_cost_usd", "max_seconds"})
+
+
+class RunRequest(RunSettings):
+    """A benchmark or a test case to be run.
 
     `prompt_version_ref`: else each case is run with the version that it names, else with the latest of its prompt.
     `rejudge_run_id`: the outputs of that benchmark-run are judged anew; no target is called.
@@ -29,11 +52,6 @@ class RunRequest(Value):
     agent_run_id: Id | None = None
     rejudge_run_id: Id | None = None
     prompt_version_ref: VersionName | None = None
-    judge: JudgeChoice = "auto"
-    target: str | None = None
-    trials: Annotated[int, Field(ge=1, le=1000)] = 1
-    fresh: bool = False
-    triggered_by: Text = "command-line"
     comparison_id: Id | None = None
     order_seed: int | None = None
     case_ids: Ids | None = None
@@ -41,9 +59,6 @@ class RunRequest(Value):
     label_chance: Annotated[float, Field(gt=0, le=1)] | None = None
     cache: bool = False
     purpose: Literal["scheduled", "manual", "comparison"] = "manual"
-    key: Text | None = None
-    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
-    max_seconds: Annotated[float, Field(gt=0)] | None = None
 
     @model_validator(mode="after")
     def _can_be_carried_out(self) -> Self:
@@ -53,32 +68,19 @@ class RunRequest(Value):
             raise ValueError("selection: it says how caseIds were chosen; give both or neither")
         return self
 
-    def frozen(self) -> Json:
-        """What must be the same when the run is resumed under its key."""
-        return self.model_dump(mode="json", exclude={"key", "max_cost_usd", "max_seconds"})
 
-
-class ComparisonRequest(Value):
+class ComparisonRequest(RunSettings):
     """A benchmark to be run under two prompt versions, A (the current one) and B (the candidate), on the same cases.
 
-    The fields down to `tie_threshold` are frozen with the comparison's key. Outputs come from recorded agent-runs of
-    each version, else from the target.
+    Outputs come from recorded agent-runs of each version, else from the target.
     `sequential`: looks after every case, in random order, and stops once the passes decide; it errs as rarely as one look.
     """
 
     benchmark_id: Id
     version_a: VersionName
     version_b: VersionName
-    judge: JudgeChoice = "auto"
-    target: str | None = None
-    trials: Annotated[int, Field(ge=1, le=1000)] = 1
-    fresh: bool = False
-    triggered_by: Text = "command-line"
     sequential: bool = False
     tie_threshold: Annotated[float, Field(ge=0, le=1)] | None = None
-    key: Text | None = None
-    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
-    max_seconds: Annotated[float, Field(gt=0)] | None = None
 
     @model_validator(mode="after")
     def _can_be_compared(self) -> Self:
@@ -87,7 +89,3 @@ class ComparisonRequest(Value):
         if self.sequential and self.trials > 1:
             raise ValueError("sequential: it looks at passes of one trial; leave trials out")
         return self
-
-    def frozen(self) -> Json:
-        """What must be the same when the comparison is resumed under its key."""
-        return self.model_dump(mode="json", exclude={"key", "max_cost_usd", "max_seconds"})

@@ -156,10 +156,9 @@ async def _run_both(engine: Engine, benchmark_id: str, how: _How, options: RunOp
         raise BadInputError("--from and --to name the prompt versions.", remedy="Leave --prompt-version out.")
     asked = options.request(benchmark_id)
     try:
-        request = ComparisonRequest(
-            benchmark_id=benchmark_id, version_a=before, version_b=after, judge=asked.judge, target=asked.target,
-            trials=asked.trials, fresh=asked.fresh, triggered_by=asked.triggered_by, tie_threshold=how.tie_threshold,
-            sequential=how.sequential, key=asked.key, max_cost_usd=asked.max_cost_usd, max_seconds=asked.max_seconds,
+        request = ComparisonRequest.asked_by(
+            asked, benchmark_id=benchmark_id, version_a=before, version_b=after, tie_threshold=how.tie_threshold,
+            sequential=how.sequential,
         )  # fmt: skip
     except ValidationError as error:
         raise refused_option(error, version_a="--from", version_b="--to") from None

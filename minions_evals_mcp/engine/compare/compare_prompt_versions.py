@@ -95,20 +95,14 @@ async def _fail_unbegun(engine: Engine, job: Job, why: str) -> None:
 
 def _side(request: ComparisonRequest, job: Job, which: str) -> RunRequest:
     """One version's run of the benchmark."""
-    return RunRequest(
+    return RunRequest.asked_by(
+        request,
         subject_id=request.benchmark_id,
         prompt_version_ref=request.version_a if which == "A" else request.version_b,
-        judge=request.judge,
-        target=request.target,
-        trials=request.trials,
-        fresh=request.fresh,
-        triggered_by=request.triggered_by,
         comparison_id=job.id,
         order_seed=int(text_digest(job.id)[:8], 16) if request.sequential else None,
         purpose="comparison",
         key=f"{job.id}:{which}",
-        max_cost_usd=request.max_cost_usd,
-        max_seconds=request.max_seconds,
     )
 
 

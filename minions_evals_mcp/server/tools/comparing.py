@@ -25,22 +25,7 @@ async def compare_prompt_versions(call: Call, asked: arguments.ComparePromptVers
         run_a, run_b = [await find_benchmark_run(call.engine, one) for one in asked.run_ids]
         made = await compare_runs(call.engine, run_a, run_b, tie_threshold=asked.tie_threshold)
         return await verdict_answer(call, made.id)
-    assert asked.benchmark_id is not None
-    assert asked.version_a is not None
-    assert asked.version_b is not None
-    request = ComparisonRequest(
-        benchmark_id=asked.benchmark_id,
-        version_a=asked.version_a,
-        version_b=asked.version_b,
-        judge=asked.judge,
-        target=asked.target or call.target,
-        trials=asked.trials,
-        fresh=asked.fresh,
-        triggered_by=asked.triggered_by,
-        tie_threshold=asked.tie_threshold,
-        key=asked.idempotency_key,
-        max_cost_usd=asked.max_cost_usd,
-    )
+    request = ComparisonRequest.asked_by(asked, target=asked.target or call.target, key=asked.idempotency_key)
     if asked.dry_run:
         return await _estimated(call, request)
     return await begun(call, partial(start_comparison, call.engine, request), asked.wait_seconds, asked.max_cost_usd)
@@ -59,11 +44,7 @@ async def _estimated(call: Call, request: ComparisonRequest) -> CallToolResult:
 
 
 async def _side(call: Call, request: ComparisonRequest, version: str) -> Estimate:
-    run = RunRequest(
-        subject_id=request.benchmark_id,
-        prompt_version_ref=version,
-        judge=request.judge,
-        target=request.target,
-        trials=request.trials,
+    run = RunRequest.asked_by(
+        request, subject_id=request.benchmark_id, prompt_version_ref=version, key=None, max_cost_usd=None
     )
     return await estimate(call.engine, run, kind="benchmark")

@@ -43,17 +43,14 @@ LISTS = ("failures", "unscored", "testRuns", PACKETS)
 
 async def run_test_case(call: Call, asked: arguments.RunTestCase) -> CallToolResult | InputRequiredResult:
     """The run of a test case, as far as it is when the wait ends."""
-    request = _request(
-        call, asked, asked.test_case_id, agent_run_id=asked.agent_run_id, version=asked.prompt_version_ref
-    )
-    return await _run(call, asked, request, "test-case")
+    return await _run(call, asked, _request(call, asked, asked.test_case_id), "test-case")
 
 
 async def run_benchmark(call: Call, asked: arguments.RunBenchmark) -> CallToolResult | InputRequiredResult:
     """The run of a benchmark, as far as it is when the wait ends."""
     if asked.rejudge_run_id is not None:
         return await _run(call, asked, await _rejudging(call, asked, asked.rejudge_run_id), "benchmark")
-    request = _request(call, asked, asked.benchmark_id, version=asked.prompt_version_ref)
+    request = _request(call, asked, asked.benchmark_id)
     if asked.test_case_ids is not None:
         request = request.model_copy(update={"case_ids": tuple(asked.test_case_ids), "selection": SELECTION})
     return await _run(call, asked, request, "benchmark")
@@ -69,26 +66,9 @@ async def _rejudging(call: Call, asked: arguments.RunBenchmark, run_id: str) -> 
     return request.model_copy(update={"fresh": asked.fresh, "max_cost_usd": asked.max_cost_usd})
 
 
-def _request(
-    call: Call,
-    asked: arguments.RunTestCase | arguments.RunBenchmark,
-    subject_id: str,
-    *,
-    version: str | None,
-    agent_run_id: str | None = None,
-) -> RunRequest:
-    return RunRequest(
-        subject_id=subject_id,
-        agent_run_id=agent_run_id,
-        prompt_version_ref=version,
-        judge=asked.judge,
-        target=asked.target or call.target,
-        trials=asked.trials,
-        fresh=asked.fresh,
-        triggered_by=asked.triggered_by,
-        key=asked.idempotency_key,
-        max_cost_usd=asked.max_cost_usd,
-    )
+def _request(call: Call, asked: arguments.RunTestCase | arguments.RunBenchmark, subject_id: str) -> RunRequest:
+    target = asked.target or call.target
+    return RunRequest.asked_by(asked, subject_id=subject_id, target=target, key=asked.idempotency_key)
 
 
 async def _run(
