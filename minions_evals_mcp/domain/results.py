@@ -184,7 +184,8 @@ class PromptComparison(Fields):
     `judgeState` and `judgeNote`: whether the judges of both runs could be trusted then. `correctedDelta`: the difference of
     passes (0 to 1) as people would have found it, from so many labels; where it stands the verdict is its own.
     `attempt`: the which one to beat version A; `level`: the error at which it was decided, and 1 minus that of `deltaCi`;
-    `pooled`: earlier comparisons of the same contents, measured alike, whose data count in interval, p-value and verdict.
+    `pooled`: earlier comparisons of the same contents, measured alike, whose data count in interval, p-value and verdict;
+    `storedResults`: where stored results were compared and all of either version decide, how many there were.
     """
 
     slug: ClassVar[str] = "prompt-comparison"
@@ -213,6 +214,7 @@ class PromptComparison(Fields):
     attempt: Annotated[int, Field(ge=1)] | None = None
     level: Unit | None = None
     pooled: Ids = ()
+    stored_results: Annotated[int, Field(ge=1)] | None = None
 
 
 class ModelCause(Value):

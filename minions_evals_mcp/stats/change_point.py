@@ -1,7 +1,7 @@
 """Where a benchmark moved to another level, and stayed: found run by run, so that a later recovery takes nothing back.
 
 Each look tests the newest runs against the level before (`level_step`). The error is spent over all looks there will ever
-be; measured at every look of 50 runs, flat noise has a fall in under 1 %, and in about 5 % where neighbours correlate by .6
+be; measured at every look of 50 runs, flat noise has a fall in under 1 %, and in about 4 % where neighbours correlate by .6
 (tests/bench/error_budget.py).
 """
 
@@ -26,8 +26,8 @@ PLACED_WITHIN = 2
 """A level is seen only once it has so many runs less one behind it: so much later may have been its beginning."""
 REMEMBERED = 60
 """So many runs before a place say where the level was and how far runs scatter."""
-ERROR = 0.02
-"""For each direction, added up over all looks. Looks overlap, so that flat noise falls in less than half of it, as measured."""
+ERROR = 0.015
+"""For each direction, added up over all looks. Looks overlap, so that flat noise falls in less than .01, as measured."""
 _EARLY, _FADING = 20, 1.5
 _SPENT = 2 / math.sqrt(_EARLY + FIRST_LEVEL)
 """About the sum of (t + 20)^-1.5 over all looks t."""

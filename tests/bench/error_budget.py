@@ -1,7 +1,7 @@
 """How often luck decides, measured through the engine: approvals, gates and escalations. `python -m tests.bench.error_budget`.
 
 Each part says its figures and ends with 1 where one breaks its limit: python -m tests.bench.error_budget [PART] [--share 0.1]
-takes a share of the histories. The parts are identical, better, gate and trend.
+takes a share of the histories. The parts are identical, better, stored, gate and trend.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -22,12 +24,17 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.gates import regression_gate
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
-from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions, compare_runs
+from minions_evals_mcp.engine.conclude.attempts import attempt_of
+from minions_evals_mcp.engine.conclude.comparison import pairing, pooled_pairs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.errors import RuleError
 from minions_evals_mcp.stats.change_point import changes
+from minions_evals_mcp.stats.comparison import compare
 from minions_evals_mcp.stats.regression import Gate
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.runs import benchmark_run
 from tests.workshop import bench, config_in, fleet, minion, opened, save
 
 TARGET = "python:tests.bench.error_budget:coin"
@@ -91,6 +98,40 @@ async def attempts_until_approved(cases: int, before: float, after: float, most:
     return 0
 
 
+async def chosen_until_approved(cases: int, rate: float, days: int, *, seed: int, luckiest: bool) -> int:
+    """The day on which an agent had an equal version approved by choosing among stored results; 0 where it never had.
+
+    Each day both versions are run. It compares once: `luckiest`, the best run with the worst, at the end; else on the first
+    day on which the comparison would say "improved".
+    """
+    async with shop(cases) as engine:
+        draw, runs = random.Random(seed), dict[str, list[tuple[float, str]]](v1=[], v2=[])  # noqa: S311  as above
+        for day in range(1, days + 1):
+            for version, results in runs.items():
+                COINS[:] = [Coin(draw, [rate])]
+                job = await bench(engine, "b", target=TARGET, prompt_version_ref=version, key=f"{version}:{day}")
+                recorded = await engine.store.read(partial(benchmark_run, run_id=job.id))
+                assert recorded is not None
+                results.append((recorded.fields.overall_score, job.id))
+            pair = (min(runs["v1"])[1], max(runs["v2"])[1]) if luckiest else (runs["v1"][-1][1], runs["v2"][-1][1])
+            if day < days if luckiest else await engine.store.read(partial(_would_say, pair)) != "improved":
+                continue
+            await compare_runs(engine, *pair)
+            try:
+                decided = ApprovalAsked(prompt_version_ref="v2", decided_by="agent", decided_by_type="agent")
+                await approve_prompt_version(engine, decided)
+            except RuleError:
+                continue
+            return day
+    return 0
+
+
+def _would_say(runs: tuple[str, str], db: Db) -> str:
+    """What a comparison of two stored runs would say; nothing is kept."""
+    attempt = attempt_of(db, ("v1", "v2"), runs=runs, job="none", at=datetime(2100, 1, 1, tzinfo=UTC))
+    return compare(pooled_pairs(db, pairing(db, *runs), attempt), level=1 - attempt.level).verdict
+
+
 async def gates(cases: int, chances: Sequence[float], *, seed: int) -> list[Gate]:
     """What the gate on regression says of each build but the first, where each has that chance to pass a case."""
     found: list[Gate] = []
@@ -131,6 +172,18 @@ async def better(share: float) -> bool:
     return _said(f"better: +.15 approved in {approved} of {chains} ({by})", approved >= 0.8 * chains)
 
 
+async def stored(share: float) -> bool:
+    """An equal version is approved in at most 5 % of stores of 20 days in which results or the moment are chosen."""
+    chains, well = max(2, round(CHAINS * share)), True
+    for said, luckiest in (("the luckiest results", True), ("the luckiest day", False)):
+        days = [await chosen_until_approved(20, 0.7, ATTEMPTS, seed=seed, luckiest=luckiest) for seed in range(chains)]
+        approved = sum(map(bool, days))
+        well &= _said(
+            f"stored: {said} of {ATTEMPTS} chosen, approved in {approved} of {chains}", approved <= 0.05 * chains
+        )
+    return well
+
+
 async def gate(share: float) -> bool:
     """Unchanged builds fail in at most 5 %, a fall by 30 points on 50 cases in at least 80 %."""
     builds = max(4, round(BUILDS * share))
@@ -168,7 +221,7 @@ def _said(line: str, holds: bool) -> bool:
     return holds
 
 
-PARTS = {"identical": identical, "better": better, "gate": gate, "trend": trend}
+PARTS = {"identical": identical, "better": better, "stored": stored, "gate": gate, "trend": trend}
 
 
 def main() -> None:

@@ -124,6 +124,75 @@ async def test_the_results_that_stored_runs_were_chosen_from_count(tmp_path: Pat
         assert again.attempt == 3  # the same two runs are the same attempt
 
 
+async def stored(engine: Engine, version: str, right: int) -> str:
+    """A run of that version whose first answers are right."""
+    SCRIPT[:] = [iter(first(right, CASES))]
+    return (await bench(engine, "b", prompt_version_ref=version, target=TARGET, fresh=True)).id
+
+
+async def test_where_both_versions_have_stored_results_all_of_them_decide_and_no_chosen_one(tmp_path: Path) -> None:
+    async with shop(tmp_path) as engine:
+        runs = [
+            (await stored(engine, "v1", a), await stored(engine, "v2", b))
+            for a, b in ((12, 11), (8, 12), (12, 18), (12, 11))
+        ]
+        picked = (await compare_runs(engine, runs[1][0], runs[2][1])).fields
+        assert (picked.attempt, picked.verdict, picked.stored_results) == (3, "inconclusive", 4)
+        assert picked.delta_ci is not None
+        low, high = picked.delta_ci
+        assert low < (52 - 44) / 80 < high < picked.score_delta  # the mean of all eight, not of the two
+        assert "on the data of all 4 stored results of either version" in picked.notes
+        summary = await summarize_comparison(engine, (await all_of(engine, PromptComparison))[-1].id)
+        assert "all 4 stored results of either version pooled" in summary.in_words
+        assert summary.stored_results == 4
+
+
+async def test_results_of_a_fleet_that_only_records_settle_in_the_end(tmp_path: Path) -> None:
+    async with shop(tmp_path) as engine:
+        for day in range(13):
+            await stored(engine, "v1", 8 + day % 3)
+            await stored(engine, "v2", 17 + day % 3)
+        runs = [run.id for run in await all_of(engine, BenchmarkRun)]
+        found = (await compare_runs(engine, runs[0], runs[-1])).fields
+        assert (found.attempt, found.verdict, found.stored_results) == (4, "improved", 13)
+        assert await approved_by_an_agent(engine) == "approved"
+
+
+async def test_the_stored_results_of_another_candidate_are_attempts_and_those_of_earlier_versions_are_none(
+    tmp_path: Path,
+) -> None:
+    async with shop(tmp_path, versions=3) as engine:
+        for version in ("v1", "v1", "v3", "v3"):
+            await stored(engine, version, 10)
+        old, new = await stored(engine, "v2", 10), await stored(engine, "v3", 12)
+        assert (
+            await compare_runs(engine, old, new)
+        ).fields.attempt == 3  # two of v3 passed over, those of v1 are no candidates
+        before = await stored(engine, "v1", 12)
+        assert (
+            await compare_runs(engine, old, before)
+        ).fields.attempt == 4  # one comparison, and two of v1 passed over
+
+
+async def test_a_comparison_of_stored_results_that_another_program_wrote_must_hold_on_all_of_them(
+    tmp_path: Path,
+) -> None:
+    async with shop(tmp_path) as engine:
+        runs = [(await stored(engine, "v1", a), await stored(engine, "v2", b)) for a, b in ((8, 19), (12, 9), (12, 9))]
+        await compare_runs(engine, *runs[0])
+        columns = (
+            "benchmark_id, prompt_version_a, prompt_version_b, benchmark_run_id_a, benchmark_run_id_b, score_a, score_b,"
+            " tie_threshold, winner"
+        )
+        forged = (
+            f"INSERT INTO prompt_comparison (id, {columns}, verdict, compared_at, rest) SELECT 'forged', {columns}, 'improved',"
+            " compared_at, json_set(rest, '$.pValue', 0.0001) FROM prompt_comparison"
+        )
+        await engine.store.write(lambda db: db.execute(forged))
+        with pytest.raises(RuleError, match="its two runs say inconclusive"):
+            await approved_by_an_agent(engine)
+
+
 async def test_outputs_judged_otherwise_or_for_another_text_are_not_pooled(tmp_path: Path) -> None:
     async with shop(tmp_path) as engine:
         await save(engine, minion("v3", "prompt-version", content="Say it otherwise.", versionNumber=3, promptId="p"))

@@ -74,8 +74,8 @@ class ComparisonSummary(Value):
     """A prompt-comparison, read for a decision. Scores and their difference are 0 to 1, B minus A.
 
     `names` are what people call the two versions. It is the `attempt`-th to beat version A, decided at the error `level`,
-    which is that of `interval`, too, on the data of these two runs and of the comparisons `pooled`. `passes` and
-    `criteria` are those of the two runs, at .05.
+    which is that of `interval`, too, on the data of these two runs and of the comparisons `pooled`, or of all `storedResults` of
+    either version. `passes` and `criteria` are those of the two runs, at .05.
     """
 
     comparison_id: str
@@ -98,6 +98,7 @@ class ComparisonSummary(Value):
     attempt: int
     level: float
     pooled: list[str]
+    stored_results: int | None = None
     sample_size: int
     trials: int
     passes: PassSummary
@@ -131,9 +132,9 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
     names = version_names(db, (fields.prompt_version_a, fields.prompt_version_b))
     is_sequential = fields.notes.startswith("sequential")
     if is_sequential:
-        attempt = replace(attempt, pooled=())
+        attempt = replace(attempt, pooled=(), stored=None)
     found = compare(pooled_pairs(db, paired, attempt), margin=MARGIN, level=1 - attempt.level)
-    own = compare(case_pairs, margin=MARGIN) if attempt.pooled else found
+    own = compare(case_pairs, margin=MARGIN) if attempt.data else found
     criteria = criterion_differences(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b, paired.shared)
     worse, better, more = _changed(db, case_pairs, limit)
     summary = ComparisonSummary(
@@ -157,6 +158,7 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         attempt=attempt.number,
         level=attempt.level,
         pooled=[ident for ident, _, _ in attempt.pooled],
+        stored_results=None if attempt.stored is None else attempt.stored.results,
         sample_size=fields.sample_size,
         trials=own.trials,
         passes=_passes(paired, own),
@@ -189,7 +191,7 @@ def in_words(
     a, b = (in_sentence(names or {}, version) for version in (fields.prompt_version_a, fields.prompt_version_b))
     low, high = found.interval
     moved = _moved(found.delta, a)
-    pooled = f", {len(attempt.pooled) + 1} comparisons pooled" if attempt.pooled else ""
+    pooled = f", {attempt.data} pooled" if attempt.data else ""
     sure = (
         f"({100 * (1 - attempt.level):.4g} %: {low:+.3f} to {high:+.3f}, p = {found.p_value:.2g}; {found.cases} cases{pooled};"
         f" attempt {attempt.number} to beat {a}, decided at p <= {attempt.level:.3g})"

@@ -160,7 +160,8 @@ async def _run_in_step(engine: Engine, job: Job, request: ComparisonRequest, pro
     if all(side.job.state == "completed" for side in started):
         return
     runs, at = (started[0].job.id, started[1].job.id), engine.clock()
-    attempt = await engine.store.read(lambda db: attempt_of(db, request.version_a, runs=runs, job=job.id, at=at))
+    versions = (request.version_a, request.version_b)
+    attempt = await engine.store.read(lambda db: attempt_of(db, versions, runs=runs, job=job.id, at=at))
     await run_until_settled(engine, started, progress, level=attempt.level)
 
 

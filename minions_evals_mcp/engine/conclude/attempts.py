@@ -9,7 +9,7 @@ from datetime import datetime
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.values import to_millis
-from minions_evals_mcp.engine.version_chain import versions_ever
+from minions_evals_mcp.engine.conclude.stored_results import StoredResults, choice_among
 from minions_evals_mcp.stats.attempts import attempt_level
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
@@ -18,10 +18,14 @@ from minions_evals_mcp.store.queries.judging import attempts
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One attempt to beat a version: the `number`-th, and the earlier comparisons (id, run of A, run of B) pooled with it."""
+    """One attempt to beat a version: the `number`-th, and what decides with the two runs.
+
+    That is either the earlier comparisons (id, run of A, run of B) `pooled` with it, or all `stored` results.
+    """
 
     number: int
     pooled: tuple[tuple[str, str, str], ...] = ()
+    stored: StoredResults | None = None
 
     @property
     def level(self) -> float:
@@ -31,32 +35,45 @@ class Attempt:
     def in_words(self) -> str:
         """For the comparison's notes."""
         words = f"attempt {self.number}, decided at p <= {self.level:.3g}"
-        if not self.pooled:
-            return words
-        return f"{words}, on the data of {len(self.pooled) + 1} comparisons"
+        return f"{words}, on the data of {self.data}" if self.data else words
+
+    @property
+    def data(self) -> str:
+        """What decides beside the two runs, in words; empty where they decide alone."""
+        if self.stored is not None:
+            return f"all {self.stored.results} stored results of either version"
+        return f"{len(self.pooled) + 1} comparisons" if self.pooled else ""
 
 
-def attempt_of(db: Db, version: str, *, runs: tuple[str, str], job: str, at: datetime) -> Attempt:
-    """The attempt to beat `version` that the comparison `job` of those two runs is, now that it is recorded.
+def attempt_of(db: Db, versions: tuple[str, str], *, runs: tuple[str, str], job: str, at: datetime) -> Attempt:
+    """The attempt to beat the first version that the comparison `job` of those two runs is, now that it is recorded.
 
     All count: comparisons with any candidate, benchmark, judge or selection of cases, those begun and not ended, and,
-    where the outputs were not made for this comparison, the results that were there to choose from.
+    where the outputs were not made for this comparison, what there was to choose from.
     """
-    number = _recorded_number(db, version, runs=runs, before=None) + attempts.unfinished(db, version, but=job)
-    if not (_are_sides_of(db, job, runs) and attempts.is_fresh(db, runs[1])):
-        number += _passed_over(db, version, runs=runs, at=at)
-    return Attempt(number, tuple(attempts.poolable(db, version, runs=runs)))
+    number = _recorded_number(db, versions[0], runs=runs, before=None)
+    number += attempts.unfinished(db, versions[0], but=job)
+    if _is_made_for(db, job, runs):
+        return Attempt(number, tuple(attempts.poolable(db, versions[0], runs=runs)))
+    choice = choice_among(db, runs, versions, until=to_millis(at))
+    pooled = () if choice.stored is not None else tuple(attempts.poolable(db, versions[0], runs=runs))
+    return Attempt(number + choice.attempts, pooled, choice.stored)
 
 
 def recorded_attempt(db: Db, comparison: Record[PromptComparison]) -> Attempt:
-    """The attempt that a recorded comparison was; one from before attempts were counted is counted now."""
+    """The attempt that a recorded comparison was, and what decided it."""
     fields = comparison.fields
-    runs, version = (fields.benchmark_run_id_a, fields.benchmark_run_id_b), fields.prompt_version_a
-    least = _recorded_number(db, version, runs=runs, before=comparison.id)
-    if fields.attempt is None:
-        least += _passed_over(db, version, runs=runs, at=fields.compared_at)
-    pooled = attempts.poolable(db, version, runs=runs, before=comparison.id)
-    return Attempt(max(least, fields.attempt or 1), tuple(pooled))
+    runs = (fields.benchmark_run_id_a, fields.benchmark_run_id_b)
+    versions = (fields.prompt_version_a, fields.prompt_version_b)
+    least, stored = _recorded_number(db, versions[0], runs=runs, before=comparison.id), None
+    if not _is_made_for(db, comparison.id, runs):
+        pooled = fields.stored_results is not None
+        choice = choice_among(db, runs, versions, until=to_millis(fields.compared_at), pooled=pooled)
+        least, stored = least + choice.attempts, choice.stored
+    number = max(least, fields.attempt or 1)
+    if stored is not None:
+        return Attempt(number, (), stored)
+    return Attempt(number, tuple(attempts.poolable(db, versions[0], runs=runs, before=comparison.id)))
 
 
 def _recorded_number(db: Db, version: str, *, runs: tuple[str, str], before: str | None) -> int:
@@ -64,12 +81,7 @@ def _recorded_number(db: Db, version: str, *, runs: tuple[str, str], before: str
     return 1 + len(attempts.compared_pairs(db, version, before=before) - {pair})
 
 
-def _passed_over(db: Db, version: str, *, runs: tuple[str, str], at: datetime) -> int:
-    rivals = [one for one in versions_ever(db, version) if one != version]
-    return attempts.looked_at_alone(db, version, rivals, runs=runs, until=to_millis(at))
-
-
-def _are_sides_of(db: Db, job: str, runs: Sequence[str]) -> bool:
-    """Whether the two runs were made for that comparison, not chosen among stored ones."""
+def _is_made_for(db: Db, job: str, runs: Sequence[str]) -> bool:
+    """Whether the outputs were made for that comparison, not chosen among stored ones."""
     sides = [jobs.job_by_key(db, f"{job}:{which}") for which in ("A", "B")]
-    return [side.id for side in sides if side is not None] == [*runs]
+    return [side.id for side in sides if side is not None] == [*runs] and attempts.is_fresh(db, runs[1])

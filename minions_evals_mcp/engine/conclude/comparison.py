@@ -148,10 +148,10 @@ def record_comparison(
     """
     found = pairing(db, run_a.id, run_b.id)
     version_a, version_b = _versions(run_a, run_b)
-    attempt = attempt_of(db, version_a, runs=(run_a.id, run_b.id), job=ident, at=at)
+    attempt = attempt_of(db, (version_a, version_b), runs=(run_a.id, run_b.id), job=ident, at=at)
     looks = None
     if by.planned is not None:
-        attempt = replace(attempt, pooled=())
+        attempt = replace(attempt, pooled=(), stored=None)
         looks = concluded(db, run_a.id, run_b.id, planned=by.planned, level=attempt.level)
     difference = compare(pooled_pairs(db, found, attempt), margin=MARGIN, level=1 - attempt.level)
     score_a, score_b = run_a.fields.overall_score, run_b.fields.overall_score
@@ -177,6 +177,7 @@ def record_comparison(
         attempt=attempt.number,
         level=attempt.level,
         pooled=tuple(ident for ident, _, _ in attempt.pooled),
+        stored_results=None if attempt.stored is None else attempt.stored.results,
     )
     fields = judge_evidence(db, run_a.id, run_b.id, at=at, error=attempt.level).applied(fields, margin=MARGIN)
     title = f"{version_b} against {version_a}: {fields.verdict}"
@@ -235,7 +236,10 @@ def _versions(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> tuple
 
 
 def pooled_pairs(db: Db, found: Pairing, attempt: Attempt) -> list[CasePair]:
-    """The shared cases with the trials of the earlier attempts that were measured alike; trials are averaged in the case."""
+    """The shared cases with what decides beside the two runs: trials of earlier attempts that were measured alike, or all that
+    is stored; trials are averaged in the case."""
+    if attempt.stored is not None:
+        return attempt.stored.pairs(db, found.pairs())
     pooled = {pair.case_id: pair for pair in found.pairs()}
     for _, run_a, run_b in attempt.pooled:
         a, b = run_pairs.case_scores(db, run_a), run_pairs.case_scores(db, run_b)

@@ -1,11 +1,9 @@
-"""The attempts to beat one prompt version, as the store knows them: comparisons, those under way, and runs looked at alone."""
+"""The attempts to beat one prompt version, as the store knows them: comparisons, and those under way."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
-
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judging.stored_results import ALIKE
 
 Pair = tuple[str, str]
 _WITH = "(?1 IN (prompt_version_a, prompt_version_b))"
@@ -37,27 +35,6 @@ def unfinished(db: Db, version: str, *, but: str) -> int:
     return found
 
 
-def looked_at_alone(db: Db, version: str, rivals: Sequence[str], *, runs: Pair, until: int) -> int:
-    """How many other results of `version` and its rivals were there to choose from, in runs that are no side of a comparison.
-
-    Runs of equal outputs, cases and judge are one result. `runs` are those that are compared now; `until`: milliseconds.
-    """
-    signature = (
-        "json_array(b.prompt_version_ref, json_extract(b.rest, '$.digests.testCase'), json_extract(b.rest, '$.digests.judge'),"
-        " coalesce((SELECT json_group_array(o) FROM (SELECT coalesce(r.agent_run_id, r.id) AS o FROM test_run r"
-        "  WHERE r.benchmark_run_id = b.id ORDER BY r.test_case_id, r.trial)), ''))"
-    )
-    (found,) = db.execute(
-        f"WITH result (run, said, alone) AS (SELECT b.id, {signature}, b.purpose <> 'comparison' FROM benchmark_run b"
-        "  WHERE b.prompt_version_ref IN (SELECT value FROM json_each(?1)) AND b.ran_at <= ?4)"
-        " SELECT count(DISTINCT said) FROM result WHERE alone AND run NOT IN (?2, ?3)"
-        "  AND said NOT IN (SELECT said FROM result WHERE run IN (?2, ?3))"
-        "  AND run NOT IN (SELECT benchmark_run_id_a FROM prompt_comparison UNION SELECT benchmark_run_id_b FROM prompt_comparison)",
-        (json.dumps([version, *rivals]), *runs, until),
-    ).fetchone()
-    return found
-
-
 def is_fresh(db: Db, run_id: str) -> bool:
     """Whether every output of the run was made in it: none is a recorded agent-run, or one of an earlier run."""
     (found,) = db.execute(
@@ -70,15 +47,9 @@ def is_fresh(db: Db, run_id: str) -> bool:
 
 
 def alike(db: Db, run_id: str) -> str | None:
-    """What a run was measured with, and of what: equal where the data of two runs may be pooled.
-
-    The content of the version where it is recorded, cases, rubric, judge, scorer, embedder and target.
-    """
+    """What a run was measured with, and of what: equal where the data of two runs may be pooled; None for chosen cases."""
     row = db.execute(
-        "SELECT json_array(b.benchmark_id, coalesce((SELECT json_extract(fields, '$.content') FROM minion WHERE id ="
-        "  b.prompt_version_ref AND type = 'prompt-version'), b.prompt_version_ref), json_extract(b.rest, '$.digests'))"
-        " FROM benchmark_run b WHERE b.id = ? AND json_extract(b.rest, '$.selection') IS NULL",
-        (run_id,),
+        f"SELECT {ALIKE} FROM benchmark_run b WHERE b.id = ? AND json_extract(b.rest, '$.selection') IS NULL", (run_id,)
     ).fetchone()
     return None if row is None else row[0]
 
