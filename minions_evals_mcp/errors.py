@@ -91,6 +91,17 @@ class RuleError(BadInputError):
         return RuleError(self.rule, f"{where}: {self.said}" if where else self.said, remedy=self.remedy)
 
 
+class SealedError(BadInputError):
+    """A seal forbids it: what is sealed is neither shown nor edited, and runs with its whole benchmark only."""
+
+    code = "sealed"
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(
+            message, remedy=remedy or "Only `minions-evals seal BENCHMARK --unseal REASON` ends a seal, for good."
+        )
+
+
 class BusyError(EvalsError):
     """Somebody else holds what is needed right now."""
 

@@ -50,10 +50,14 @@ class DetectTrendParameters(Value):
 
 
 class ComparePromptVersionsParameters(Value):
-    """Below what difference two scores are a tie; whether a judge whose licence is unknown backs no approval."""
+    """Below what difference two scores are a tie; whether a judge whose licence is unknown backs no approval.
+
+    `require_sealed`: an approval needs a comparison on sealed cases.
+    """
 
     tie_threshold: Annotated[float, Field(ge=0, le=1)]
     require_qualified_judge: bool = False
+    require_sealed: bool = False
 
 
 class ClassifyFailureParameters(Value):

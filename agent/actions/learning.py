@@ -21,9 +21,11 @@ from minions_evals_mcp.engine.failures.explain_failure import Explainer, explain
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.messages import payloads
 from minions_evals_mcp.engine.request import ComparisonRequest
+from minions_evals_mcp.engine.seals.trial import compare_sealed
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.agent import explained
+from minions_evals_mcp.store.seals import is_sealed
 
 
 async def compare(asked: Asked) -> Json:
@@ -33,6 +35,8 @@ async def compare(asked: Asked) -> Json:
         said, version_a=said.prompt_version_a, version_b=said.prompt_version_b, target=said.target or asked.target,
         triggered_by=asked.by(said.triggered_by), key=asked.key,
     )  # fmt: skip
+    if await asked.engine.store.read(lambda db: is_sealed(db, said.benchmark_id)):
+        return (await compare_sealed(asked.engine, request)).model_dump(mode="json")
     found = await compare_prompt_versions(asked.engine, request)
     if found is None:
         return {"runId": (await get_job(asked.engine, asked.key)).id, "state": "awaiting-judgments"}

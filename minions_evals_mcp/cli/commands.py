@@ -25,6 +25,7 @@ COMMANDS = {
         "Tell when a benchmark moved, and which cases are flaky.",
     ),
     "calibrate": ("decide.calibrating:calibrate", "Find the noise floor of a benchmark, for gates to use."),
+    "seal": ("keep.sealing:seal", "Hide a benchmark's cases, or a share: comparisons on them tell a verdict only."),
     "rejudge": ("decide.comparing:rejudge", "Judge a run's stored outputs anew; no target is called."),
     "ab-test": ("decide.ab_tests:ab_test", "Run branches of a test case side by side; say which wins."),
     "branches": ("decide.ab_tests:branches", "Show a test case's branches and what they add up to."),
@@ -81,7 +82,7 @@ def _under(*names: str) -> dict[str, tuple[str, str]]:
 NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "prompt": (
         "Versions and branches of a prompt; how sure a difference is.",
-        _under("versions", "branches", "compare", "approve", "ab-test", "calibrate", "rejudge"),
+        _under("versions", "branches", "compare", "approve", "ab-test", "calibrate", "rejudge", "seal"),
     ),
     "people": (
         "People's judgments; how far a model judge can be trusted.",

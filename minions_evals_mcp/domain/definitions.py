@@ -101,7 +101,10 @@ class RubricCriterion(Fields):
 
 
 class Benchmark(Fields):
-    """A named set of test cases that measures one dimension; `passingThreshold` and `lastScore` are 0–1."""
+    """A named set of test cases that measures one dimension; `passingThreshold` and `lastScore` are 0–1.
+
+    `sealed`: no door shows what its cases say or how each fared; only comparisons run it, and answer with a verdict.
+    """
 
     slug: ClassVar[str] = "benchmark"
 
@@ -115,6 +118,7 @@ class Benchmark(Fields):
     last_score: Unit | None = None
     status: Literal["active", "retired"] = "active"
     schedule: str | None = None
+    sealed: Annotated[bool, Field(exclude_if=lambda sealed: not sealed)] = False
 
     @model_validator(mode="after")
     def _cases_are_distinct(self) -> Self:

@@ -186,6 +186,7 @@ class PromptComparison(Fields):
     `attempt`: the which one to beat version A; `level`: the error at which it was decided, and 1 minus that of `deltaCi`;
     `pooled`: earlier comparisons of the same contents, measured alike, whose data count in interval, p-value and verdict;
     `storedResults`: where stored results were compared and all of either version decide, how many there were.
+    `openPart`: made on the open part of a benchmark that is sealed in part: it approves nothing, and is no attempt.
     """
 
     slug: ClassVar[str] = "prompt-comparison"
@@ -215,6 +216,7 @@ class PromptComparison(Fields):
     level: Unit | None = None
     pooled: Ids = ()
     stored_results: Annotated[int, Field(ge=1)] | None = None
+    open_part: Annotated[bool, Field(exclude_if=lambda is_open: not is_open)] = False
 
 
 class ModelCause(Value):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeVar
 import aiosqlite
 import anyio.to_thread
 
-from minions_evals_mcp.errors import ConflictError, EvalsError, RuleError, StoreError
+from minions_evals_mcp.errors import ConflictError, EvalsError, RuleError, SealedError, StoreError
 
 if TYPE_CHECKING:
     import sqlite3 as sqlite  # noqa: TID251  pysqlite3 has no types; its interface is the stdlib's
@@ -128,6 +128,8 @@ def _said(error: sqlite.Error, path: Path | str) -> EvalsError:
         rule, _, rest = text.partition(": ")
         if rule.startswith("HR"):
             return RuleError(rule, rest)
+        if rule == "SEALED":
+            return SealedError(f"{rest}.")
         if "HR4_rationale" in text:
             return RuleError("HR4", "a judgment needs a rationale")
         return ConflictError(f"the store refused it: {text}.")

@@ -17,6 +17,7 @@ from minions_evals_mcp.errors import ConflictError, StoreError, ungrouped
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import Connection, Db, connect, make_durable, sqlite, translated
 from minions_evals_mcp.store.migrate import migrate, refuse_foreign, require_store, vet_version
+from minions_evals_mcp.store.veil import connect_veiled, is_anything_sealed
 
 T = TypeVar("T")
 GROUP = 200
@@ -90,6 +91,8 @@ class Store:
     path: Path
     reader: Connection
     writes: MemoryObjectSendStream[Ticket[Any]] | None
+    veiled: Connection | None = None
+    opening: anyio.Lock = field(default_factory=anyio.Lock)
 
     async def submit(self, work: Callable[[Db], T]) -> Ticket[T]:
         """Queues a write; a caller that is cancelled afterwards does not cancel it."""
@@ -104,8 +107,42 @@ class Store:
         return await (await self.submit(work)).result()
 
     async def read(self, work: Callable[[Db], T]) -> T:
-        """What the read returned, from one snapshot of committed data."""
+        """What the read returned, from one snapshot of committed data as doors may see it: without what is sealed."""
+        found = await self.reader.run(partial(_unless_sealed, self.path, work))
+        if not isinstance(found, _Sealed):
+            return found
+        return await (await self._behind_the_veil()).run(partial(_in_snapshot, self.path, work))
+
+    async def read_whole(self, work: Callable[[Db], T]) -> T:
+        """What the read returned, sealed content and all: for the engine's own work, never for what a door answers."""
         return await self.reader.run(partial(_in_snapshot, self.path, work))
+
+    async def _behind_the_veil(self) -> Connection:
+        async with self.opening:
+            if self.veiled is None:
+                connection = connect_veiled(self.path)
+                await connection
+                self.veiled = connection
+            return self.veiled
+
+    async def close(self) -> None:
+        """Lets no more writes in, and closes the veiled connection."""
+        if self.writes is not None:
+            self.writes.close()
+        if self.veiled is not None:
+            with anyio.CancelScope(shield=True):
+                await self.veiled.close()
+
+
+class _Sealed:
+    """Said in place of an answer: something is sealed, so that the read must go through the veil."""
+
+
+_SEALED = _Sealed()
+
+
+def _unless_sealed(path: Path, work: Callable[[Db], T], db: Db) -> T | _Sealed:
+    return _in_snapshot(path, lambda raw: _SEALED if is_anything_sealed(raw) else work(raw), db)
 
 
 def _in_snapshot(path: Path, work: Callable[[Db], T], db: Db) -> T:
@@ -161,11 +198,11 @@ async def open_store(path: Path, *, read_only: bool = False) -> AsyncGenerator[S
         await reader.run(lambda db: _required(db, path))
         tasks = await stack.enter_async_context(anyio.create_task_group())
         writes = None if writer is None else _queue(tasks, writer, path)
+        store = Store(path, reader, writes)
         try:
-            yield Store(path, reader, writes)
+            yield store
         finally:
-            if writes is not None:
-                writes.close()
+            await store.close()
 
 
 def _queue(tasks: TaskGroup, db: Connection, path: Path) -> MemoryObjectSendStream[Ticket[Any]]:

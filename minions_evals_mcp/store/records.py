@@ -9,13 +9,13 @@ from typing import Any, TypeVar
 
 from pydantic_core import from_json
 
-from minions_evals_mcp.domain.definitions import Fields, Json, TestBranch
+from minions_evals_mcp.domain.definitions import Fields, Json, RubricCriterion, TestBranch
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import AgentRun, ProposalDraft, SkillDefinition
 from minions_evals_mcp.domain.records import TYPES, Record, fields_from_json, of_type
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.values import from_millis, to_millis
-from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.errors import NotFoundError, SealedError
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import AT_MOST, Db
@@ -128,6 +128,7 @@ def save(db: Db, record: Record[Fields]) -> bool:
     if row is None:
         add_all(db, [record])
         return True
+    _vet_unsealed(db, record)
     db.execute(
         "UPDATE minion SET title = ?, fields = ?, tags = ?, status = ?, digest = ?, updated_at = ?, deleted_at = ?"
         " WHERE id = ?",
@@ -135,6 +136,21 @@ def save(db: Db, record: Record[Fields]) -> bool:
     )
     _index_agent_runs(db, [record])
     return True
+
+
+def _vet_unsealed(db: Db, record: Record[Fields]) -> None:
+    """Raises `SealedError` for an edit of what is sealed, by its name; the triggers refuse it, whoever writes."""
+    rubric = record.fields.rubric_id if isinstance(record.fields, RubricCriterion) else record.id
+    row = db.execute(
+        "SELECT s.benchmark_id FROM seal s WHERE s.ended_at IS NULL AND (s.benchmark_id = ?1 OR s.seq IN"
+        " (SELECT seal_seq FROM sealed_case WHERE ended_at IS NULL AND (case_id = ?1 OR rubric_id IN (?1, ?2)))) LIMIT 1",
+        (record.id, rubric),
+    ).fetchone()
+    if row is not None:
+        raise SealedError(
+            f"{record.type} {record.id} belongs to the sealed benchmark {row[0]} and is not edited.",
+            remedy=f"Only `minions-evals seal {row[0]} --unseal REASON` ends the seal, for good.",
+        )
 
 
 def add_all(db: Db, records: Sequence[Record[Fields]]) -> None:

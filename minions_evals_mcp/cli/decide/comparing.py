@@ -27,6 +27,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, ses
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval
+from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
 from minions_evals_mcp.engine.answers.gates import comparison_gate, undecided_words
 from minions_evals_mcp.engine.answers.run_summary import summarize
@@ -37,7 +38,9 @@ from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
+from minions_evals_mcp.engine.seals.trial import compare_sealed
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.store.seals import is_sealed
 
 
 def compare(
@@ -118,6 +121,8 @@ async def _compare(
             found = await _run_both(engine, first, how, options, common)
             if found is None:
                 return _waiting(common, gated=gates is not None)
+            if isinstance(found, SealedVerdict):
+                return _say_sealed(found, common, gated=gates is not None)
             ident = found
         summary = await summarize_comparison(engine, ident, limit=limit)
         sides = [await summarize(engine, run_id, limit=1) for run_id in (summary.run_a, summary.run_b)]
@@ -144,8 +149,10 @@ def _gate(summary: ComparisonSummary, *, literal: bool) -> int:
             return 0
 
 
-async def _run_both(engine: Engine, benchmark_id: str, how: _How, options: RunOptions, common: Common) -> str | None:
-    """The comparison's id once both versions are run; None while outputs wait to be judged."""
+async def _run_both(
+    engine: Engine, benchmark_id: str, how: _How, options: RunOptions, common: Common
+) -> str | SealedVerdict | None:
+    """The comparison's id once both versions are run, or its verdict on sealed cases; None while outputs wait to be judged."""
     before, after = how.before, how.after
     if before is None or after is None:
         raise BadInputError(
@@ -163,8 +170,19 @@ async def _run_both(engine: Engine, benchmark_id: str, how: _How, options: RunOp
     except ValidationError as error:
         raise refused_option(error, version_a="--from", version_b="--to") from None
     with progress_line(common, engine) as progress:
+        if await engine.store.read(lambda db: is_sealed(db, benchmark_id)):
+            return await compare_sealed(engine, request, progress=progress)
         found = await compare_prompt_versions(engine, request, progress=progress)
     return found.id if found else None
+
+
+def _say_sealed(found: SealedVerdict, common: Common, *, gated: bool) -> int:
+    """The verdict, which is all that is told of sealed cases; a gate fails where it is worse."""
+    if common.json:
+        say(found.model_dump(mode="json"))
+    else:
+        sys.stdout.write(f"{found.in_words}\n")
+    return GATE if gated and found.verdict == "regressed" else 0
 
 
 def _waiting(common: Common, *, gated: bool) -> int:

@@ -24,7 +24,8 @@ from minions_evals_mcp.engine.conclude.comparison import (
 )
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
-from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.engine.seals.exposures import verdict_within
+from minions_evals_mcp.errors import NotFoundError, SealedError
 from minions_evals_mcp.stats.comparison import CasePair, Difference, compare
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
@@ -124,6 +125,8 @@ async def summarize_comparison(engine: Engine, ident: str, *, limit: int = 10) -
 
 def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequence[str]]:
     record = run_pairs.comparison(db, ident)
+    if record is None and (told := verdict_within(db, ident)) is not None:
+        raise SealedError(f"{ident} is a comparison on sealed cases: {told.in_words}")
     if record is None:
         raise NotFoundError("prompt-comparison", ident, remedy="`minions-evals list prompt-comparison` shows them.")
     fields = record.fields

@@ -34,6 +34,7 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries import run_pairs
 from minions_evals_mcp.store.rows import insert
+from minions_evals_mcp.store.seals import is_sealed, seal_of
 
 
 class ApprovalAsked(Value):
@@ -57,10 +58,13 @@ async def approve_prompt_version(engine: Engine, asked: ApprovalAsked) -> Record
     Raises `RuleError` (HR2) saying what is missing and what to do next, `NotFoundError` for an unknown version.
     """
     decide = partial(_decide, asked=asked, ident=engine.new_id(), at=engine.clock())
-    needs_licence = engine.skills.compare_prompt_versions.parameters.require_qualified_judge
+    rules = engine.skills.compare_prompt_versions.parameters
+    needs_licence = rules.require_qualified_judge
 
     def vetted(db: Db) -> Record[Approval]:
         record = decide(db)
+        if rules.require_sealed:
+            _vet_sealed(db, record.fields)
         _vet_judges(db, record, needs_licence=needs_licence)
         return record
 
@@ -84,6 +88,16 @@ def _vet_judges(db: Db, record: Record[Approval], *, needs_licence: bool) -> Non
     keep_licences(db, runs, at=asked.decided_at)
 
 
+def _vet_sealed(db: Db, asked: Approval) -> None:
+    """Refuses evidence that everybody could see: `requireSealed` has the sealed cases decide."""
+    evidence = None if asked.comparison_id is None else run_pairs.comparison(db, asked.comparison_id)
+    if asked.decision == "approved" and evidence is not None and not is_sealed(db, evidence.fields.benchmark_id):
+        raise _missing(
+            f"requireSealed is set, and {evidence.id} is on {evidence.fields.benchmark_id}, which is not sealed.",
+            "Compare on a sealed benchmark: minions-evals seal BENCHMARK --share 0.3 makes one.",
+        )
+
+
 def _how_judged(standing: JudgeStanding) -> str:
     return f"{standing.next}; a comparison that another judge or people judged counts, too."
 
@@ -95,7 +109,7 @@ def _decide(db: Db, *, asked: ApprovalAsked, ident: str, at: datetime) -> Record
         prompt_version_ref=asked.prompt_version_ref,
         comparison_id=evidence.id if evidence else asked.comparison_id,
         decision=asked.decision,
-        reason=asked.reason or (_reason(evidence) if evidence else "refused"),
+        reason=asked.reason or (_reason(db, evidence) if evidence else "refused"),
         decided_by=asked.decided_by,
         decided_by_type=asked.decided_by_type,
         override_reason=asked.override_reason,
@@ -110,8 +124,10 @@ def _decide(db: Db, *, asked: ApprovalAsked, ident: str, at: datetime) -> Record
     return record
 
 
-def _reason(evidence: Record[PromptComparison]) -> str:
+def _reason(db: Db, evidence: Record[PromptComparison]) -> str:
     fields = evidence.fields
+    if is_sealed(db, fields.benchmark_id):
+        return f"{fields.verdict} on the sealed cases of {fields.benchmark_id} (attempt {fields.attempt})"
     low, high = fields.delta_ci or (0.0, 0.0)
     return f"{fields.verdict}: {fields.score_delta:+.3f} ({low:+.3f} to {high:+.3f}) on {fields.sample_size} cases"
 
@@ -130,6 +146,15 @@ def _evidence(db: Db, asked: ApprovalAsked) -> Record[PromptComparison]:
             f"{found.id} compares {fields.prompt_version_b} with {fields.prompt_version_a}; the current version is {current}.",
             compare,
         )
+    if fields.open_part:
+        raise _missing(
+            f"{found.id} is on the open part of a benchmark that is sealed in part: it is there to learn from.",
+            f"Compare on {_sealed_part(db, fields.benchmark_id)}: its sealed cases decide.",
+        )
+    if is_sealed(db, fields.benchmark_id):
+        _vet_sealed_standing(db, found, compare)
+        vet_whose(db, found, Decider(asked.decided_by, asked.decided_by_type, asked.reason or asked.override_reason))
+        return found
     if fields.winner != version:
         raise _missing(f"{version} is not the winner of {found.id}: that is {fields.winner}.", "Improve it first.")
     if fields.verdict != "improved" and not _overridden(asked, fields):
@@ -137,6 +162,28 @@ def _evidence(db: Db, asked: ApprovalAsked) -> Record[PromptComparison]:
     _vet_standing(db, found, compare)
     vet_whose(db, found, Decider(asked.decided_by, asked.decided_by_type, asked.reason or asked.override_reason))
     return found
+
+
+def _sealed_part(db: Db, benchmark_id: str) -> str:
+    seal = seal_of(db, benchmark_id)
+    return benchmark_id if seal is None else seal.benchmark_id
+
+
+def _vet_sealed_standing(db: Db, found: Record[PromptComparison], compare: str) -> None:
+    """As for any evidence, saying nothing of the sealed cases but the verdict; no reason overrides it."""
+    if found.fields.verdict != "improved" or found.fields.winner != found.fields.prompt_version_b:
+        raise _missing(
+            f"the verdict of {found.id} on sealed cases is {found.fields.verdict}, not improved.",
+            "Improve the version, then compare again; nothing overrides a sealed verdict.",
+        )
+    try:
+        _vet_standing(db, found, compare)
+    except EvalsError:
+        raise _missing(
+            f"{found.id} does not hold any more: cases lack a verdict, were judged by whoever produced them, or its two"
+            " runs do not say what it says.",
+            compare,
+        ) from None
 
 
 def _comparison(db: Db, asked: ApprovalAsked, current: str, compare: str) -> Record[PromptComparison]:
@@ -155,7 +202,9 @@ def _comparison(db: Db, asked: ApprovalAsked, current: str, compare: str) -> Rec
             f"no comparison shows {asked.prompt_version_ref} against the current version {current}.", compare
         )
     # Each was decided within the budget of all: the newest that the version won may be taken, whatever came after.
-    return next((one for one in against if one.fields.verdict == "improved"), against[0])
+    deciding = [one for one in against if not one.fields.open_part] or against
+    won = [one for one in deciding if one.fields.verdict == "improved"]
+    return next((one for one in won if is_sealed(db, one.fields.benchmark_id)), [*won, *deciding][0])
 
 
 def _overridden(asked: ApprovalAsked, fields: PromptComparison) -> bool:

@@ -21,11 +21,12 @@ from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import Started, StartedCases, get_benchmark, silent, start_benchmark
-from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InstrumentError
+from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InstrumentError, SealedError
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobState
 from minions_evals_mcp.store.queries import run_pairs
+from minions_evals_mcp.store.seals import is_sealed
 
 
 async def compare_prompt_versions(
@@ -33,8 +34,14 @@ async def compare_prompt_versions(
 ) -> Record[PromptComparison] | None:
     """The comparison under the request's key; None where outputs wait to be judged by the caller or a person.
 
-    Raises as `run_benchmark` does; it can be resumed under its key after each of them.
+    Raises as `run_benchmark` does; it can be resumed under its key after each of them. Raises `SealedError` for a sealed
+    benchmark, of whose comparisons `compare_sealed` tells the verdict.
     """
+    if await engine.store.read(lambda db: is_sealed(db, request.benchmark_id)):
+        raise SealedError(
+            f"{request.benchmark_id} is sealed: only the verdict of a comparison on it is told.",
+            remedy="Call compare_sealed or try_version, or run minions-evals compare.",
+        )
     job = await (await start_comparison(engine, request)).finish(progress)
     return await engine.store.read(lambda db: run_pairs.comparison(db, job.id))
 
@@ -160,8 +167,10 @@ async def _run_in_step(engine: Engine, job: Job, request: ComparisonRequest, pro
     if all(side.job.state == "completed" for side in started):
         return
     runs, at = (started[0].job.id, started[1].job.id), engine.clock()
-    versions = (request.version_a, request.version_b)
-    attempt = await engine.store.read(lambda db: attempt_of(db, versions, runs=runs, job=job.id, at=at))
+    versions, benchmark = (request.version_a, request.version_b), request.benchmark_id
+    attempt = await engine.store.read(
+        lambda db: attempt_of(db, versions, runs=runs, job=job.id, at=at, benchmark=benchmark)
+    )
     await run_until_settled(engine, started, progress, level=attempt.level)
 
 

@@ -10,10 +10,12 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.values import to_millis
 from minions_evals_mcp.engine.conclude.stored_results import StoredResults, choice_among
+from minions_evals_mcp.engine.seals.exposures import sealed_number
 from minions_evals_mcp.stats.attempts import attempt_level
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judging import attempts
+from minions_evals_mcp.store.seals import is_open_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,24 +47,34 @@ class Attempt:
         return f"{len(self.pooled) + 1} comparisons" if self.pooled else ""
 
 
-def attempt_of(db: Db, versions: tuple[str, str], *, runs: tuple[str, str], job: str, at: datetime) -> Attempt:
+def attempt_of(
+    db: Db, versions: tuple[str, str], *, runs: tuple[str, str], job: str, at: datetime, benchmark: str
+) -> Attempt:
     """The attempt to beat the first version that the comparison `job` of those two runs is, now that it is recorded.
+
+    On a sealed benchmark every verdict told of its contents counts, of whatever version. On the open part of one that is
+    sealed in part nothing is decided, so that each stands for itself.
 
     All count: comparisons with any candidate, benchmark, judge or selection of cases, those begun and not ended, and,
     where the outputs were not made for this comparison, what there was to choose from.
     """
+    if is_open_part(db, benchmark):
+        return Attempt(1)
     number = _recorded_number(db, versions[0], runs=runs, before=None)
     number += attempts.unfinished(db, versions[0], but=job)
+    told = sealed_number(db, benchmark, comparison_id=job)
     if _is_made_for(db, job, runs):
-        return Attempt(number, tuple(attempts.poolable(db, versions[0], runs=runs)))
+        return Attempt(max(number, told), tuple(attempts.poolable(db, versions[0], runs=runs)))
     choice = choice_among(db, runs, versions, until=to_millis(at))
     pooled = () if choice.stored is not None else tuple(attempts.poolable(db, versions[0], runs=runs))
-    return Attempt(number + choice.attempts, pooled, choice.stored)
+    return Attempt(max(number + choice.attempts, told), pooled, choice.stored)
 
 
 def recorded_attempt(db: Db, comparison: Record[PromptComparison]) -> Attempt:
     """The attempt that a recorded comparison was, and what decided it."""
     fields = comparison.fields
+    if fields.open_part:
+        return Attempt(1)
     runs = (fields.benchmark_run_id_a, fields.benchmark_run_id_b)
     versions = (fields.prompt_version_a, fields.prompt_version_b)
     least, stored = _recorded_number(db, versions[0], runs=runs, before=comparison.id), None

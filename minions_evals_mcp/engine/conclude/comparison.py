@@ -13,6 +13,8 @@ from minions_evals_mcp.engine.conclude.attempts import Attempt, attempt_of
 from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
 from minions_evals_mcp.engine.conclude.looks import concluded
 from minions_evals_mcp.engine.outbox import message, queue
+from minions_evals_mcp.engine.seals.exposures import RECOMMENDED, note_exposure
+from minions_evals_mcp.engine.seals.guard import HIDDEN
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, NotFoundError
 from minions_evals_mcp.stats.attempts import BUDGET
 from minions_evals_mcp.stats.comparison import METHOD_WORDS, CasePair, Difference, compare, holm
@@ -22,6 +24,7 @@ from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries import run_pairs
 from minions_evals_mcp.store.queries.run_pairs import MEASURED, CaseScores, CriterionScores
 from minions_evals_mcp.store.rows import insert
+from minions_evals_mcp.store.seals import is_open_part, is_sealed
 
 RECOMMENDATION = {"improved": "ship", "regressed": "hold", "equivalent": "either", "inconclusive": "run more"}
 NAMED = 10
@@ -148,7 +151,8 @@ def record_comparison(
     """
     found = pairing(db, run_a.id, run_b.id)
     version_a, version_b = _versions(run_a, run_b)
-    attempt = attempt_of(db, (version_a, version_b), runs=(run_a.id, run_b.id), job=ident, at=at)
+    benchmark, pair = run_a.fields.benchmark_id, (run_a.id, run_b.id)
+    attempt = attempt_of(db, (version_a, version_b), runs=pair, job=ident, at=at, benchmark=benchmark)
     looks = None
     if by.planned is not None:
         attempt = replace(attempt, pooled=(), stored=None)
@@ -178,14 +182,16 @@ def record_comparison(
         level=attempt.level,
         pooled=tuple(ident for ident, _, _ in attempt.pooled),
         stored_results=None if attempt.stored is None else attempt.stored.results,
+        open_part=is_open_part(db, benchmark),
     )
     fields = judge_evidence(db, run_a.id, run_b.id, at=at, error=attempt.level).applied(fields, margin=MARGIN)
     title = f"{version_b} against {version_a}: {fields.verdict}"
     record = Record(ident, fields, title, at, at)
+    only_verdict = note_exposure(db, ident, fields, at=at)
     insert(db, record)
     detail: Json = {"benchmarkId": fields.benchmark_id, "winner": winner, "verdict": fields.verdict}
     append(db, Event("prompt-comparison-recorded", "prompt-comparison", ident, detail), at=at)
-    _tell(db, record, at)
+    _tell(db, record, at, only_verdict=only_verdict)
     return record
 
 
@@ -208,7 +214,8 @@ def conclude_comparison(db: Db, comparison_id: str, *, tie_threshold: float, at:
     try:
         record_comparison(db, job.id, run_a, run_b, by=Rule(tie, planned), at=at)
     except EvalsError as error:
-        jobs.set_state(db, job.id, "failed", reason=str(error), at=at)
+        why = HIDDEN if is_sealed(db, job.subject_id) else str(error)
+        jobs.set_state(db, job.id, "failed", reason=why, at=at)
     else:
         jobs.set_state(db, job.id, "completed", at=at)
 
@@ -263,9 +270,25 @@ def _notes(found: Pairing, difference: Difference, attempt: Attempt) -> str:
     return "; ".join(part for part in said if part)
 
 
-def _tell(db: Db, record: Record[PromptComparison], at: datetime) -> None:
+def _tell(db: Db, record: Record[PromptComparison], at: datetime, *, only_verdict: bool) -> None:
+    payload = _verdict_told(record) if only_verdict else _all_told(record)
+    told = message("comparison-complete", payload, at=at)
+    queue(db, f"{record.id}:complete", told, key=f"comparison-complete:{record.id}", at=at)
+
+
+def _verdict_told(record: Record[PromptComparison]) -> Json:
+    """All that is said of a comparison on sealed cases."""
     fields = record.fields
-    payload: Json = {
+    return {
+        "comparisonId": record.id, "benchmarkId": fields.benchmark_id, "promptVersionA": fields.prompt_version_a,
+        "promptVersionB": fields.prompt_version_b, "verdict": fields.verdict, "attempt": fields.attempt, "sealed": True,
+        "recommendation": RECOMMENDED[fields.verdict],
+    }  # fmt: skip
+
+
+def _all_told(record: Record[PromptComparison]) -> Json:
+    fields = record.fields
+    return {
         "comparisonId": record.id, "benchmarkId": fields.benchmark_id, "promptVersionA": fields.prompt_version_a,
         "promptVersionB": fields.prompt_version_b, "scoreA": fields.score_a, "scoreB": fields.score_b,
         "winner": fields.winner, "verdict": fields.verdict,
@@ -274,8 +297,6 @@ def _tell(db: Db, record: Record[PromptComparison], at: datetime) -> None:
         "recommendation": RECOMMENDATION[fields.verdict], "notes": fields.notes,
         "judgeState": fields.judge_state, "judgeNote": fields.judge_note,
     }  # fmt: skip
-    told = message("comparison-complete", payload, at=at)
-    queue(db, f"{record.id}:complete", told, key=f"comparison-complete:{record.id}", at=at)
 
 
 def benchmark_run_in(db: Db, ident: str) -> Record[BenchmarkRun]:

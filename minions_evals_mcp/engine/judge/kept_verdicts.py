@@ -50,7 +50,7 @@ class KeptVerdicts:
         """What the store has of each; with `--fresh` the unit's own only."""
         if not wanted:
             return []
-        return await self.engine.store.read(
+        return await self.engine.store.read_whole(
             lambda db: [
                 jobs.verdict(db, about, ident, only=key) or (None if self.fresh else jobs.verdict(db, about, ident))
                 for key, ident, about in wanted

@@ -9,7 +9,8 @@ from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.definitions import SIMILARITY, Json, Rubric, RubricCriterion, TestCase
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.domain.seals import SEALED
+from minions_evals_mcp.errors import NotFoundError, SealedError
 from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import RubricInUse, in_use
 from minions_evals_mcp.store import records
@@ -70,7 +71,7 @@ _TELLING = {"name", "description", "tags", "status", "created_at", "created_by",
 def measures(db: Db, case_ids: Iterable[str], known: dict[str, RubricInUse]) -> list[Measure]:
     """The measures of those cases in order, hidden cases left out; `known` keeps the rubrics met so far.
 
-    Raises `NotFoundError` for a case or rubric that does not exist.
+    Raises `NotFoundError` for a case or rubric that does not exist, `SealedError` for a case of which only the seal is seen.
     """
     wanted = list(case_ids)
     found = records.get_all(db, wanted, TestCase)
@@ -79,6 +80,8 @@ def measures(db: Db, case_ids: Iterable[str], known: dict[str, RubricInUse]) -> 
         case = found.get(ident)
         if case is None:
             raise NotFoundError("test-case", ident)
+        if case.status == SEALED:
+            raise SealedError(f"test-case {ident} is sealed.")
         out.append(Measure(case, _yardstick(db, case.fields, known)))
     return out
 

@@ -27,6 +27,7 @@ from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.recorded_runs import Asked, recorded_runs
 from minions_evals_mcp.engine.run.run_benchmark import chosen_cases, get_benchmark
 from minions_evals_mcp.engine.run.versions import RunVersions
+from minions_evals_mcp.engine.seals.guard import hushed, vet_whole
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.judges.heuristic import guide
 from minions_evals_mcp.judges.llm import MAX_TOKENS
@@ -88,6 +89,12 @@ class _Work:
 async def estimate(engine: Engine, request: RunRequest, *, kind: Literal["test-case", "benchmark"]) -> Estimate:
     """The estimate for that run; raises what starting it would, and writes nothing."""
     case_ids = await _cases(engine, request, kind)
+    seal = await engine.store.read_whole(lambda db: vet_whole(db, request, case_ids, kind=kind, dry=True))
+    with hushed(seal):
+        return await _estimate(engine, request, case_ids)
+
+
+async def _estimate(engine: Engine, request: RunRequest, case_ids: Sequence[str]) -> Estimate:
     budget = Budget(None, None, _never)
     request = await planning.resolved(engine, request, case_ids)
     judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
@@ -99,7 +106,7 @@ async def estimate(engine: Engine, request: RunRequest, *, kind: Literal["test-c
     total = _Work()
     for at in range(0, len(plan.case_ids), planning.PAGE):
         page = plan.case_ids[at : at + planning.PAGE]
-        for work in await engine.store.read(lambda db, page=page: works.of(db, measures(db, page, plan.rubrics))):
+        for work in await engine.store.read_whole(lambda db, page=page: works.of(db, measures(db, page, plan.rubrics))):
             total += work
     panel = engine.judge_model()
     members = (None,) if panel is None else panel.members

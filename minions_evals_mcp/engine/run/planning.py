@@ -145,7 +145,7 @@ def target_for(engine: Engine, request: RunRequest, versions: RunVersions, budge
 async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], judging: Judging) -> Plan:
     """The plan for those cases; raises by name what could not be judged, before anything runs."""
     versions = RunVersions(request.prompt_version_ref)
-    versions.known.update(await engine.store.read(lambda db: named_alike(db, request)))
+    versions.known.update(await engine.store.read_whole(lambda db: named_alike(db, request)))
     rubrics: dict[str, RubricInUse] = {}
     active: list[str] = []
     skipped: list[str] = []
@@ -156,7 +156,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
     without: list[str] = []
     asks_model = False
     for at in range(0, len(case_ids), PAGE):
-        page = await engine.store.read(
+        page = await engine.store.read_whole(
             partial(_page, part=case_ids[at : at + PAGE], rubrics=rubrics, versions=versions)
         )
         for measure in page:
@@ -198,7 +198,7 @@ async def vet_prompts(engine: Engine, request: RunRequest, planned: Plan, target
     """Refuses cases that name a prompt of which there is no version where a model would be sent their bare input."""
     if isinstance(target, ModelTarget) and request.target is not None:
         for case_id in planned.without_version:
-            await engine.store.read(partial(_vet_prompt, request=request, case_id=case_id))
+            await engine.store.read_whole(partial(_vet_prompt, request=request, case_id=case_id))
 
 
 def _vet_prompt(db: Db, *, request: RunRequest, case_id: str) -> None:
@@ -233,9 +233,9 @@ async def made_outputs(engine: Engine, request: RunRequest, seen: Digests) -> di
     if not request.cache or seen.target is None:
         return {}
     target = seen.target
-    return await engine.store.read(lambda db: jobs.made_outputs(db, target))
+    return await engine.store.read_whole(lambda db: jobs.made_outputs(db, target))
 
 
 async def resolved(engine: Engine, request: RunRequest, case_ids: Sequence[str]) -> RunRequest:
     """The request with the version that it names by its id; raises as `find_version` does, before a job exists."""
-    return await engine.store.read(lambda db: with_version(db, request, case_ids))
+    return await engine.store.read_whole(lambda db: with_version(db, request, case_ids))

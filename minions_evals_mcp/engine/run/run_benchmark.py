@@ -24,11 +24,13 @@ from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Health, PageProgress, Progress, Switch, run_units
 from minions_evals_mcp.engine.run.unit_pages import open_units
 from minions_evals_mcp.engine.run.units import Bench
+from minions_evals_mcp.engine.seals.guard import hushed, vet_whole
 from minions_evals_mcp.errors import BadInputError, InstrumentError, StoppedError
 from minions_evals_mcp.stats.sequential import case_order
-from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store import jobs, records, runs, seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.seals import Seal
 from minions_evals_mcp.targets.live import Target
 
 OpenTarget = Callable[[Budget], Target]
@@ -117,7 +119,9 @@ async def start_cases(
     target: OpenTarget | None = None,
 ) -> StartedCases:
     """The job that runs those cases under the request's key: vetted, nothing has run."""
-    run = await _prepared(engine, request, case_ids, kind=kind, opening=target)
+    seal = await engine.store.read_whole(lambda db: vet_whole(db, request, case_ids, kind=kind))
+    with hushed(seal):
+        run = await _prepared(engine, request, case_ids, seal=seal, kind=kind, opening=target)
     return StartedCases(run.job, partial(_finish, run), partial(_advance, run), partial(_settle, run))
 
 
@@ -150,6 +154,7 @@ async def _prepared(
     request: RunRequest,
     case_ids: Sequence[str],
     *,
+    seal: Seal | None,
     kind: Literal["test-case", "benchmark"],
     opening: OpenTarget | None,
 ) -> _Run:
@@ -168,10 +173,12 @@ async def _prepared(
         )
     total = len(plan.case_ids) * request.trials
     job = await start_job(engine, request, kind=kind, total=total, spec=plan.spec(request, asked=asked))
+    if seal is not None:
+        await engine.store.write(partial(seals.note_run, run_id=job.id, seal=seal))
     run_id = job.id if kind == "benchmark" else None
     frame = planning.frame_for(engine, run_id, target_digest=plan.digests.target)
     made = await planning.made_outputs(engine, request, plan.digests)
-    bench = Bench(engine, request, judging, target, plan.versions, frame, made)
+    bench = Bench(engine, request, judging, target, plan.versions, frame, made, seal)
     return _Run(job, plan, bench, budget, switch)
 
 
@@ -181,7 +188,7 @@ async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) 
     await set_state(engine, run.job, "running")
     run.budget.earlier_usd = run.job.spent.get("costUsd", 0.0)
     reason = "interrupted"
-    counts = await engine.store.read(lambda db: jobs.unit_counts(db, run.job.id))
+    counts = await engine.store.read_whole(lambda db: jobs.unit_counts(db, run.job.id))
     judged = "scored" in counts
     tally = _Tally(run, sum(number for outcome, number in counts.items() if outcome in planning.SETTLED))
     telling = _telling(tally, progress)
@@ -225,7 +232,8 @@ class _Tally:
     def tell(self) -> None:
         """Tells who watches."""
         run, counts = self.run, Counter[Outcome]() if self.health is None else self.health.counts
-        failed = 0 if self.health is None else self.health.failed
+        is_told = self.health is not None and run.bench.seal is None
+        failed = self.health.failed if self.health is not None and is_told else 0
         self.failed = max(self.failed, failed)
         budget = run.budget
         standing = Standing(
@@ -258,7 +266,7 @@ def _telling(tally: _Tally, progress: Progress) -> PageProgress:
 
 async def _ended(run: _Run) -> Job:
     engine, job = run.bench.engine, run.job
-    counts = await engine.store.read(lambda db: jobs.unit_counts(db, job.id))
+    counts = await engine.store.read_whole(lambda db: jobs.unit_counts(db, job.id))
     if counts.get("awaiting-judgments"):
         await set_state(engine, job, "awaiting-judgments", reason=waiting_reason(counts["awaiting-judgments"]))
     elif not counts.get("scored") and not counts.get("timed-out"):
@@ -267,12 +275,12 @@ async def _ended(run: _Run) -> Job:
         await engine.store.write(partial(conclude_job, engine=engine, job=job, request=run.bench.request))
     else:
         await set_state(engine, job, "completed")
-    return await engine.store.read(lambda db: jobs.job(db, job.id)) or job
+    return await engine.store.read_whole(lambda db: jobs.job(db, job.id)) or job
 
 
 async def _nothing_scored(run: _Run) -> None:
     engine, job = run.bench.engine, run.job
-    first = await engine.store.read(lambda db: jobs.units_with(db, job.id, (*UNSCORED, "skipped"), limit=1))
+    first = await engine.store.read_whole(lambda db: jobs.units_with(db, job.id, (*UNSCORED, "skipped"), limit=1))
     why = f"{first[0].outcome}: {first[0].reason}" if first else "nothing was run"
     await set_state(engine, job, "failed", reason=why)
     if first and first[0].outcome == "skipped":

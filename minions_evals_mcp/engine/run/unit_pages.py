@@ -33,7 +33,7 @@ async def open_units(
     for at in range(0, len(case_ids), size):
         part = case_ids[at : at + size]
         opened = partial(_open, bench=bench, job_id=job_id, first=at, case_ids=part, rubrics=rubrics)
-        for page in _pages(bench, await bench.engine.store.read(opened)):
+        for page in _pages(bench, await bench.engine.store.read_whole(opened)):
             yield page
 
 

@@ -28,6 +28,7 @@ from minions_evals_mcp.engine.judge.likeness import is_put_off, likenesses
 from minions_evals_mcp.engine.judge.yardstick import Measure
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.versions import RunVersions
+from minions_evals_mcp.engine.seals.guard import hushed, hushed_ending
 from minions_evals_mcp.engine.version_chain import default_name
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.task import Work
@@ -36,6 +37,7 @@ from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import case_history
+from minions_evals_mcp.store.seals import Seal
 from minions_evals_mcp.targets.live import ModelTarget, Target
 from minions_evals_mcp.targets.prompted import written_prompt
 from minions_evals_mcp.targets.recorded import observed_run
@@ -52,6 +54,7 @@ class Bench:
     versions: RunVersions
     frame: Frame
     made: Mapping[str, UnitKey] = field(default_factory=dict[str, UnitKey])
+    seal: Seal | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,12 @@ async def carry_out(bench: Bench, page: Sequence[Unit]) -> list[Ended]:
 
     Raises `HaltedError` where a cap forbids a call: a unit that may call anything comes alone.
     """
+    with hushed(bench.seal):
+        endings = await _carried_out(bench, page)
+    return endings if bench.seal is None else [hushed_ending(ended) for ended in endings]
+
+
+async def _carried_out(bench: Bench, page: Sequence[Unit]) -> list[Ended]:
     outputs = [unit.kept or await _output(bench, unit) for unit in page]
     there = [(unit, seen) for unit, seen in zip(page, outputs, strict=True) if isinstance(seen, Observed)]
     endings = iter(await judged(bench, there))
@@ -116,7 +125,7 @@ async def _work(bench: Bench, unit: Unit, seen: Observed, alike: Likeness | None
     scores = {}
     if seen.agent_run_id is not None and _wants_proposal(unit.measure):
         run_id = seen.agent_run_id
-        scores = await bench.engine.store.read(lambda db: proposal_scores(db, run_id))
+        scores = await bench.engine.store.read_whole(lambda db: proposal_scores(db, run_id))
     case = unit.measure.case.fields
     prompt = _prompt(bench, case, seen) if _wants_prompt(case.assertions) else ""
     return Work(case.inputs, case.expected_outputs, seen, scores, alike, unit.earlier, prompt, unit.measure.case.id)

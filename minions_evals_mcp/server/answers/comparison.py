@@ -9,9 +9,11 @@ from mcp_types import CallToolResult
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.seals.exposures import sealed_verdict
 from minions_evals_mcp.server.answers.run import next_calls
 from minions_evals_mcp.server.answers.sizes import Shape, answered
 from minions_evals_mcp.server.edge.refusals import in_arguments
@@ -37,6 +39,9 @@ async def verdict_answer(call: Call, comparison_id: str) -> CallToolResult:
 
 
 async def _verdict(call: Call, comparison_id: str) -> Json:
+    sealed = await sealed_verdict(call.engine, comparison_id)
+    if sealed is not None:
+        return _sealed(sealed)
     found = await summarize_comparison(call.engine, comparison_id)
     wire = found.model_dump(mode="json", exclude={"judge"})
     if found.judge is not None:
@@ -46,6 +51,16 @@ async def _verdict(call: Call, comparison_id: str) -> Json:
         f" {found.version_a} {found.score_a:.3g} on {found.sample_size} cases; {found.recommendation}",
         "comparison": wire,
         "next": [*_following(found)],
+    }
+
+
+def _sealed(found: SealedVerdict) -> Json:
+    """All that is told of a comparison on sealed cases."""
+    asked = {"promptVersionRef": found.version_b, "comparisonId": found.comparison_id, "decidedBy": "YOUR-ID"}
+    return {
+        "summary": f"comparison {found.benchmark_id}: {found.in_words}",
+        "comparison": cast("Json", found.model_dump(mode="json")),
+        "next": [f"approve_prompt_version {json.dumps(asked)}"] if found.verdict == "improved" else [],
     }
 
 

@@ -6,7 +6,8 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judging.stored_results import ALIKE
 
 Pair = tuple[str, str]
-_WITH = "(?1 IN (prompt_version_a, prompt_version_b))"
+_WITH = "(?1 IN (prompt_version_a, prompt_version_b) AND coalesce(json_extract(rest, '$.openPart'), 0) = 0)"
+"""On the open part of a benchmark that is sealed in part nothing is decided: it is there to learn from."""
 
 
 def compared_pairs(db: Db, version: str, *, before: str | None = None) -> set[Pair]:
@@ -28,6 +29,7 @@ def unfinished(db: Db, version: str, *, but: str) -> int:
         "SELECT count(*) FROM job j WHERE j.kind = 'comparison' AND j.id <> ?2"
         " AND ?1 IN (json_extract(j.spec, '$.request.versionA'), json_extract(j.spec, '$.request.versionB'))"
         " AND NOT EXISTS (SELECT 1 FROM prompt_comparison WHERE id = j.id)"
+        " AND NOT EXISTS (SELECT 1 FROM seal WHERE open_benchmark_id = j.subject_id AND ended_at IS NULL)"
         " AND EXISTS (SELECT 1 FROM job s JOIN unit u ON u.job_id = s.id WHERE s.key IN (j.id || ':A', j.id || ':B')"
         "  AND (u.test_run_id IS NOT NULL OR u.output IS NOT NULL))",
         (version, but),

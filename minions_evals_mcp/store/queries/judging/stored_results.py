@@ -44,12 +44,16 @@ class StoredRun:
 
 
 def stored_runs(db: Db, versions: Sequence[str], *, until: int) -> list[StoredRun]:
-    """The benchmark-runs of those versions up to a moment in milliseconds, oldest first."""
+    """The benchmark-runs of those versions up to a moment in milliseconds, oldest first.
+
+    Those on the open part of a benchmark that is sealed in part are left out: nothing is decided on it.
+    """
     rows = db.execute(
         f"SELECT b.id, b.prompt_version_ref, {ALIKE}, {_SAID}, b.purpose = 'comparison' OR b.id IN"
         " (SELECT benchmark_run_id_a FROM prompt_comparison UNION SELECT benchmark_run_id_b FROM prompt_comparison),"
         f" NOT ({_CHOSEN}) FROM benchmark_run b"
-        " WHERE b.prompt_version_ref IN (SELECT value FROM json_each(?)) AND b.ran_at <= ? ORDER BY b.seq",
+        " WHERE b.prompt_version_ref IN (SELECT value FROM json_each(?)) AND b.ran_at <= ?"
+        " AND NOT EXISTS (SELECT 1 FROM seal WHERE open_benchmark_id = b.benchmark_id AND ended_at IS NULL) ORDER BY b.seq",
         (json.dumps(list(versions)), until),
     )
     return [StoredRun(run, of, alike, said, bool(side), bool(pools)) for run, of, alike, said, side, pools in rows]

@@ -1,0 +1,115 @@
+"""Sealing a benchmark, ending a seal, and what was told of what is sealed."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import Annotated
+
+from cyclopts import Parameter, validators
+from pydantic import JsonValue
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.speaking import speaker_at
+from minions_evals_mcp.domain.values import is_blank, iso
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.seals.exposures import budget_of
+from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
+from minions_evals_mcp.engine.seals.seal import unseal as end_seal
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.store import seals
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.seals import Seal
+
+Share = Annotated[float, Parameter(validator=validators.Number(gt=0, lt=1))]
+
+
+def seal(
+    benchmark: str | None = None,
+    /,
+    *,
+    share: Share | None = None,
+    seed: int = 0,
+    unseal: str | None = None,
+    by: str = "",
+    common: Common = DEFAULTS,
+) -> int:
+    """Seal a benchmark, or a share of its cases: no door shows them, and comparisons on them answer with a verdict only.
+
+    Without a benchmark, shows every seal and what is left of its budget.
+    Example: minions-evals seal support/quality --share 0.3 --seed 7
+
+    Parameters
+    ----------
+    benchmark
+        The benchmark; with --unseal also the one of which a share is sealed.
+    share
+        Seal so large a part of the cases (0 to 1) in a benchmark of their own; the rest stays open to learn from.
+    seed
+        Draws the cases of a share.
+    unseal
+        End the seal for good, and say why: everybody sees the cases again.
+    by
+        Who seals or unseals.
+    """
+    return run(partial(_seal, benchmark, (share, seed), unseal, by, common))
+
+
+async def _seal(
+    benchmark: str | None, drawn: tuple[float | None, int], reason: str | None, by: str, common: Common
+) -> int:
+    async with session(common) as engine:
+        if benchmark is None:
+            return await _list(engine, common)
+        speaker = (await speaker_at(engine, by)).identity
+        if reason is not None:
+            return await _unseal(engine, benchmark, reason, speaker, common)
+        made = await seal_benchmark(
+            engine, SealAsked(benchmark_id=benchmark, share=drawn[0], seed=drawn[1]), by=speaker
+        )
+    if common.json:
+        say(made.model_dump(mode="json"))
+    else:
+        sys.stdout.write(f"{made.in_words}\nCompare: minions-evals compare {made.benchmark_id} --from A --to B\n")
+    return 0
+
+
+async def _unseal(engine: Engine, benchmark: str, reason: str, speaker: str, common: Common) -> int:
+    if is_blank(reason):
+        raise BadInputError("--unseal says why.", remedy=f'minions-evals seal {benchmark} --unseal "REASON"')
+    ended = await end_seal(engine, benchmark, reason, by=speaker)
+    if common.json:
+        say(ended.model_dump(mode="json"))
+    else:
+        sys.stdout.write(f"{ended.cases} cases of {ended.benchmark_id} are open again: {reason}\n")
+    return 0
+
+
+async def _list(engine: Engine, common: Common) -> int:
+    found = await engine.store.read(lambda db: [(one, _told(db, one)) for one in seals.seals(db)])
+    if common.json:
+        rows: list[JsonValue] = [told for _, told in found]
+        say({"seals": rows})
+        return 0
+    for one, told in found:
+        state = f"unsealed by {one.ended_by}: {one.reason}" if one.ended_at else _left(told)
+        sys.stdout.write(f"{one.benchmark_id}: {told['cases']} cases, {told['exposures']} verdicts told; {state}\n")
+    if not found:
+        sys.stdout.write("nothing is sealed: `minions-evals seal BENCHMARK --share 0.3` seals a part\n")
+    return 0
+
+
+def _left(told: dict[str, JsonValue]) -> str:
+    budget = told["budget"]
+    assert isinstance(budget, dict)
+    return f"the next is attempt {budget['attempt']}, at p <= {budget['level']:.3g}; {budget['left']:.3g} of the error is left"
+
+
+def _told(db: Db, one: Seal) -> dict[str, JsonValue]:
+    return {
+        "benchmarkId": one.benchmark_id, "openBenchmarkId": one.open_benchmark_id, "share": one.share, "seed": one.seed,
+        "sealedBy": one.sealed_by, "at": iso(one.at), "endedAt": iso(one.ended_at) if one.ended_at else None,
+        "endedBy": one.ended_by, "reason": one.reason, "cases": len(seals.sealed_cases(db, one)),
+        "exposures": len(seals.exposures(db, one.benchmark_id)),
+        "budget": None if one.ended_at else budget_of(db, one).model_dump(mode="json"),
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Sealed benchmarks: what decides is not what an optimiser trains against."""

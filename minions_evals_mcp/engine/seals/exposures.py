@@ -1,0 +1,108 @@
+"""What is told of a comparison on sealed cases: its verdict, once, out of a budget that all versions share."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from minions_evals_mcp.domain.results import PromptComparison
+from minions_evals_mcp.domain.seals import BudgetLeft, SealedVerdict
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.stats.attempts import BUDGET, attempt_level
+from minions_evals_mcp.store import seals
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.seals import Exposure, Seal
+
+SAID = {
+    "improved": "Ship {b}: it is better on the sealed cases, beyond chance",
+    "regressed": "Hold {b}: it is worse on the sealed cases, beyond chance",
+    "equivalent": "Either will do: on the sealed cases {b} differs too little to matter",
+    "inconclusive": "Not decided: what {b} does on the sealed cases can be chance",
+}
+RECOMMENDED = {"improved": "ship", "regressed": "hold", "equivalent": "either", "inconclusive": "hold"}
+
+
+def sealed_number(db: Db, benchmark_id: str, *, comparison_id: str) -> int:
+    """Which answer about the benchmark's sealed contents the comparison is, over all versions; 1 where nothing is sealed."""
+    seal = seals.seal_of(db, benchmark_id)
+    if seal is None or seal.benchmark_id != benchmark_id:
+        return 1
+    told = seals.told_before(db, [case.content_digest for case in seals.sealed_cases(db, seal)], but=comparison_id)
+    return 1 + told
+
+
+def note_exposure(db: Db, comparison_id: str, fields: PromptComparison, *, at: datetime) -> bool:
+    """Keeps that the verdict of that comparison is told, where its benchmark is sealed; says whether it is."""
+    seal = seals.seal_of(db, fields.benchmark_id)
+    if seal is None or seal.benchmark_id != fields.benchmark_id:
+        return False
+    assert fields.attempt is not None
+    told = Exposure(
+        comparison_id, fields.benchmark_id, fields.prompt_version_a, fields.prompt_version_b, fields.verdict,
+        fields.attempt, at,
+    )  # fmt: skip
+    seals.expose(db, told, seals.sealed_cases(db, seal))
+    detail = {"benchmarkId": fields.benchmark_id, "verdict": fields.verdict, "attempt": fields.attempt}
+    append(db, Event("sealed-verdict-given", "prompt-comparison", comparison_id, {**detail}), at=at)
+    return True
+
+
+async def sealed_verdict(engine: Engine, comparison_id: str) -> SealedVerdict | None:
+    """What is told of that comparison; None where it is not on sealed cases."""
+    return await engine.store.read(lambda db: verdict_within(db, comparison_id))
+
+
+def verdict_within(db: Db, comparison_id: str) -> SealedVerdict | None:
+    """As `sealed_verdict`, within a read."""
+    told = seals.exposure(db, comparison_id)
+    seal = None if told is None else seals.seal_of(db, told.benchmark_id)
+    if told is None or seal is None:
+        return None
+    budget, level = budget_of(db, seal), attempt_level(told.attempt)
+    return SealedVerdict(
+        comparison_id=told.comparison_id,
+        benchmark_id=told.benchmark_id,
+        version_a=told.version_a,
+        version_b=told.version_b,
+        verdict=told.verdict,
+        recommendation=RECOMMENDED[told.verdict],
+        attempt=told.attempt,
+        level=level,
+        in_words=f"{SAID[told.verdict].format(b=told.version_b)} (attempt {told.attempt}, decided at p <= {level:.3g})."
+        f" {_left_words(budget)}",
+        budget=budget,
+    )
+
+
+async def budget_left(engine: Engine, benchmark_id: str) -> BudgetLeft:
+    """What is left of the budget of that sealed benchmark, or of the sealed part of that one."""
+
+    def read(db: Db) -> BudgetLeft:
+        seal = seals.seal_of(db, benchmark_id)
+        if seal is None:
+            raise NotFoundError("sealed benchmark", benchmark_id, remedy="`minions-evals seal` shows every seal.")
+        return budget_of(db, seal)
+
+    return await engine.store.read(read)
+
+
+def budget_of(db: Db, seal: Seal) -> BudgetLeft:
+    """The number and error of the next answer, what all later ones have together, and whether any outcome could decide it.
+
+    The highest attempt told so far counts, too: attempts to beat a version elsewhere spend the same budget.
+    """
+    cases = seals.sealed_cases(db, seal)
+    told = seals.told_before(db, [case.content_digest for case in cases])
+    highest = max((one.attempt for one in seals.exposures(db, seal.benchmark_id)), default=0)
+    following = 1 + max(told, highest)
+    spent = sum(attempt_level(number) for number in range(1, following))
+    least = 2.0 ** (1 - len(cases))
+    level = attempt_level(following)
+    return BudgetLeft(attempt=following, level=level, left=BUDGET - spent, can_decide=least <= level)
+
+
+def _left_words(budget: BudgetLeft) -> str:
+    if not budget.can_decide:
+        return "The budget is spent: no outcome could decide a further attempt on so few sealed cases."
+    return f"The next is attempt {budget.attempt}, at p <= {budget.level:.3g}; {budget.left:.3g} of the error is left."

@@ -1,0 +1,207 @@
+"""Sealing a benchmark, or a share of its cases, and ending the seal."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import Field
+
+from minions_evals_mcp.domain.definitions import Benchmark, TestCase
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import JudgeType
+from minions_evals_mcp.domain.seals import drawn
+from minions_evals_mcp.domain.values import Id, Value, Visible
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measures
+from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.store import records, seals
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.seals import Seal, SealedCase
+
+FEWEST = 2
+A_PERSON: JudgeType = "human"
+
+
+class SealAsked(Value):
+    """A benchmark to be sealed: whole, or a `share` of its cases, which `seed` draws."""
+
+    benchmark_id: Id
+    share: Annotated[float, Field(gt=0, lt=1)] | None = None
+    seed: int = 0
+
+
+class SealMade(Value):
+    """What a seal came to: `openBenchmarkId` keeps the rest where a share was sealed, `seenBefore` test-runs came earlier."""
+
+    benchmark_id: str
+    open_benchmark_id: str | None
+    cases: int
+    open_cases: int
+    seen_before: int
+    in_words: str
+
+
+class SealEnded(Value):
+    """What is open again, and where it stands."""
+
+    benchmark_id: str
+    cases: int
+    reason: str
+
+
+async def seal_benchmark(engine: Engine, asked: SealAsked, *, by: str) -> SealMade:
+    """Seals the benchmark's cases, or a share of them in a benchmark of their own.
+
+    Raises `NotFoundError`, `ConflictError` where it is sealed already, `BadInputError` where another benchmark would show
+    its cases or a person would have to judge them.
+    """
+    now = engine.clock()
+    return await engine.store.write(lambda db: seal_within(db, asked, by=by, at=now))
+
+
+def seal_within(db: Db, asked: SealAsked, *, by: str, at: datetime) -> SealMade:
+    """As `seal_benchmark`, within a transaction."""
+    benchmark = records.require(db, asked.benchmark_id, Benchmark, hidden=False)
+    if seals.seal_of(db, benchmark.id) is not None:
+        raise ConflictError(
+            f"the benchmark {benchmark.id} is sealed already.", remedy="`minions-evals seal` shows every seal."
+        )
+    chosen = _chosen(benchmark, asked)
+    _vet_elsewhere(db, benchmark, chosen)
+    judged = measures(db, chosen, {})
+    for measure in judged:
+        _vet_judge(measure)
+    sealed_id = benchmark.id if asked.share is None else _part_off(db, benchmark, chosen, at)
+    if asked.share is None and not benchmark.fields.sealed:
+        _save(db, benchmark, at, sealed=True)
+    share, seed = (asked.share, asked.seed) if asked.share is not None else (None, None)
+    opened = None if asked.share is None else benchmark.id
+    seen = seals.runs_of_cases(db, chosen)
+    seals.put(db, Seal(0, sealed_id, opened, share, seed, by, at), [_sealed(measure) for measure in judged])
+    detail = {"cases": len(chosen), "openBenchmarkId": opened, "share": share, "by": by}
+    append(db, Event("sealed", "benchmark", sealed_id, {**detail}), at=at)
+    left = 0 if opened is None else len(benchmark.fields.test_case_ids) - len(chosen)
+    return SealMade(
+        benchmark_id=sealed_id, open_benchmark_id=opened, cases=len(chosen), open_cases=left, seen_before=seen,
+        in_words=_in_words(sealed_id, opened, len(chosen), left, seen),
+    )  # fmt: skip
+
+
+def _in_words(sealed_id: str, opened: str | None, cases: int, left: int, seen: int) -> str:
+    said = f"{cases} {'case' if cases == 1 else 'cases'} sealed in {sealed_id}"
+    if opened is not None:
+        said += f"; {left} stay open in {opened}"
+    if seen:
+        said += f"; {seen} test-runs of them were open to everybody until now, and whoever saw them knows them"
+    return f"{said}."
+
+
+async def unseal(engine: Engine, benchmark_id: str, reason: Visible, *, by: str) -> SealEnded:
+    """Ends the seal on the benchmark, or on its sealed part, for good; the cases go back to where they came from."""
+    now = engine.clock()
+
+    def end(db: Db) -> SealEnded:
+        seal = seals.seal_of(db, benchmark_id)
+        if seal is None:
+            raise NotFoundError("sealed benchmark", benchmark_id, remedy="`minions-evals seal` shows every seal.")
+        seals.end(db, seal, by=by, reason=reason, at=now)
+        idents = [case.case_id for case in seals.sealed_cases(db, seal)]
+        _give_back(db, seal, now)
+        append(db, Event("unsealed", "benchmark", seal.benchmark_id, {"reason": reason, "by": by}), at=now)
+        return SealEnded(benchmark_id=seal.open_benchmark_id or seal.benchmark_id, cases=len(idents), reason=reason)
+
+    return await engine.store.write(end)
+
+
+def _chosen(benchmark: Record[Benchmark], asked: SealAsked) -> tuple[str, ...]:
+    idents = benchmark.fields.test_case_ids
+    if asked.share is None:
+        return idents
+    if len(idents) < FEWEST:
+        raise BadInputError(
+            f"the benchmark {benchmark.id} has one case: no share of it stays open.", remedy="Leave --share out."
+        )
+    return drawn(idents, share=asked.share, seed=asked.seed)
+
+
+def _vet_elsewhere(db: Db, benchmark: Record[Benchmark], chosen: tuple[str, ...]) -> None:
+    """Refuses cases that stay open elsewhere."""
+    for other, case_id in seals.benchmarks_with(db, chosen, but=benchmark.id)[:1]:
+        raise BadInputError(
+            f"the benchmark {other} has {case_id}, too, and would show it.",
+            remedy=f"Delete {other} or take the case out of it, then seal {benchmark.id}.",
+        )
+
+
+def _vet_judge(measure: Measure) -> None:
+    """Refuses a case that only a person could judge: nobody is shown what is sealed."""
+    rubric = measure.yardstick
+    by_person = isinstance(rubric, RubricInUse) and any(fields.judge_type == A_PERSON for _, fields in rubric.criteria)
+    if by_person or isinstance(rubric, ByNothing):
+        raise BadInputError(
+            f"test-case {measure.case.id} is judged by a person, and nobody is shown what is sealed.",
+            remedy="Give it assertions, an expected output or criteria that a rule or a model judges.",
+        )
+
+
+def _sealed(measure: Measure) -> SealedCase:
+    case = measure.case
+    return SealedCase(case.id, content_digest(case.fields), digest(case.fields.inputs), case.fields.rubric_id)
+
+
+def content_digest(case: TestCase) -> str:
+    """The digest of what a case asks and expects, whatever it is called and wherever it stands."""
+    told = {"inputs", "expected_outputs", "assertions", "scoring"}
+    return digest(case.model_dump(mode="json", include=told))
+
+
+def _part_off(db: Db, benchmark: Record[Benchmark], chosen: tuple[str, ...], at: datetime) -> str:
+    """Moves the chosen cases into a benchmark of their own, and says its id."""
+    ident = _free_id(db, f"{benchmark.id}.sealed")
+    fields = benchmark.fields.model_copy(
+        update={
+            "test_case_ids": chosen, "sealed": True, "name": f"{benchmark.fields.name} (sealed)", "schedule": None,
+            "last_run_at": None, "last_score": None,
+        }
+    )  # fmt: skip
+    parted = Record(
+        ident, fields, f"{benchmark.title} (sealed)", at, at, benchmark.tags, created_by=benchmark.created_by
+    )
+    records.add_all(db, [parted])
+    append(db, Event("record-saved", "benchmark", ident, {"new": True}), at=at)
+    rest = tuple(one for one in benchmark.fields.test_case_ids if one not in set(chosen))
+    _save(db, benchmark, at, test_case_ids=rest, last_run_at=None, last_score=None)
+    return ident
+
+
+def _free_id(db: Db, wanted: str) -> str:
+    """That id, or with a number where it is taken."""
+    number, ident = 1, wanted[-120:]
+    while records.find(db, ident) is not None:
+        number += 1
+        ident = f"{wanted[-120:]}-{number}"
+    return ident
+
+
+def _save(db: Db, benchmark: Record[Benchmark], at: datetime, **changed: object) -> None:
+    fields = benchmark.fields.model_copy(update=changed)
+    records.save(db, benchmark.touched(fields, at))
+    append(db, Event("record-saved", "benchmark", benchmark.id, {"new": False}), at=at)
+
+
+def _give_back(db: Db, seal: Seal, at: datetime) -> None:
+    """The benchmark is sealed no more; a share goes back into the benchmark that it was taken from."""
+    sealed = records.require(db, seal.benchmark_id, Benchmark)
+    came_from = seal.open_benchmark_id
+    opened = None if came_from is None else records.get(db, came_from, Benchmark, hidden=False)
+    if opened is None:
+        _save(db, sealed, at, sealed=False)
+        return
+    _save(db, sealed, at, sealed=False, status="retired")
+    known = opened.fields.test_case_ids
+    back = tuple(one for one in sealed.fields.test_case_ids if one not in set(known))
+    _save(db, opened, at, test_case_ids=(*known, *back))

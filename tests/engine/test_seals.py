@@ -1,0 +1,258 @@
+"""Sealed benchmarks: what is sealed decides, and is not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Benchmark
+from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.domain.results import Approval, BenchmarkRun, PromptComparison
+from minions_evals_mcp.domain.seals import SealedVerdict, drawn
+from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.save_records import delete_record, get_record
+from minions_evals_mcp.engine.request import ComparisonRequest
+from minions_evals_mcp.engine.seals.exposures import budget_left
+from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark, unseal
+from minions_evals_mcp.engine.seals.trial import TrialRequest, compare_sealed, try_version
+from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError, RuleError, SealedError
+from minions_evals_mcp.store import records, seals
+from tests.workshop import (
+    answer,
+    bench,
+    benchmark,
+    by_rule,
+    case,
+    config_in,
+    found,
+    minion,
+    opened,
+    rubric,
+    save,
+    says,
+    try_case,
+)
+
+CASES = 24
+
+
+async def versions(engine: Engine, *passed: Sequence[bool], cases: int = CASES) -> None:
+    """The benchmark `b` of which each case expects "good", and versions v1, v2, … with recorded answers to all of them."""
+    idents = [f"c{number}" for number in range(cases)]
+    await save(
+        engine,
+        [case(ident, expectedOutputs={"output": "good"}, passRule="max_score") for ident in idents],
+        benchmark("b", *idents),
+        [minion(f"v{n}", "prompt-version", content=f"Say {n}.", versionNumber=n) for n in range(1, len(passed) + 1)],
+        relations=[Relation(f"v{n}", f"v{n - 1}", "follows") for n in range(2, len(passed) + 1)],
+    )
+    for number, verdicts in enumerate(passed, 1):
+        await answers(engine, number, verdicts)
+
+
+async def answers(engine: Engine, number: int, verdicts: Sequence[bool]) -> None:
+    await save(
+        engine,
+        [
+            answer(f"v{number}/{n}", f"c{n}", "good" if good else "bad", promptVersionRef=f"v{number}")
+            for n, good in enumerate(verdicts)
+        ],
+    )
+
+
+def asked(a: str = "v1", b: str = "v2", *, of: str = "b", **more: JsonValue) -> ComparisonRequest:
+    return ComparisonRequest.model_validate({"benchmark_id": of, "version_a": a, "version_b": b, **more})
+
+
+async def decide(engine: Engine, version: str, **more: JsonValue) -> Approval:
+    usual = {"prompt_version_ref": version, "decided_by": "maria", "decided_by_type": "human"}
+    return (await approve_prompt_version(engine, ApprovalAsked.model_validate({**usual, **more}))).fields
+
+
+async def test_a_share_is_sealed_in_a_benchmark_of_its_own_and_the_seed_says_which(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await versions(engine, [True] * CASES)
+        made = await seal_benchmark(engine, SealAsked(benchmark_id="b", share=0.25, seed=3), by="agent")
+        opened_part, part = await found(engine, "b", Benchmark), await found(engine, "b.sealed", Benchmark)
+    assert (made.cases, made.open_cases) == (6, 18)
+    assert part.fields.test_case_ids == drawn([f"c{n}" for n in range(CASES)], share=0.25, seed=3)
+    assert part.fields.sealed
+    assert set(opened_part.fields.test_case_ids) | set(part.fields.test_case_ids) == {f"c{n}" for n in range(CASES)}
+    assert not opened_part.fields.sealed
+
+
+async def test_a_sealed_benchmark_is_compared_and_tells_a_verdict_that_an_approval_can_rest_on(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await versions(engine, [False] * CASES, [True] * CASES)
+        await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+        verdict = await compare_sealed(engine, asked())
+        assert isinstance(verdict, SealedVerdict)
+        assert (verdict.verdict, verdict.attempt) == ("improved", 1)
+        assert verdict.budget.attempt == 2
+        with pytest.raises(NotFoundError):
+            await get_record(engine, verdict.comparison_id)
+        assert (await decide(engine, "v2")).comparison_id == verdict.comparison_id
+
+
+async def test_a_comparison_on_sealed_cases_gives_its_figures_to_nobody_who_calls_the_engine(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await versions(engine, [False] * CASES, [True] * CASES)
+        await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+        with pytest.raises(SealedError, match="only the verdict"):
+            await compare_prompt_versions(engine, asked())
+
+
+@pytest.mark.parametrize("what", ["run", "case", "caller", "human", "sequential"])
+async def test_sealed_cases_are_run_whole_by_rule_or_model_or_not_at_all(tmp_path: Path, what: str) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await versions(engine, [False] * CASES, [True] * CASES)
+        await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+        with pytest.raises(SealedError):
+            match what:
+                case "run":
+                    await bench(engine, "b")
+                case "case":
+                    await try_case(engine, "c1")
+                case "sequential":
+                    await compare_sealed(engine, asked(sequential=True))
+                case _:
+                    await compare_sealed(engine, asked(judge=what))
+
+
+async def test_no_door_of_the_engine_edits_or_hides_what_is_sealed(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        graded = rubric("r", 0.5, good=says("good"))
+        await save(engine, graded, case("c1", rubricId="r"), case("c2"), benchmark("b", "c1", passingThreshold=0.5))
+        await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+        edits = [
+            case("c1", rubricId="r", inputs={"q": "easier"}),
+            rubric("r", 0.1, good=says("good"))[0],
+            minion("r/good", "rubric-criterion", rubricId="r", name="good", **by_rule("[{type: icontains, value: g}]")),
+            benchmark("b", "c1", "c2", passingThreshold=0.5, sealed=True),
+            benchmark("b", "c1", passingThreshold=0.1, sealed=True),
+            benchmark("b", "c1", passingThreshold=0.5),
+            benchmark("other", "c1"),
+            minion("br", "test-branch", testCaseId="c1", name="br", provider="openai", model="m"),
+        ]
+        for edit in edits:
+            with pytest.raises(SealedError):
+                await save(engine, edit)
+        for ident in ("c1", "b", "r"):
+            with pytest.raises(SealedError):
+                await delete_record(engine, ident)
+
+
+async def test_unsealing_is_an_event_with_its_reason_and_gives_the_cases_back(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await versions(engine, [False] * CASES, [True] * CASES)
+        await seal_benchmark(engine, SealAsked(benchmark_id="b", share=0.5), by="agent")
+        verdict = await compare_sealed(engine, asked(of="b.sealed"))
+        await unseal(engine, "b", "a case was wrong", by="person:maria")
+        back = await found(engine, "b", Benchmark)
+        told = await engine.store.read(
+            lambda db: db.execute("SELECT subject_id, detail FROM event WHERE type = 'unsealed'").fetchall()
+        )
+        comparison = await found(engine, verdict.comparison_id, PromptComparison)
+        run = await found(engine, comparison.fields.benchmark_run_id_b, BenchmarkRun)
+    assert set(back.fields.test_case_ids) == {f"c{n}" for n in range(CASES)}
+    assert told == [("b.sealed", '{"reason": "a case was wrong", "by": "person:maria"}')]
+    assert run.fields.passed_count == CASES // 2
+
+
+async def test_each_verdict_spends_the_budget_of_all_versions_and_of_every_copy_of_the_contents(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        same = [n % 2 == 0 for n in range(CASES)]
+        await versions(engine, same, same, same)
+        await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+        first = await compare_sealed(engine, asked("v1", "v2"))
+        other = await compare_sealed(engine, asked("v2", "v3"))
+        await unseal(engine, "b", "to be sealed again under another name", by="agent")
+        await save(
+            engine,
+            [
+                minion(f"d{n}", "test-case", name="a copy", inputs={"q": f"c{n}"}, passRule="max_score",
+                       expectedOutputs={"output": "good"})
+                for n in range(CASES)
+            ],
+            benchmark("copy", *(f"d{n}" for n in range(CASES))),
+        )  # fmt: skip
+        await seal_benchmark(engine, SealAsked(benchmark_id="copy"), by="agent")
+        copied = await compare_sealed(engine, asked("v1", "v3", of="copy"))
+    assert [first.attempt, other.attempt, copied.attempt] == [1, 2, 3]
+
+
+async def test_the_open_part_of_a_sealed_benchmark_approves_nothing_and_spends_nothing(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await versions(engine, [False] * CASES, [True] * CASES)
+        await seal_benchmark(engine, SealAsked(benchmark_id="b", share=0.5), by="agent")
+        on_open = [await compare_prompt_versions(engine, asked(fresh=fresh)) for fresh in (False, True)]
+        assert [one.fields.open_part for one in on_open if one] == [True, True]
+        with pytest.raises(RuleError, match="open part"):
+            await decide(engine, "v2")
+        verdict = await compare_sealed(engine, asked(of="b.sealed"))
+        assert verdict.attempt == 1
+        assert (await decide(engine, "v2")).reason == "improved on the sealed cases of b.sealed (attempt 1)"
+
+
+async def test_a_trial_answers_for_both_parts_and_says_what_is_left(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await versions(engine, [False] * CASES, [True] * CASES)
+        await seal_benchmark(engine, SealAsked(benchmark_id="b", share=0.5), by="agent")
+        looked = await try_version(engine, TrialRequest(benchmark_id="b", version="v2"))
+        assert looked.open is not None
+        assert (looked.open.verdict, looked.sealed, looked.may_be_approved) == ("improved", None, False)
+        assert looked.budget is not None
+        assert looked.budget.attempt == 1
+        tried = await try_version(engine, TrialRequest(benchmark_id="b", version="v2", sealed=True, key="t"))
+        again = await try_version(engine, TrialRequest(benchmark_id="b", version="v2", sealed=True, key="t"))
+        assert tried.sealed is not None
+        assert (tried.sealed.verdict, tried.may_be_approved) == ("improved", True)
+        assert again.sealed == tried.sealed
+        assert (await budget_left(engine, "b")).attempt == 2
+        with pytest.raises(SealedError, match="maxAttempts"):
+            await try_version(engine, TrialRequest(benchmark_id="b", version="v2", sealed=True, max_attempts=1))
+
+
+async def test_a_budget_that_nothing_could_decide_any_more_is_said_to_be_spent(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await versions(engine, [False] * 4, [True] * 4, cases=4)
+        await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+        with pytest.raises(SealedError, match="budget of b is spent"):
+            await compare_sealed(engine, asked())
+
+
+async def test_what_another_benchmark_would_show_or_a_person_must_judge_is_not_sealed(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await versions(engine, [True] * CASES)
+        await save(engine, benchmark("other", "c1"), case("bare"), benchmark("by-people", "bare"))
+        with pytest.raises(BadInputError, match="the benchmark other has c1"):
+            await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+        with pytest.raises(BadInputError, match="judged by a person"):
+            await seal_benchmark(engine, SealAsked(benchmark_id="by-people"), by="agent")
+        await delete_record(engine, "other")
+        await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+        with pytest.raises(ConflictError, match="sealed already"):
+            await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+
+
+async def test_what_is_sealed_is_read_whole_only_where_the_engine_works(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await versions(engine, [True] * CASES)
+        await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+        shown = await engine.store.read(lambda db: records.minion(db, "c1"))
+        whole = await engine.store.read_whole(lambda db: records.minion(db, "c1"))
+        assert shown is not None
+        assert whole is not None
+        assert (shown.status, shown.title, shown.wire()["fields"]) == (
+            "sealed",
+            "sealed case",
+            {"name": "sealed case", "description": "", "inputs": {}, "assertions": [], "passRule": "max_score",
+             "maxScore": 1.0, "tags": [], "status": "active"},
+        )  # fmt: skip
+        assert whole.wire()["title"] == "c1"
+        assert await engine.store.read(lambda db: seals.sealed_among(db, ["c1", "zz"])) == {"c1"}
