@@ -240,6 +240,16 @@ async def test_what_another_benchmark_would_show_or_a_person_must_judge_is_not_s
             await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
 
 
+async def test_a_benchmark_that_comes_in_sealed_is_sealed_at_once(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        batch = [case("c1", expectedOutputs={"output": "good"}), benchmark("b", "c1", sealed=True)]
+        await save(engine, batch)
+        await save(engine, batch)
+        assert await engine.store.read(lambda db: [one.benchmark_id for one in seals.seals(db)]) == ["b"]
+        with pytest.raises(SealedError):
+            await bench(engine, "b")
+
+
 async def test_what_is_sealed_is_read_whole_only_where_the_engine_works(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await versions(engine, [True] * CASES)

@@ -28,6 +28,7 @@ from minions_evals_mcp.engine.records.branch_parameters import vet_parameters
 from minions_evals_mcp.engine.records.pass_rule import with_pass_rule
 from minions_evals_mcp.engine.records.schedules import vet_schedule
 from minions_evals_mcp.engine.records.secret_marks import secrets_marked, without_secrets
+from minions_evals_mcp.engine.seals.seal import SealAsked, seal_within
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, RuleError, UnsupportedError
 from minions_evals_mcp.judges.heuristic import guide
 from minions_evals_mcp.scoring.assertions import vet
@@ -37,6 +38,7 @@ from minions_evals_mcp.scoring.rubric import vet_rubric
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append, append_all
+from minions_evals_mcp.store.seals import is_sealed
 from minions_evals_mcp.store.speakers import note_handed_in
 
 MAX_BRANCHES = 5
@@ -85,6 +87,13 @@ async def save_records(
     def work(db: Db) -> Saved:
         saved = save(db)
         note_handed_in(db, outputs, engine.speaker.identity, at=now)
+        for one in taken:
+            if (
+                isinstance(one.record.fields, Benchmark)
+                and one.record.fields.sealed
+                and not is_sealed(db, one.record.id)
+            ):
+                seal_within(db, SealAsked(benchmark_id=one.record.id), by=engine.speaker.identity, at=now)
         return saved
 
     return await engine.store.write(work)
