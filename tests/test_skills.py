@@ -74,6 +74,7 @@ def test_the_shipped_numbers_are_the_seeds() -> None:
     assert skills.compare_prompt_versions.parameters.model_dump() == {
         "tieThreshold": 0.01,
         "requireQualifiedJudge": False,
+        "requireSealed": False,
     }
     assert skills.classify_failure.parameters.model_dump() == {"criticalBelow": 0.25, "majorBelow": 0.6}
     assert skills.run_test_case.parameters.model_dump() == {"history": 5}
