@@ -73,6 +73,15 @@ Not: to compare models (run_ab_test).
 Costs: two benchmark runs.
 Errors: unknown version, no outputs of a version, reused key.""",
     ),
+    "try_version": Entry(
+        "analysis", "Try a candidate version", arguments.TryVersion, shapes.TrialAnswer, "trying:try_version", open_world=True,
+        description="""\
+Compares a candidate with the version in use: all of the open part; of a sealed part the verdict only, and the budget left.
+Use: in an optimiser's loop; sealed for candidates to ship.
+Not: for figures of sealed cases: nobody has them.
+Costs: two benchmark runs a part; same idempotencyKey goes on, or repeats the answer.
+Errors: no budget left, unknown version, no outputs.""",
+    ),
     "classify_failure": Entry(
         "analysis", "Say why a run failed", arguments.ClassifyFailure, shapes.FailuresAnswer, "analysis:classify_failure",
         idempotent=True, open_world=True,

@@ -54,6 +54,17 @@ class RunAnswer(Answer):
     part: str = ""
 
 
+class TrialAnswer(Answer):
+    """A candidate beside the version in use: `open` whole, of `sealed` the verdict, and the `budget` that is left."""
+
+    version: str = ""
+    against: str = ""
+    open: Object | None = None
+    sealed: Object | None = None
+    budget: Object | None = None
+    may_be_approved: bool = False
+
+
 class FailuresAnswer(Answer):
     """Eval-failures, each with its class, cause and evidence; `spent` by this call, `estimate` of a dry run."""
 

@@ -102,6 +102,22 @@ class ComparePromptVersions(_Run):
         return self
 
 
+class TryVersion(Arguments):
+    """try_version"""
+
+    benchmark_id: Id
+    version: Annotated[VersionName, Field(description="Candidate")]
+    content: Annotated[str | None, Field(max_length=100_000, description="Its text, kept as a new version")] = None
+    against: Version = None
+    sealed: Annotated[bool, Field(description="Ask the sealed part: spends budget")] = False
+    judge: Annotated[Literal["auto", "heuristic", "llm"], Field()] = "auto"
+    target: Target | None = None
+    trials: Trials = 1
+    idempotency_key: Key = None
+    wait_seconds: Annotated[float, Field(ge=1, le=50)] = 50
+    max_cost_usd: Cap | None = None
+
+
 class GetRun(Arguments):
     """get_run"""
 
