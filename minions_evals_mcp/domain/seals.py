@@ -90,6 +90,9 @@ REDACTIONS: Mapping[str, Redaction] = {
     "prompt_comparison": Redaction("benchmark_run_id_a IN veiled_run OR benchmark_run_id_b IN veiled_run"),
     "trend_reading": Redaction("run_id IN veiled_run"),
     "level_start": Redaction("run_id IN veiled_run"),
+    "failure_cause": Redaction(
+        "benchmark_id IN veiled_benchmark OR first_run_id IN veiled_run OR last_run_id IN veiled_run"
+    ),
     "test_branch_execution": Redaction(
         "json_extract(rest, '$.testCaseId') IN veiled_case OR branch_id IN (SELECT id FROM main.minion"
         " WHERE type = 'test-branch' AND json_extract(fields, '$.testCaseId') IN veiled_case)"
@@ -116,7 +119,7 @@ REDACTIONS: Mapping[str, Redaction] = {
 """What is hidden of each table while a seal stands."""
 
 OPEN_TABLES = frozenset({
-    "relation", "approval", "delivery", "inbox", "lease", "agent_cursor", "person", "handed_in", "named_current",
+    "explained_day", "relation", "approval", "delivery", "inbox", "lease", "agent_cursor", "person", "handed_in", "named_current",
     "judge_licence", "probe_verdict", "row_digest", "seal", "sealed_case", "sealed_run", "exposure", "exposed_case",
 })  # fmt: skip
 """The tables that hold nothing of a sealed case but digests, counts and ids; each other one needs its redaction."""
