@@ -59,7 +59,7 @@ def _sealed(found: SealedVerdict) -> Json:
     asked = {"promptVersionRef": found.version_b, "comparisonId": found.comparison_id, "decidedBy": "YOUR-ID"}
     return {
         "summary": f"comparison {found.benchmark_id}: {found.in_words}",
-        "comparison": cast("Json", found.model_dump(mode="json")),
+        "comparison": found.model_dump(mode="json"),
         "next": [f"approve_prompt_version {json.dumps(asked)}"] if found.verdict == "improved" else [],
     }
 

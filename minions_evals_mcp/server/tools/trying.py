@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import cast
 
 import anyio
 from mcp_types import CallToolResult
@@ -37,7 +36,7 @@ async def try_version(call: Call, asked: arguments.TryVersion) -> CallToolResult
 
 
 def _told(found: TrialAnswer) -> Json:
-    wire = cast("Json", found.model_dump(mode="json", exclude={"in_words": True, "open": _DETAILS}))
+    wire = found.model_dump(mode="json", exclude={"in_words": True, "open": _DETAILS})
     return {"summary": found.in_words, **wire, "next": list(_next(found))}
 
 
