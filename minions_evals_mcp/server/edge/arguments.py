@@ -110,7 +110,7 @@ class TryVersion(Arguments):
     content: Annotated[str | None, Field(max_length=100_000, description="Its text, kept as a new version")] = None
     against: Version = None
     sealed: Annotated[bool, Field(description="Ask the sealed part: spends budget")] = False
-    judge: Annotated[Literal["auto", "heuristic", "llm"], Field()] = "auto"
+    judge: Annotated[Literal["auto", "heuristic", "llm"], Field(description="auto: each criterion's own")] = "auto"
     target: Target | None = None
     trials: Trials = 1
     idempotency_key: Key = None
