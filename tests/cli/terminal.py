@@ -17,7 +17,7 @@ from tests.cli.standby import STANDBYS, THEIRS, Asked
 
 ROOT = Path(__file__).parents[2]
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
-LIMIT_S = 60
+LIMIT_S = 300
 OURS = ("ANTHROPIC_", "OPENAI_", "GEMINI_", "MINIONS_EVALS_", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "XDG_")
 Json = dict[str, JsonValue]
 

@@ -1,0 +1,44 @@
+"""Each tutorial can be followed as it stands: its files are written, its commands typed, in an empty folder."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import ROOT, Terminal, inherited
+
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
+FILE = re.compile(r"^`([\w.-]+)`[^\n]*:\n\n```\w+\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+TYPED = re.compile(r"^```sh\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+SAID = {
+    "assistant-user": ["regressed", "written to support.html"],
+    "platform-owner": ["desk", "2 of 2 passed", "anna", "copy.db", "ok"],
+    "prompt-engineer": ["which can be chance", "more than chance would", "written to replies.html"],
+    "python-engineer": ["3 of 3 passed", "2 of 3 passed", "2 passed", "1 of 1 passed"],
+}
+"""What is seen on the way, in its order."""
+
+
+def script(text: str) -> str:
+    """The page as one script: its files written and its commands typed, in their order."""
+    steps = sorted([*FILE.finditer(text), *TYPED.finditer(text)], key=lambda match: match.start())
+    return "\n".join(_written(*step.groups()) if step.re is FILE else step.group(1) for step in steps)
+
+
+def _written(name: str, content: str) -> str:
+    return f"cat > {name} <<'END_OF_FILE'\n{content}END_OF_FILE"
+
+
+@pytest.mark.parametrize("page", TUTORIALS, ids=lambda page: page.stem)
+def test_a_tutorial_can_be_followed_as_it_stands(tmp_path: Path, page: Path) -> None:
+    scripts = str(Path(sys.executable).parent)
+    place = Terminal(tmp_path).with_env(PATH=f"{scripts}:{inherited()['PATH']}")
+    ended = place.carried_out(["sh", "-eu", "-c", script(page.read_text("utf-8"))])
+    assert ended.code == 0, ended
+    at = 0
+    for words in SAID[page.stem]:
+        at = ended.out.find(words, at)
+        assert at >= 0, (words, ended)
