@@ -19,6 +19,7 @@ COMMANDS = {
     "compare": ("decide.comparing:compare", "Say which prompt version is better, and how sure that is."),
     "versions": ("look.versions:versions", "Show the versions of a prompt, or what changed between two."),
     "approve": ("decide.comparing:approve", "Approve a version that a comparison shows to be better."),
+    "audit": ("decide.audits:audit", "Show which wrong answers the checks of a suite let pass. No key, no model."),
     "trend": ("look.trends:trend", "Tell where a benchmark is heading, and why."),
     "what-changed": (
         "look.trends:what_changed",

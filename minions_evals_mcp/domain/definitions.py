@@ -28,6 +28,8 @@ class TestCase(Fields):
     """What goes in, what should come out, and how to judge it. `threshold` belongs to the assertions' aggregate.
 
     `scoring` is the code that makes their verdict in place of it; only a config that a person runs gives one.
+    `accepted_outputs` are other right answers that a person gave: an audit tries its suggestions on them, no verdict rests
+    on them. No honest output passes a `canary`: a run that does is marked, and approves nothing.
     """
 
     __test__ = False
@@ -48,6 +50,8 @@ class TestCase(Fields):
     pass_rule: PassRule | None = None
     max_score: Annotated[float, Field(gt=0)] = 1.0
     timeout_ms: Annotated[int, Field(gt=0)] | None = None
+    accepted_outputs: Annotated[tuple[JsonValue, ...], Field(strict=False, exclude_if=lambda held: not held)] = ()
+    canary: Annotated[bool, Field(exclude_if=lambda canary: not canary)] = False
     tags: Texts = ()
     status: Literal["active", "draft", "deprecated"] = "active"
     created_at: Timestamp | None = None

@@ -26,7 +26,8 @@ DEFINITIONS: tuple[type[Fields], ...] = (
 )  # fmt: skip
 RESULTS: tuple[type[Fields], ...] = (
     results.TestRun, results.EvalJudgment, results.BenchmarkRun, results.EvalMetric, results.EvalTrend,
-    results.PromptComparison, results.EvalFailure, results.Approval, results.JudgeLicence, results.TestBranchExecution,
+    results.PromptComparison, results.EvalFailure, results.Approval, results.JudgeLicence, results.Audit,
+    results.TestBranchExecution,
 )  # fmt: skip
 RECORDED: tuple[type[Fields], ...] = (
     neighbours.AgentRun, neighbours.PromptVersion, neighbours.SkillDefinition, neighbours.ProposalDraft,

@@ -116,6 +116,7 @@ class BenchmarkRun(Fields):
     """All results of one benchmark, taken together, or of those of its cases that `selection` names.
 
     `overallScore` is 0–1, `passRate` 0–100; `passed` is null where the benchmark has no `passingThreshold`.
+    `canariesPassed` are cases that no honest output passes and this run did: it approves nothing.
     """
 
     slug: ClassVar[str] = "benchmark-run"
@@ -139,6 +140,7 @@ class BenchmarkRun(Fields):
     pass_rate_ci: Interval | None = None
     evidence: Evidence | None = None
     is_regression: bool = False
+    canaries_passed: Annotated[Ids, Field(exclude_if=lambda passed: not passed)] = ()
     digests: Digests = Digests()
 
 
@@ -315,6 +317,105 @@ class JudgeLicence(Fields):
     ceiling: float | None = None
     probes: Annotated[tuple[ProbeResult, ...], Field(strict=False)] = ()
     computed_at: Timestamp
+
+
+Finding = Literal["never-fails", "never-passes", "reference-fails", "no-reference", "duplicate"]
+
+
+class LetThrough(Value):
+    """A wrong output that passes. `kind`: of which cheat or mutant; `told`: what was changed. `counted`: it shows a hole."""
+
+    kind: Text
+    text: str
+    told: str = ""
+    counted: bool = True
+
+
+class Suggestion(Value):
+    """Stricter checks that close the holes named in `closes`: tried, the reference passes them and what passed does not.
+
+    `assertions` are all that the case should have, `added` those that are new. `replaces`: the case's rubric, which judges
+    every case alike and gives way to them. `open`: the holes that they leave.
+    """
+
+    assertions: Annotated[tuple[Json, ...], Field(strict=False)]
+    added: Annotated[tuple[Json, ...], Field(strict=False)] = ()
+    closes: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    open: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    replaces: Text | None = None
+    in_words: str = ""
+
+
+class CriterionAudit(Value):
+    """The kinds of cheats and mutants to which one criterion of a rubric gives its full score."""
+
+    criterion_id: Id
+    cheats_passed: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    mutants_survived: Annotated[tuple[str, ...], Field(strict=False)] = ()
+
+
+class CheckAudit(Value):
+    """A check that no output failed, or that none passed."""
+
+    finding: Finding
+    check: Text
+    criterion_id: str | None = None
+
+
+class CaseAudit(Value):
+    """The holes of one case. `cheatsPassed` are the kinds that count, the cheapest first; `cheatsShown` pass by their making.
+
+    `mutantsToLook` may still be right. `notAudited` says who judges the case besides rules, or why nothing could be tried.
+    """
+
+    test_case_id: Id
+    cheats_passed: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    mutants_survived: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    findings: Annotated[tuple[Finding, ...], Field(strict=False)] = ()
+    suggestion: Suggestion | None = None
+    cheats_shown: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    mutants_to_look: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    let_through: Annotated[tuple[LetThrough, ...], Field(strict=False)] = ()
+    checks: Annotated[tuple[CheckAudit, ...], Field(strict=False)] = ()
+    criteria: Annotated[tuple[CriterionAudit, ...], Field(strict=False)] = ()
+    duplicate_of: Id | None = None
+    canary: Annotated[bool, Field(exclude_if=lambda canary: not canary)] = False
+    not_audited: str = ""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing wrong passes, and no check is to be blamed."""
+        return not (self.cheats_passed or self.mutants_survived or self.findings)
+
+
+class Audit(Fields):
+    """What cheats and mutants showed of a suite's checks. Computed, one for each audit; nothing that was tried is an output.
+
+    `subject`: the benchmark's id, or the file's name. `digest` covers cases and rubrics; `covers` gives that of each
+    benchmark in the suite. `cases` are those with a hole, the worst first, as many as are kept; all are counted.
+    """
+
+    slug: ClassVar[str] = "audit"
+
+    subject: Text
+    kind: Literal["benchmark", "suite", "config"] = "benchmark"
+    digest: Text
+    cheat_pass_rate: Unit | None = None
+    mutation_score: Unit | None = None
+    case_count: Count = 0
+    cheated_count: Count = 0
+    mutant_count: Count = 0
+    killed_count: Count = 0
+    look_count: Count = 0
+    not_audited_count: Count = 0
+    by_kind: dict[str, int] = {}
+    findings: dict[str, int] = {}
+    with_judge: str | None = None
+    spent_usd: float = 0.0
+    covers: dict[str, str] = {}
+    auditor: Text = "audit/1"
+    cases: Annotated[tuple[CaseAudit, ...], Field(strict=False)] = ()
+    audited_at: Timestamp
 
 
 class TestBranchExecution(Fields):

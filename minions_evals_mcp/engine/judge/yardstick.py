@@ -65,7 +65,7 @@ class Measure:
         return self.yardstick.digest if isinstance(self.yardstick, RubricInUse) else None
 
 
-_TELLING = {"name", "description", "tags", "status", "created_at", "created_by", "skill_id"}
+_TELLING = {"name", "description", "tags", "status", "created_at", "created_by", "skill_id", "accepted_outputs"}
 
 
 def measures(db: Db, case_ids: Iterable[str], known: dict[str, RubricInUse]) -> list[Measure]:

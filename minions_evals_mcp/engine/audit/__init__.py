@@ -1,0 +1,1 @@
+"""Audits: cheats and mutants tried on the checks of a suite, by rule, before any model has run."""

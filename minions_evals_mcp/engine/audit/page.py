@@ -1,0 +1,228 @@
+"""One page of cases: what is tried on each, judged through one door, and what that shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from minions_evals_mcp.domain.definitions import Json, TestCase
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.outputs import output_text, value_text
+from minions_evals_mcp.domain.results import CaseAudit, CheckAudit, CriterionAudit, LetThrough, Suggestion
+from minions_evals_mcp.engine.audit.case_rules import rules_of
+from minions_evals_mcp.engine.judge.door import Judges, judge
+from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
+from minions_evals_mcp.scoring.audit.cheats import Asked
+from minions_evals_mcp.scoring.audit.holes import Holes, Passing, Plan, found, plan_of
+from minions_evals_mcp.scoring.audit.mutants import Mutant
+from minions_evals_mcp.scoring.audit.references import reference_of
+from minions_evals_mcp.scoring.audit.rules import Tried
+from minions_evals_mcp.scoring.audit.suggestions import Proposal, in_words, proposal_of, stricter
+from minions_evals_mcp.scoring.audit.words import normal
+
+TOGETHER = 100
+"""So many cases are judged in one go: what they need of the outside is fetched once, and memory stays flat."""
+NEIGHBOURS, ALIKE = 3, 8
+"""So many answers to other cases are tried: the next ones, and those most alike in form."""
+SHOWN = 300
+LET_THROUGH = 12
+_QUESTIONS = frozenset(
+    {"question", "query", "message", "prompt", "input", "task", "instruction", "user", "request", "text"}
+)
+_SENTENCE = re.compile(r"[^.!?\n]*\?")
+LONG_INPUT = 60
+
+
+@dataclass(slots=True, eq=False)
+class Audited:
+    """A case with what was tried on it and what that showed."""
+
+    measure: Measure
+    audit: CaseAudit
+    holes: Holes = field(default_factory=Holes)
+    plan: Plan | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Looks:
+    """Sees to it that at most a tenth of a suite's mutants are ones that may still be right."""
+
+    mutants: int = 0
+    looks: int = 0
+
+    def kept(self, made: Sequence[Mutant]) -> tuple[Mutant, ...]:
+        """The mutants without those for a person to look at that would be too many."""
+        self.mutants += sum(not mutant.look for mutant in made)
+        kept: list[Mutant] = []
+        for mutant in made:
+            if mutant.look:
+                if 10 * (self.looks + 1) > self.mutants + self.looks + 1:
+                    continue
+                self.looks += 1
+            kept.append(mutant)
+        return tuple(kept)
+
+
+async def audit_page(
+    measures: Sequence[Measure],
+    judges: Judges,
+    *,
+    recorded: Mapping[str, Sequence[tuple[ToolCall, ...]]],
+    suggest: bool,
+    embeds: bool,
+    looks: Looks,
+) -> list[Audited]:
+    """The holes of each case, with what would close them. `recorded` are tool calls on record, by case."""
+    plans = _plans(measures, recorded, embeds=embeds, looks=looks)
+    holes = await _holes(measures, plans, judges)
+    suggested = await _suggestions(measures, plans, holes, judges) if suggest else {}
+    return [
+        Audited(measure, _case_audit(measure, plan, hole, suggested.get(measure.case.id)), hole, plan)
+        for measure, plan, hole in zip(measures, plans, holes, strict=True)
+    ]
+
+
+def _plans(
+    measures: Sequence[Measure], recorded: Mapping[str, Sequence[tuple[ToolCall, ...]]], *, embeds: bool, looks: Looks
+) -> list[Plan]:
+    cases = [measure.case.fields for measure in measures]
+    rules = [rules_of(measure, embeds=embeds) for measure in measures]
+    references = [
+        reference_of(case, one, recorded.get(measure.case.id, ()))
+        for case, one, measure in zip(cases, rules, measures, strict=True)
+    ]
+    answers = [None if one is None else one.output for one in references]
+    pasted = list(dict.fromkeys(output_text(one) for one in answers if one is not None))
+    plans = (
+        plan_of(Asked(case.inputs, one, reference, _others(number, answers), pasted), question_of(case.inputs))
+        for number, (case, one, reference) in enumerate(zip(cases, rules, references, strict=True))
+    )
+    return [replace(plan, mutants=looks.kept(plan.mutants)) for plan in plans]
+
+
+def question_of(inputs: Json) -> str:
+    """What a case asks for in words, without the material that it gives."""
+    if len(inputs) > 1:
+        return "\n".join(value_text(value) for key, value in inputs.items() if key.casefold() in _QUESTIONS)
+    text = "\n".join(map(value_text, inputs.values()))
+    return text if len(text.split()) <= LONG_INPUT else " ".join(_SENTENCE.findall(text))
+
+
+def _others(number: int, answers: Sequence[Json | None]) -> list[Json]:
+    """Answers to other cases of the page: the next ones, and those that look the most like this one's."""
+    others = [answers[(number + step) % len(answers)] for step in range(1, len(answers))]
+    there = [one for one in others if one is not None]
+    own = answers[number]
+    shape = _shape("" if own is None else output_text(own))
+    nearest = sorted(there, key=lambda one: sum(a != b for a, b in zip(_shape(output_text(one)), shape, strict=True)))
+    chosen: dict[str, Json] = {}
+    for one in (*there[:NEIGHBOURS], *nearest[:ALIKE]):
+        chosen.setdefault(normal(output_text(one)), one)
+    return list(chosen.values())
+
+
+def _shape(text: str) -> tuple[object, ...]:
+    parts = text.split()
+    return (
+        text.lstrip()[:1] in {"{", "["}, any(one.isdigit() for one in text), min(5, len(parts).bit_length()), text[:1].isupper(),
+        text[:1].isdigit(), parts[0].casefold() if parts else "", text[-1:].isalnum(),
+    )  # fmt: skip
+
+
+async def _holes(measures: Sequence[Measure], plans: Sequence[Plan], judges: Judges) -> list[Holes]:
+    trials = [[] if plan.asked.rules.is_empty else list(plan.trials()) for plan in plans]
+    said = iter(await judge([one for several in trials for one in several], judges))
+    holes: list[Holes] = []
+    for measure, plan, several in zip(measures, plans, trials, strict=True):
+        verdicts: list[Tried] = [next(said) for _ in several]
+        holes.append(found(plan, verdicts, canary=measure.case.fields.canary) if several else Holes())
+    return holes
+
+
+async def _suggestions(
+    measures: Sequence[Measure], plans: Sequence[Plan], holes: Sequence[Holes], judges: Judges
+) -> dict[str, Suggestion]:
+    """What closes the holes of each case that has some, tried before it is told."""
+    proposals: dict[str, Proposal] = {}
+    for measure, plan, hole in zip(measures, plans, holes, strict=True):
+        own = measure.yardstick.assertions if isinstance(measure.yardstick, ByAssertions) else ()
+        threshold = measure.yardstick.threshold if isinstance(measure.yardstick, ByAssertions) else None
+        wrong = (*hole.cheats, *hole.survivors)
+        proposed = None
+        if wrong and not plan.asked.rules.left_out and not measure.case.fields.canary:
+            proposed = proposal_of(plan.asked, own, threshold, wrong)
+        if proposed is not None:
+            proposals[measure.case.id] = proposed
+    trials = {ident: list(one.trials()) for ident, one in proposals.items()}
+    said = iter(await judge([one for several in trials.values() for one in several], judges))
+    told: dict[str, Suggestion] = {}
+    for ident, several in trials.items():
+        better = stricter(proposals[ident], [next(said) for _ in several])
+        if better is not None:
+            told[ident] = Suggestion(
+                assertions=tuple(_wire(one.model_dump(mode="json")) for one in better.assertions),
+                added=tuple(_wire(one.model_dump(mode="json")) for one in better.added),
+                closes=better.closes,
+                open=better.open,
+                replaces="rubricId" if proposals[ident].replaces else None,
+                in_words=in_words(better),
+            )
+    return told
+
+
+def _wire(dumped: Json) -> Json:
+    """An assertion as a person writes it: without what is as it is by default."""
+    return {key: value for key, value in dumped.items() if value is not None and (key, value) != ("weight", 1.0)}
+
+
+def _case_audit(measure: Measure, plan: Plan, holes: Holes, suggestion: Suggestion | None) -> CaseAudit:
+    rules = plan.asked.rules
+    let = [
+        *((one, True) for one in (*holes.cheats, *holes.survivors)),
+        *((one, False) for one in (*holes.shown, *holes.looks)),
+    ]
+    findings = () if measure.case.fields.canary else holes.findings
+    if rules.is_empty and plan.asked.reference is None and not measure.case.fields.canary:
+        findings = ("no-reference",)
+    return CaseAudit(
+        test_case_id=measure.case.id,
+        cheats_passed=holes.kinds(),
+        mutants_survived=holes.survived(),
+        findings=findings,
+        suggestion=suggestion,
+        cheats_shown=tuple(dict.fromkeys(one.kind for one in holes.shown)),
+        mutants_to_look=tuple(dict.fromkeys(one.kind for one in holes.looks)),
+        let_through=tuple(_let_through(one, counted=counted) for one, counted in let[:LET_THROUGH]),
+        checks=tuple(
+            CheckAudit(finding=one.finding, check=one.check, criterion_id=one.part or None) for one in holes.checks
+        ),
+        criteria=tuple(
+            CriterionAudit(criterion_id=ident, cheats_passed=cheats, mutants_survived=mutants)
+            for ident, cheats, mutants in holes.by_part
+        ),
+        canary=measure.case.fields.canary,
+        not_audited=_not_audited(rules.left_out, holes),
+    )
+
+
+def _not_audited(left_out: Sequence[str], holes: Holes) -> str:
+    said = [f"also judged by {one}" for one in left_out]
+    return "; ".join([*said, *([holes.problem] if holes.problem else [])])
+
+
+def _let_through(one: Passing, *, counted: bool) -> LetThrough:
+    text = one.text if len(one.text) <= SHOWN else f"{one.text[: SHOWN - 1]}…"
+    return LetThrough(kind=one.kind, text=text, told=one.told, counted=counted)
+
+
+def sameness(case: TestCase) -> str:
+    """Equal for cases that ask the same and expect or check the same: the second measures nothing."""
+    asked = [normal(value_text(value)) for value in case.inputs.values()]
+    named = [] if any(asked) else [case.name, case.description]
+    checks = [one.model_dump(mode="json") for one in case.assertions]
+    expected = case.expected_outputs and {
+        key: normal(value_text(value)) for key, value in case.expected_outputs.items()
+    }
+    return digest([sorted(asked), named, expected, [] if expected else checks, "" if expected else case.rubric_id])

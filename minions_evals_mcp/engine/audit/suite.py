@@ -1,0 +1,190 @@
+"""The audit of a suite, page by page: each case's holes as they are found, then the figures of all of them as a record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
+
+from minions_evals_mcp.domain.definitions import Benchmark
+from minions_evals_mcp.domain.digests import combined, digest
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Audit, CaseAudit
+from minions_evals_mcp.embedding.local import is_local
+from minions_evals_mcp.engine.audit.page import TOGETHER, Audited, Looks, audit_page, sameness
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.door import judges_of
+from minions_evals_mcp.engine.judge.yardstick import Measure, measures
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.queries.audits import logs_of
+from minions_evals_mcp.store.rows import insert
+
+KEPT = 200
+"""So many cases with holes are kept with an audit; all are counted."""
+Each = Callable[[CaseAudit], None]
+SubjectKind = Literal["benchmark", "suite", "config"]
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSubject:
+    """What is audited: a benchmark, or the cases of a file. `benchmarks` are those that the file brings, with their cases."""
+
+    name: str
+    kind: SubjectKind
+    case_ids: tuple[str, ...]
+    benchmarks: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+
+
+@dataclass(slots=True, eq=False)
+class AuditTally:
+    """What the audit came to so far."""
+
+    cases: int = 0
+    cheated: int = 0
+    mutants: int = 0
+    killed: int = 0
+    looks: int = 0
+    not_audited: int = 0
+    by_kind: Counter[str] = field(default_factory=Counter[str])
+    findings: Counter[str] = field(default_factory=Counter[str])
+    digests: dict[str, tuple[str, str | None]] = field(default_factory=dict[str, tuple[str, str | None]])
+    seen: dict[str, str] = field(default_factory=dict[str, str])
+    worst: list[CaseAudit] = field(default_factory=list[CaseAudit])
+
+    def took(self, found: Audited) -> CaseAudit:
+        """The case's audit, marked where an earlier case asks and checks the same."""
+        measure, audit = found.measure, found.audit
+        self.digests[measure.case.id] = (measure.case_digest(), measure.rubric_digest())
+        first = self.seen.setdefault(sameness(measure.case.fields), measure.case.id)
+        if first != measure.case.id:
+            audit = audit.model_copy(update={"findings": (*audit.findings, "duplicate"), "duplicate_of": first})
+        self.cases += 1
+        self.cheated += bool(audit.cheats_passed)
+        self.mutants += found.holes.mutants
+        self.killed += found.holes.killed
+        self.looks += found.holes.looked_at
+        self.not_audited += bool(audit.not_audited)
+        self.by_kind.update((*audit.cheats_passed, *audit.mutants_survived))
+        self.findings.update(audit.findings)
+        if not audit.is_sound and len(self.worst) < KEPT:
+            self.worst.append(audit)
+        return audit
+
+    def digest_of(self, case_ids: Sequence[str]) -> str:
+        """The digest of those cases with their rubrics."""
+        held = [self.digests[ident] for ident in case_ids if ident in self.digests]
+        return suite_digest([case for case, _ in held], [rubric for _, rubric in held])
+
+
+def suite_digest(cases: Sequence[str], rubrics: Sequence[str | None]) -> str:
+    """The digest of a suite: of its active cases and the rubrics that they are judged by."""
+    return digests_digest(combined(cases), combined(rubrics))
+
+
+def digests_digest(cases: str | None, rubrics: str | None) -> str:
+    """The same from the digests of all cases and of all rubrics, as a run keeps them."""
+    return digest([cases, rubrics])
+
+
+async def subject_of(engine: Engine, ident: str) -> AuditSubject:
+    """The benchmark under that id as the subject of an audit; raises `NotFoundError`."""
+    found = await engine.store.read(lambda db: records.minion(db, ident))
+    if found is None or not isinstance(found.fields, Benchmark) or found.deleted_at is not None:
+        raise NotFoundError(
+            "benchmark", ident, remedy="`minions-evals list benchmark` shows them; a suite file works, too."
+        )
+    case_ids = found.fields.test_case_ids
+    return AuditSubject(ident, "benchmark", case_ids, {ident: case_ids})
+
+
+async def audit_suite(
+    engine: Engine, subject: AuditSubject, *, each: Each | None = None, suggest: bool = True
+) -> Record[Audit]:
+    """The audit of a suite as a record, which is not kept yet; `each` is told of every case in order.
+
+    Nothing is asked of a model, and nothing is written. Raises `BadInputError` where no case is active.
+    """
+    tally = AuditTally()
+    looks = Looks()
+    embeds = is_local(engine.embedder().name)
+    judges = judges_of(engine, apart=True)
+    async for page, logs in _pages(engine, subject.case_ids):
+        for found in await audit_page(page, judges, recorded=logs, suggest=suggest, embeds=embeds, looks=looks):
+            audit = tally.took(found)
+            if each is not None:
+                each(audit)
+    if not tally.cases:
+        raise BadInputError(f"{subject.name} has no active test case.", remedy="Set the status of some to active.")
+    return audit_record(engine, subject, tally)
+
+
+def audit_record(engine: Engine, subject: AuditSubject, tally: AuditTally) -> Record[Audit]:
+    """The record of an audit."""
+    at = engine.clock()
+    fields = Audit(
+        subject=subject.name,
+        kind=subject.kind,
+        digest=tally.digest_of(subject.case_ids),
+        cheat_pass_rate=tally.cheated / tally.cases,
+        mutation_score=tally.killed / tally.mutants if tally.mutants else None,
+        case_count=tally.cases,
+        cheated_count=tally.cheated,
+        mutant_count=tally.mutants,
+        killed_count=tally.killed,
+        look_count=tally.looks,
+        not_audited_count=tally.not_audited,
+        by_kind=dict(tally.by_kind),
+        findings=dict(tally.findings),
+        covers={ident: tally.digest_of(cases) for ident, cases in subject.benchmarks.items()},
+        cases=tuple(sorted(tally.worst, key=_badness)),
+        audited_at=at,
+    )
+    rate = fields.cheat_pass_rate or 0.0
+    return Record(engine.new_id(), fields, f"{subject.name}: cheats pass {100 * rate:.0f} % of cases", at, at)
+
+
+def _badness(audit: CaseAudit) -> tuple[int, int]:
+    return (-len(audit.cheats_passed), -len(audit.mutants_survived) - len(audit.findings))
+
+
+async def keep_audit(engine: Engine, record: Record[Audit]) -> None:
+    """Writes an audit down, with its event."""
+
+    def write(db: Db) -> None:
+        insert(db, record)
+        fields = record.fields
+        told = {
+            "subject": fields.subject,
+            "cheatPassRate": fields.cheat_pass_rate,
+            "mutationScore": fields.mutation_score,
+        }
+        append(db, Event("suite-audited", Audit.slug, record.id, {**told}), at=record.created_at)
+
+    await engine.store.write(write)
+
+
+_Logs = dict[str, list[tuple[ToolCall, ...]]]
+
+
+async def _pages(engine: Engine, case_ids: Sequence[str]) -> AsyncIterator[tuple[list[Measure], _Logs]]:
+    """The active cases a page at a time, with the tool calls of their runs on record."""
+    rubrics: dict[str, RubricInUse] = {}
+    for at in range(0, len(case_ids), TOGETHER):
+        part = case_ids[at : at + TOGETHER]
+        page, logs = await engine.store.read(partial(_read, part=part, rubrics=rubrics))
+        if page:
+            yield page, logs
+
+
+def _read(db: Db, *, part: Sequence[str], rubrics: dict[str, RubricInUse]) -> tuple[list[Measure], _Logs]:
+    page = [
+        one for one in measures(db, part, rubrics) if one.case.deleted_at is None and one.case.fields.status == "active"
+    ]
+    return page, {one.case.id: logs_of(db, one.case.fields.inputs) for one in page if one.case.fields.inputs}

@@ -1,0 +1,102 @@
+"""`audit`: of a benchmark in the store, of a suite file, of a config; a file is read into a store of its own, which is thrown away."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import cast
+
+from minions_evals_mcp.domain.definitions import Benchmark, TestCase
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.domain.results import Audit, CaseAudit
+from minions_evals_mcp.engine.audit.suite import AuditSubject, audit_suite, keep_audit, subject_of
+from minions_evals_mcp.engine.context import Engine, open_engine
+from minions_evals_mcp.engine.records.save_records import Arrival, save_records
+from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.interop.parsing import parse_yaml
+from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.interop.suite import LINES, read_suite
+
+SUITES = (".yaml", ".yml", ".json", *LINES)
+
+
+@dataclass(frozen=True, slots=True)
+class FileContent:
+    """What a suite file or a config holds, as records."""
+
+    arrivals: Sequence[Arrival]
+    relations: Sequence[Relation]
+    subject: AuditSubject
+
+
+def is_file(subject: str | Path) -> bool:
+    """Whether an audit's subject names a file: it is there, or is called like one."""
+    return Path(subject).suffix.lower() in SUITES or Path(subject).is_file()
+
+
+async def audit(
+    engine: Engine,
+    subject: str | Path,
+    *,
+    each: Callable[[CaseAudit], None] | None = None,
+    suggest: bool = True,
+    keep: bool = True,
+) -> Record[Audit]:
+    """What cheats and mutants show of the checks of a benchmark (its id), of a suite file or of a config.
+
+    By rule alone: no model is asked, no key is needed. The answer's figures are those of the whole suite; `each` is told of
+    every case in order. It is kept as a record unless `keep` is off or the store is read only.
+    Raises `NotFoundError` for an unknown benchmark, `BadInputError` or `InvalidRecordError` for a file that does not fit.
+    """
+    if not is_file(subject):
+        record = await audit_suite(engine, await subject_of(engine, str(subject)), each=each, suggest=suggest)
+    else:
+        content = file_content(engine, Path(subject))
+        async with opened(engine, content) as apart:
+            record = await audit_suite(apart, content.subject, each=each, suggest=suggest)
+    if keep and not engine.config.read_only:
+        await keep_audit(engine, record)
+    return record
+
+
+def file_content(engine: Engine, path: Path) -> FileContent:
+    """The records of a suite file or a config; which of the two it is, its top level tells."""
+    if path.suffix.lower() in {".yaml", ".yml"} and not _is_suite(path):
+        found = read_config(path, now=engine.clock(), given=Given(allow_unsupported=True))
+        return FileContent(found.arrivals, (), AuditSubject(str(path), "config", found.case_ids))
+    arrivals, relations = read_suite(path, new_id=engine.new_id, now=engine.clock())
+    cases = tuple(one.record.id for one in arrivals if isinstance(one.record.fields, TestCase))
+    if not cases:
+        raise BadInputError(f"{path} has no test case.", remedy="Audit a suite with test cases, or a benchmark.")
+    benchmarks = {
+        one.record.id: one.record.fields.test_case_ids for one in arrivals if isinstance(one.record.fields, Benchmark)
+    }
+    return FileContent(arrivals, relations, AuditSubject(str(path), "suite", cases, benchmarks))
+
+
+def _is_suite(path: Path) -> bool:
+    try:
+        found = parse_yaml(path.read_text("utf-8-sig"), str(path))
+    except OSError as error:
+        raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
+    except UnicodeDecodeError:
+        return True  # the reader of suites says what is wrong with it
+    return isinstance(found, list) or "minions" in cast("dict[str, object]", found or {})
+
+
+@asynccontextmanager
+async def opened(engine: Engine, content: FileContent) -> AsyncGenerator[Engine]:
+    """An engine set up as this one, on a store that holds what the file says and is thrown away."""
+    with TemporaryDirectory(prefix="minions-evals-audit-") as folder:
+        config = replace(engine.config, db=Path(folder) / "audit.db", read_only=False)
+        async with open_engine(config) as apart:
+            apart.clock, apart.new_id = engine.clock, engine.new_id
+            try:
+                await save_records(apart, content.arrivals, content.relations)
+            except InvalidRecordError as error:
+                raise (error if error.where else error.at(content.subject.name)) from None
+            yield apart

@@ -1,0 +1,83 @@
+"""An audit in plain words: the figures first, then the cases with holes, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from minions_evals_mcp.domain.results import Audit, CaseAudit, LetThrough
+from minions_evals_mcp.report.plain import printable
+
+WORDS = {
+    "empty": "an empty answer", "echo": "its own input", "refusal": "a refusal", "fixed": "a fixed sentence",
+    "paste-all": "all answers pasted together", "other-case": "another case's answer", "keywords": "the checks' keywords",
+    "shortest": "a fragment", "injection": "an instruction to the judge", "negation": "the contrary",
+    "number": "another number", "date": "another date", "name": "another name", "step": "a missing step",
+    "argument": "another tool argument",
+}  # fmt: skip
+FINDINGS = {
+    "never-fails": "a check that nothing fails", "never-passes": "a check that nothing passes",
+    "reference-fails": "its expected answer does not pass its own checks",
+    "no-reference": "no expected answer: mutants cannot be tried", "duplicate": "asks and checks what another case does",
+}  # fmt: skip
+TEXTS = 2
+
+
+def percent(share: float | None) -> str:
+    """A share as whole percents; a dash where there is none."""
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
+def verdict_line(found: Audit) -> str:
+    """The figures in one sentence."""
+    mutation = (
+        "no case has a reference to mutate"
+        if found.mutation_score is None
+        else f"mutation score {percent(found.mutation_score)} ({found.killed_count} of {found.mutant_count} mutants fail)"
+    )
+    return (
+        f"{printable(found.subject, 200)}: cheats pass {found.cheated_count} of {found.case_count} cases"
+        f" ({percent(found.cheat_pass_rate)}); {mutation}."
+    )
+
+
+def audit_lines(found: Audit, *, limit: int) -> Iterator[str]:
+    """The audit for a terminal; at most `limit` cases."""
+    yield verdict_line(found)
+    if found.by_kind:
+        yield "What passes: " + ", ".join(f"{WORDS.get(kind, kind)} {count}×" for kind, count in _most(found.by_kind))
+    if found.findings:
+        yield "Found: " + ", ".join(f"{FINDINGS.get(kind, kind)} {count}×" for kind, count in _most(found.findings))
+    if found.look_count:
+        yield f"{found.look_count} mutants may still be right: they are not counted."
+    if found.not_audited_count:
+        yield f"{found.not_audited_count} cases are judged by others than rules, too: only their rules were tried."
+    for case in found.cases[:limit]:
+        yield from case_lines(case)
+    hidden = sum(1 for _ in found.cases[limit:])
+    if hidden:
+        yield f"… and {hidden} more cases; --limit and --json show them."
+
+
+def _most(counts: dict[str, int]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda pair: -pair[1])
+
+
+def case_lines(case: CaseAudit) -> Iterator[str]:
+    """One case: what passes and should not, what is wrong with its checks, and what would close the holes."""
+    said = [*(WORDS.get(kind, kind) for kind in (*case.cheats_passed, *case.mutants_survived))]
+    passes = f"passes {', '.join(said)}" if said else "nothing wrong passes"
+    yield f"  {printable(case.test_case_id, 128)}: {passes}"
+    for finding in case.findings:
+        more = f" ({case.duplicate_of})" if finding == "duplicate" and case.duplicate_of else ""
+        yield f"      {FINDINGS.get(finding, finding)}{more}"
+    for check in case.checks:
+        yield f"      {check.finding}: {printable(check.check, 160)}"
+    for one in [one for one in case.let_through if one.counted][:TEXTS]:
+        yield f"      passes: {_text(one)}"
+    if case.suggestion is not None:
+        yield f"      → {printable(case.suggestion.in_words, 400)}"
+
+
+def _text(one: LetThrough) -> str:
+    shown = printable(one.text, 100) or "(nothing)"
+    return f"“{shown}”" + (f" ({printable(one.told, 100)})" if one.told else "")

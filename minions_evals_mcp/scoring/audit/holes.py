@@ -1,0 +1,222 @@
+"""From what the checks said of cheats, mutants and probes to the holes of a case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.scoring.audit.cheats import CHEAT_KINDS, Asked, Cheat, CheatKind, cheats, counts
+from minions_evals_mcp.scoring.audit.mutants import MUTANT_KINDS, Mutant, MutantKind, mutants
+from minions_evals_mcp.scoring.audit.probes import Probe, is_contradictory, may_never_fail, probes
+from minions_evals_mcp.scoring.audit.rules import CODE, Part, Rules, Trial, Tried
+from minions_evals_mcp.scoring.expected import expectation
+
+Finding = Literal["never-fails", "never-passes", "reference-fails", "no-reference", "duplicate"]
+
+
+class Passing(NamedTuple):
+    """An output that passes and should not: a cheat or a mutant, and what it is."""
+
+    kind: CheatKind | MutantKind
+    text: str
+    told: str
+    output: Json
+    tool_calls: tuple[ToolCall, ...] | None
+
+
+class CheckFinding(NamedTuple):
+    """What is wrong with one check: that no output fails it, or that none passes it."""
+
+    finding: Finding
+    check: str
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class Holes:
+    """What the audit of one case found.
+
+    `cheats` are those that count and pass, `shown` those that pass by their making and do not count; `survivors` are
+    mutants that pass, `looks` those that may still be right. `by_part`: the cheats and mutants that a criterion lets pass.
+    """
+
+    cheats: tuple[Passing, ...] = ()
+    shown: tuple[Passing, ...] = ()
+    survivors: tuple[Passing, ...] = ()
+    looks: tuple[Passing, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    checks: tuple[CheckFinding, ...] = ()
+    by_part: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = ()
+    mutants: int = 0
+    killed: int = 0
+    looked_at: int = 0
+    problem: str = ""
+    reason: str = ""
+    """What the reference lacks, where it fails its own checks."""
+
+    def kinds(self) -> tuple[CheatKind, ...]:
+        """The kinds of cheats that pass and count, the cheapest first."""
+        passed = {one.kind for one in self.cheats}
+        return tuple(kind for kind in CHEAT_KINDS if kind in passed)
+
+    def survived(self) -> tuple[MutantKind, ...]:
+        """The kinds of mutants that pass."""
+        passed = {one.kind for one in self.survivors}
+        return tuple(kind for kind in MUTANT_KINDS if kind in passed)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """All that is tried on the rules of one case: reference, paraphrases, cheats, mutants and probes."""
+
+    asked: Asked
+    cheats: tuple[Cheat, ...]
+    mutants: tuple[Mutant, ...]
+    probes: tuple[Probe, ...]
+
+    def trials(self) -> Iterator[Trial]:
+        """Everything to be judged, in the order in which `found` reads the verdicts."""
+        asked, reference = self.asked, self.asked.reference
+        log = () if asked.rules.look_at_log() else None
+
+        def trial(output: Json, calls: tuple[ToolCall, ...] | None) -> Trial:
+            return Trial(asked.rules, output, calls, asked.inputs)
+
+        if reference is not None:
+            yield trial(reference.output, reference.tool_calls)
+            yield from (trial(one, reference.tool_calls) for one in reference.paraphrases)
+        yield from (trial(one.output, log) for one in self.cheats)
+        yield from (trial(one.output, one.tool_calls) for one in self.mutants)
+        yield from (trial(output, calls) for output, calls in self.probes)
+
+
+def plan_of(asked: Asked, question: str) -> Plan:
+    """What is to be tried on a case. `question`: what it asks for, in words."""
+    rules, reference = asked.rules, asked.reference
+    made: list[Mutant] = []
+    if reference is not None:
+        made = mutants(reference, question=question, on_text=rules.look_at_text(), on_log=rules.look_at_log())
+    return Plan(asked, tuple(cheats(asked)), tuple(made), tuple(probes(rules, reference)))
+
+
+def found(plan: Plan, verdicts: Sequence[Tried], *, canary: bool = False) -> Holes:
+    """The holes of a case, from the verdicts on `plan.trials()`."""
+    reference, rules = plan.asked.reference, plan.asked.rules
+    ours = 0 if reference is None else 1 + len(reference.paraphrases)
+    own, rest = verdicts[:ours], verdicts[ours:]
+    cheated, rest = rest[: len(plan.cheats)], rest[len(plan.cheats) :]
+    mutated, probed = rest[: len(plan.mutants)], rest[len(plan.mutants) :]
+    fails = any(one.passed is False for one in own)
+    right = bool(own) and all(one.passed for one in own)
+    passing = [
+        (cheat, Passing(cheat.kind, cheat.text, "", cheat.output, None))
+        for cheat, said in zip(plan.cheats, cheated, strict=True)
+        if said.passed
+    ]
+    counted = _cheapest([told for cheat, told in passing if counts(cheat, reference)])
+    alive = [
+        (mutant, said) for mutant, said in zip(plan.mutants, mutated, strict=True) if right and said.passed is not None
+    ]
+    survivors = tuple(_survivor(mutant) for mutant, said in alive if said.passed and not mutant.look)
+    sure = [said for mutant, said in alive if not mutant.look]
+    checks = () if canary else tuple(_blamed(rules, [*own, *cheated, *mutated, *probed], known=reference is not None))
+    findings = () if canary else _findings(plan, own, verdicts, checks, fails=fails)
+    return Holes(
+        cheats=counted,
+        shown=_cheapest([told for cheat, told in passing if not counts(cheat, reference)]),
+        survivors=survivors,
+        looks=tuple(_survivor(mutant) for mutant, said in alive if said.passed and mutant.look),
+        findings=findings,
+        checks=checks,
+        by_part=_by_part(plan, cheated, mutated) if rules.passing is not None else (),
+        mutants=len(sure),
+        killed=sum(not said.passed for said in sure),
+        looked_at=sum(mutant.look for mutant, _ in alive),
+        problem=next((said.problem for said in (*own, *cheated) if said.passed is None), ""),
+    )
+
+
+def _cheapest(passing: Sequence[Passing]) -> tuple[Passing, ...]:
+    """One text of each kind, the shortest of them, in the order of what a kind costs."""
+    best: dict[str, Passing] = {}
+    for one in passing:
+        if one.kind not in best or len(one.text) < len(best[one.kind].text):
+            best[one.kind] = one
+    return tuple(best[kind] for kind in CHEAT_KINDS if kind in best)
+
+
+def _survivor(mutant: Mutant) -> Passing:
+    return Passing(mutant.kind, output_text(mutant.output), mutant.told, mutant.output, mutant.tool_calls)
+
+
+def _findings(
+    plan: Plan, own: Sequence[Tried], verdicts: Sequence[Tried], checks: Sequence[CheckFinding], *, fails: bool
+) -> tuple[Finding, ...]:  # fmt: skip
+    reference, rules = plan.asked.reference, plan.asked.rules
+    said = [one.passed for one in verdicts if one.passed is not None]
+    named: list[Finding] = []
+    if any(one.finding == "never-fails" for one in checks) or (said and all(said) and len(said) > len(own)):
+        named.append("never-fails")
+    if any(one.finding == "never-passes" for one in checks) or (not any(said) and is_contradictory(rules)):
+        named.append("never-passes")
+    if fails and reference is not None and (reference.given or reference.paraphrases):
+        named.append("reference-fails")
+    if reference is None:
+        named.append("no-reference")
+    return tuple(named)
+
+
+def _blamed(rules: Rules, verdicts: Sequence[Tried], *, known: bool) -> Iterator[CheckFinding]:
+    """The checks that passed everything that was tried, or nothing of it. `known`: the reference was among it."""
+    seen = [one.checks for one in verdicts if one.checks]
+    for place, part in enumerate(_parts(rules)):
+        for number, assertion in enumerate(part.assertions):
+            said = [checks[place][number] for checks in seen if number < len(checks[place])]
+            if said and all(said) and may_never_fail(assertion):
+                yield CheckFinding("never-fails", described(assertion), part.title)
+            elif said and not any(said) and _may_never_pass(assertion, known=known) and rules.passing is None:
+                yield CheckFinding("never-passes", described(assertion), part.title)
+
+
+def _may_never_pass(assertion: Assertion, *, known: bool) -> bool:
+    if assertion.weight == 0:
+        return False
+    return (
+        known
+        or (assertion.base_type not in CODE and assertion.transform is None)
+        or "output" not in str(assertion.value)
+    )
+
+
+def _parts(rules: Rules) -> Sequence[Part]:
+    if rules.parts or rules.expected is None:
+        return rules.parts
+    return (Part("", "", (Assertion(type="similar") if rules.by_similarity else _expected_check(rules.expected),)),)
+
+
+def _expected_check(expected: Json) -> Assertion:
+    return expectation(next(iter(expected.values())))
+
+
+def described(assertion: Assertion) -> str:
+    """A check in a few words."""
+    value = assertion.value
+    shown = "" if value is None else f" {value!r}" if isinstance(value, str) else f" {value}"
+    return f"{assertion.type}{shown if len(shown) <= 80 else shown[:77] + '...'}"
+
+
+def _by_part(
+    plan: Plan, cheated: Sequence[Tried], mutated: Sequence[Tried]
+) -> tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]:
+    """Of each criterion the kinds of cheats and mutants to which it gives its full score."""
+    told: list[tuple[str, tuple[str, ...], tuple[str, ...]]] = []
+    for number, part in enumerate(plan.asked.rules.parts):
+        let = {one.kind for one, said in zip(plan.cheats, cheated, strict=True) if said.parts and said.parts[number]}
+        alive = {one.kind for one, said in zip(plan.mutants, mutated, strict=True) if said.parts and said.parts[number]}
+        told.append((part.id, tuple(k for k in CHEAT_KINDS if k in let), tuple(k for k in MUTANT_KINDS if k in alive)))
+    return tuple(told)

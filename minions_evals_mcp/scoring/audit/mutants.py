@@ -1,0 +1,289 @@
+"""Mutants: the reference with one thing in it changed so that it is wrong, which a good check does not let pass."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, cast
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.outputs import output_text
+from minions_evals_mcp.scoring.audit.facts import Fact, facts
+from minions_evals_mcp.scoring.audit.negation import contraries
+from minions_evals_mcp.scoring.audit.references import Reference
+from minions_evals_mcp.scoring.audit.words import holds, normal
+
+MutantKind = Literal["negation", "number", "date", "name", "step", "argument"]
+MUTANT_KINDS: tuple[MutantKind, ...] = ("negation", "number", "date", "name", "step", "argument")
+MOST_OF_A_KIND = 4
+MOST_LEAVES = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """A wrong answer made from the reference. `look`: it may still be right, so it counts neither for nor against the checks."""
+
+    kind: MutantKind
+    output: Json
+    tool_calls: tuple[ToolCall, ...] | None
+    told: str
+    look: bool = False
+
+
+def mutants(reference: Reference, *, question: str, on_text: bool, on_log: bool) -> list[Mutant]:
+    """The mutants of a reference, at most four of a kind.
+
+    `question`: what was asked; a fact that the answer only repeats from it is changed where there is no other.
+    `on_text`, `on_log`: whether any check looks at the text, or at the log.
+    """
+    made = [*(_of_output(reference, question) if on_text else ()), *(_of_log(reference) if on_log else ())]
+    kept: list[Mutant] = []
+    seen = {_sameness(reference.output, reference.tool_calls), *map(normal, reference.accepted)}
+    for mutant in made:
+        same = _sameness(mutant.output, mutant.tool_calls)
+        many = sum(one.kind == mutant.kind for one in kept) >= MOST_OF_A_KIND
+        if not many and same not in seen and normal(output_text(mutant.output)) not in seen:
+            seen.add(same)
+            kept.append(mutant)
+    return kept
+
+
+def _sameness(output: Json, calls: tuple[ToolCall, ...] | None) -> str:
+    log = "" if calls is None else json.dumps([one.model_dump(mode="json") for one in calls], sort_keys=True)
+    return f"{json.dumps(output, sort_keys=True, ensure_ascii=False)}\0{log}"
+
+
+def _of_output(reference: Reference, question: str) -> Iterator[Mutant]:
+    for key, value in reference.output.items():
+        for kind, changed, told, sure in _of_value(value, question):
+            yield Mutant(kind, {**reference.output, key: changed}, reference.tool_calls, told, look=not sure)
+
+
+_Change = tuple[MutantKind, JsonValue, str, bool]
+
+
+def _of_value(value: JsonValue, question: str) -> Iterator[_Change]:
+    if not isinstance(value, str):
+        yield from _of_structure(value)
+        return
+    parsed = structured(value)
+    if parsed is not None:
+        for kind, changed, told, sure in _of_structure(parsed):
+            yield kind, json.dumps(changed, ensure_ascii=False), told, sure
+        return
+    yield from _of_text(value, question)
+
+
+def structured(text: str) -> JsonValue:
+    """What the text is as JSON, where that is an object or a list."""
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    try:
+        found: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict | list) else None
+
+
+def _of_text(text: str, question: str) -> Iterator[_Change]:
+    yield from _of_calls_in(text)
+    told = facts(text, taken=question)
+    for fact in _answering(told, text, question):
+        changed = f"{text[: fact.start]}{fact.other}{text[fact.end :]}"
+        yield fact.kind, changed, f"{text[fact.start : fact.end]} → {fact.other}", fact.sure
+    for turned in contraries(text):
+        yield "negation", turned.text, "says the contrary", turned.sure
+    yield from _of_steps(text)
+
+
+def _answering(told: Sequence[Fact], text: str, question: str) -> Sequence[Fact]:
+    """The facts that answer; those that only repeat the question where there is no other."""
+    new = [fact for fact in told if not holds(question, text[fact.start : fact.end])]
+    return new if any(fact.sure for fact in new) else told
+
+
+_CALL = re.compile(r"(?P<name>[A-Za-z_][\w.]*)\((?P<inside>[^()]*)\)")
+_ARGUMENT = re.compile(
+    r"(?P<name>\w+)\s*[=:]\s*(?P<value>\"[^\"]*\"|'[^']*'|[-\w.]+)|(?P<bare>\"[^\"]*\"|'[^']*'|-?\d[\d.]*)"
+)
+
+
+def _of_calls_in(text: str) -> Iterator[_Change]:
+    """A call that is written as code, with one of its arguments changed."""
+    for call in _CALL.finditer(text):
+        for argument in _ARGUMENT.finditer(call["inside"]):
+            part = "value" if argument["value"] else "bare"
+            shown = argument[part]
+            other = _other_argument(shown)
+            start = call.start("inside") + argument.start(part)
+            yield "argument", f"{text[:start]}{other}{text[start + len(shown) :]}", f"{shown} → {other}", True
+
+
+def _other_argument(shown: str) -> str:
+    mark = shown[0] if shown[0] in "\"'" else ""
+    return f"{mark}{_other_scalar(shown.strip(mark) if mark else shown)}{mark}"
+
+
+def _other_scalar(text: str) -> str:
+    for fact in facts(text):
+        return f"{text[: fact.start]}{fact.other}{text[fact.end :]}"
+    if text.casefold() in {"true", "false"}:
+        return "false" if text.casefold() == "true" else "true"
+    return "Tessaro" if text[:1].isupper() else "tessaro"
+
+
+_NUMBERED = re.compile(r"(?m)^[ \t]*(?:\d+[.)]|[-*•])[ \t]+\S[^\n]*(?:\n|\Z)")
+_INLINE = re.compile(r"(?:(?<=\s)|\A)\d+[.)] +(?:(?!\s\d+[.)] ).)+", re.DOTALL)
+_THEN = re.compile(
+    r",? (?:and )?(?:then|afterwards|after that|finally|next|dann|danach|anschließend|schließlich|puis|ensuite|enfin|luego"
+    r"|después|poi|infine|depois)\b,? |; ",
+    re.IGNORECASE,
+)
+_FIRST = re.compile(r"^\W*(?:first|zuerst|zunächst|d'abord|primero|prima|primeiro)\b", re.IGNORECASE)
+_SEQUEL = re.compile(
+    r"\s(?:Then|Next|Finally|After that|Afterwards|Dann|Danach|Puis|Ensuite|Enfin|Luego|Después|Poi|Depois)\b"
+)
+_WHOLE_SENTENCE = re.compile(r"[^.!?]+[.!?]+\s*|[^.!?]+\Z")
+
+
+def _of_steps(text: str) -> Iterator[_Change]:
+    """A list of steps without one of them: a line, a numbered part, or a clause after "then"."""
+    for pattern in (_NUMBERED, _INLINE):
+        steps = list(pattern.finditer(text))
+        if len(steps) >= 2:
+            yield from _without_each(text, [step.span() for step in steps])
+            return
+    if _SEQUEL.search(text):
+        sentences = [found.span() for found in _WHOLE_SENTENCE.finditer(text)]
+        if len(sentences) >= 2:
+            yield from _without_each(text, sentences)
+            return
+    ends = [found.start() for found in _THEN.finditer(text)]
+    if ends and (len(ends) > 1 or _FIRST.match(text) or " then " in text):
+        bounds = [*ends, len(text.rstrip(". \n"))]
+        yield from _without_each(text, list(pairwise(bounds)))
+
+
+def _without_each(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[_Change]:
+    for start, end in sorted(spans, key=lambda span: span[0] == spans[0][0])[:MOST_OF_A_KIND]:
+        yield "step", f"{text[:start]}{text[end:]}", f"without “{text[start:end].strip(' ,;')[:60]}”", True
+
+
+def _of_structure(value: JsonValue) -> Iterator[_Change]:
+    """A value with one leaf changed; lists and objects with one element or key left out."""
+    for number, (path, leaf) in enumerate(_leaves(value)):
+        if number >= MOST_LEAVES:
+            return
+        for kind, other, sure in _of_leaf(path, leaf):
+            yield kind, _with(value, path, other), f"{_shown(path)}: {leaf!r} → {other!r}", sure
+    for path, held in _lists(value):
+        if len(held) > 1:
+            yield "step", _with(value, path, held[:-1]), f"{_shown(path)} without its last element", True
+
+
+_ARGUMENTS = frozenset({"arguments", "args", "parameters", "params", "input", "arguments_json", "kwargs"})
+
+
+def _of_leaf(path: tuple[str | int, ...], leaf: JsonValue) -> Iterator[tuple[MutantKind, JsonValue, bool]]:
+    in_call = any(part in _ARGUMENTS for part in path)
+    if in_call and leaf is not None and not isinstance(leaf, dict | list):
+        yield "argument", other_value(leaf), True
+        return
+    if isinstance(leaf, bool):
+        yield "negation", not leaf, True
+    elif isinstance(leaf, int | float):
+        yield "number", _far_from(leaf), True
+    elif isinstance(leaf, str):
+        told = facts(leaf)
+        for fact in told:
+            yield fact.kind, f"{leaf[: fact.start]}{fact.other}{leaf[fact.end :]}", fact.sure
+        for turned in contraries(leaf):
+            yield "negation", turned.text, turned.sure
+        if not told and leaf.strip() and len(leaf.split()) <= 4 and not list(contraries(leaf)):
+            yield "name", "Tessaro" if leaf[0].isupper() else "tessaro", True
+
+
+def _far_from(number: float) -> int | float:
+    return number * 3 + 7 if number >= 0 else number * 3 - 7
+
+
+def other_value(value: JsonValue) -> JsonValue:
+    """Another value of the same kind."""
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int | float):
+        return _far_from(value)
+    if isinstance(value, str):
+        return _other_scalar(value) if value else "tessaro"
+    if isinstance(value, list):
+        return value[:-1] if value else ["tessaro"]
+    if isinstance(value, dict) and value:
+        first = next(iter(value))
+        return {**value, first: other_value(value[first])}
+    return "tessaro"
+
+
+_Path = tuple[str | int, ...]
+
+
+def _leaves(value: JsonValue, path: _Path = ()) -> Iterator[tuple[_Path, JsonValue]]:
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _leaves(inner, (*path, key))
+    elif isinstance(value, list):
+        for number, inner in enumerate(value):
+            yield from _leaves(inner, (*path, number))
+    else:
+        yield path, value
+
+
+def _lists(value: JsonValue, path: _Path = ()) -> Iterator[tuple[_Path, list[JsonValue]]]:
+    if isinstance(value, list):
+        yield path, value
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, held in inner:
+        yield from _lists(held, (*path, key))
+
+
+def _with(value: JsonValue, path: Sequence[str | int], leaf: JsonValue) -> JsonValue:
+    if not path:
+        return leaf
+    first, rest = path[0], path[1:]
+    if isinstance(value, dict):
+        return {**value, cast("str", first): _with(value[cast("str", first)], rest, leaf)}
+    assert isinstance(value, list), "a path leads through objects and lists"
+    return [_with(inner, rest, leaf) if number == first else inner for number, inner in enumerate(value)]
+
+
+def _shown(path: Sequence[str | int]) -> str:
+    return ".".join(map(str, path)) or "the value"
+
+
+def _of_log(reference: Reference) -> Iterator[Mutant]:
+    """The log without one of its calls, and with one argument of one call changed."""
+    calls = reference.tool_calls or ()
+    for number, call in list(enumerate(calls))[::-1]:
+        rest = (*calls[:number], *calls[number + 1 :])
+        yield Mutant("step", reference.output, rest, f"without call {number + 1} ({call.tool})")
+    for number, call in enumerate(calls):
+        for name, changed in _changed(call.arguments):
+            other = replace_call(call, name, changed)
+            log = (*calls[:number], other, *calls[number + 1 :])
+            told = f"{name} of call {number + 1} ({call.tool}): {call.arguments[name]!r} → {changed!r}"
+            yield Mutant("argument", reference.output, log, told)
+
+
+def _changed(arguments: Mapping[str, JsonValue]) -> Iterator[tuple[str, JsonValue]]:
+    for name, value in arguments.items():
+        yield name, other_value(value)
+
+
+def replace_call(call: ToolCall, name: str, value: JsonValue) -> ToolCall:
+    """The call with another value of that argument."""
+    return call.model_copy(update={"arguments": {**call.arguments, name: value}})

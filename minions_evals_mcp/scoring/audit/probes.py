@@ -1,0 +1,128 @@
+"""Outputs that a check should be able to tell apart: some that it must fail, some that it must pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.scoring.audit.logs import log_asked_for
+from minions_evals_mcp.scoring.audit.references import Reference
+from minions_evals_mcp.scoring.audit.rules import CODE, LOGGED, MEASURED, Rules, flat
+from minions_evals_mcp.scoring.audit.samples import text_found_by
+from minions_evals_mcp.scoring.audit.satisfying import listed, literals, satisfying_one, texts_in
+
+LONG = " ".join(f"word{number}" for number in range(2_000))
+GENERAL = (
+    "",
+    "zqx vrlk",
+    LONG,
+    '{"zqx": 1}',
+    "987654321",
+    "Zqx?\n\n- vrlk\n- zqx",
+    "<p>zqx</p>",
+    "0",
+    "-1",
+    "SELECT zqx FROM vrlk",
+)
+MANY_CALLS = tuple(ToolCall(tool=f"zqx{number}", arguments={"vrlk": number}) for number in range(60))
+MOST = 60
+
+Probe = tuple[Json, tuple[ToolCall, ...] | None]
+
+
+def probes(rules: Rules, reference: Reference | None) -> list[Probe]:
+    """Outputs of all sorts, and for each check what it forbids and what it asks for."""
+    calls = None if reference is None else reference.tool_calls
+    texts = [*GENERAL, *(text for one in rules.assertions() for text in _about(one))]
+    if reference is not None:
+        texts.append(reference.text)
+    found: list[Probe] = [({"output": text}, calls or ()) for text in dict.fromkeys(texts)]
+    if rules.expected is not None and len(rules.expected) > 1:
+        found = [(dict.fromkeys(rules.expected, output["output"]), log) for output, log in found]
+    if rules.look_at_log():
+        output: Json = {"output": "zqx"} if reference is None else reference.output
+        found += [(output, ()), (output, MANY_CALLS), *((output, log) for log in _logs(rules))]
+    return found[:MOST]
+
+
+def _about(one: Assertion) -> Iterator[str]:
+    """What a negated check forbids, what any other asks for."""
+    yield from satisfying_one(one)
+    if one.base_type in CODE:
+        yield from list(literals(str(one.value)))[:4]
+    elif one.base_type == "regex":
+        yield text_found_by(str(one.value)) or "a"
+    elif one.negated and one.base_type not in LOGGED | MEASURED:
+        yield from satisfying_one(one.model_copy(update={"type": one.base_type}))
+        yield " ".join(listed(one.value) or texts_in(one.value))
+
+
+def _logs(rules: Rules) -> Iterator[tuple[ToolCall, ...]]:
+    for one in rules.assertions():
+        asked = log_asked_for([one.model_copy(update={"type": one.base_type})]) if one.base_type in LOGGED else None
+        if asked is not None:
+            yield asked
+
+
+def may_never_fail(one: Assertion) -> bool:
+    """Whether a check that no output failed is to be blamed: not one of a measure, nor one that is only reported."""
+    types = {inner.base_type for inner in flat([one])}
+    return one.weight > 0 and not types <= MEASURED
+
+
+def is_contradictory(rules: Rules) -> bool:
+    """Whether the checks of a part that must all hold contradict each other, as far as that can be told for sure."""
+    if rules.passing is not None:
+        return False
+    return any(part.threshold is None and _contradict([*part.assertions]) for part in rules.parts)
+
+
+def _contradict(together: list[Assertion]) -> bool:
+    needed = [one for one in together if one.weight > 0 and one.base_type != "assert-set"]
+    low = max((_bound(one, "min", 0.0) for one in needed if one.type == "word-count"), default=0.0)
+    high = min((_bound(one, "max", float("inf")) for one in needed if one.type == "word-count"), default=float("inf"))
+    if low > high:
+        return True
+    equal = {str(one.value) for one in needed if one.type == "equals" and not isinstance(one.value, dict | list)}
+    begins = [text for one in needed if one.type == "starts-with" for text in texts_in(one.value)]
+    if len(equal) > 1 or any(not a.startswith(b) and not b.startswith(a) for a in begins for b in begins):
+        return True
+    if any(not _is_in(must, text) for text in equal for must in _musts(needed)):
+        return True
+    types = {one.type for one in needed}
+    if any(one.negated and not one.value and one.base_type in types for one in needed):
+        return True
+    return any(_forbids(one, asked) for one in needed if one.negated for asked in _musts(needed))
+
+
+def _is_in(must: tuple[str, bool], text: str) -> bool:
+    part, exact = must
+    return part in text if exact else part.casefold() in text.casefold()
+
+
+def _musts(needed: list[Assertion]) -> Iterator[tuple[str, bool]]:
+    """Texts that an output must have, and whether their case counts."""
+    for one in needed:
+        if one.type in {"contains", "starts-with", "equals"}:
+            yield from ((text, True) for text in texts_in(one.value))
+        elif one.type == "contains-all":
+            yield from ((text, True) for text in listed(one.value))
+        elif one.type in {"icontains", "icontains-all"}:
+            yield from ((text, False) for text in listed(one.value))
+
+
+def _forbids(one: Assertion, must: tuple[str, bool]) -> bool:
+    text, exact = must
+    if one.base_type in {"icontains", "icontains-any"}:
+        return any(word and word.casefold() in text.casefold() for word in listed(one.value))
+    if one.base_type in {"contains", "contains-any"}:
+        return exact and any(word and word in text for word in listed(one.value))
+    return False
+
+
+def _bound(one: Assertion, key: str, default: float) -> float:
+    value = one.value
+    bound = value.get(key, default) if isinstance(value, dict) else value
+    return float(bound) if isinstance(bound, int | float) else default

@@ -1,0 +1,121 @@
+"""The right answer to a case, as far as the case says it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import Json, TestCase
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.domain.outputs import output_text, value_text
+from minions_evals_mcp.scoring.audit.logs import LOG_KEYS, log_asked_for, log_in
+from minions_evals_mcp.scoring.audit.rules import Rules, flat
+from minions_evals_mcp.scoring.audit.samples import text_found_by, texts_listed_by
+from minions_evals_mcp.scoring.expected import is_pattern
+
+_TELLING = ("equals", "similar", "factuality", "levenshtein", "rouge-n", "bleu", "gleu")
+"""Checks whose value is a right answer, the surest first."""
+_ACCEPTING = frozenset({*_TELLING, "contains-any", "icontains-any"})
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A right answer with the log of its tool calls, and the other texts that are right.
+
+    `given`: a person wrote it down as the expected output; else it was read off the checks, which it passes by its making.
+    """
+
+    output: Json
+    tool_calls: tuple[ToolCall, ...] | None = None
+    accepted: tuple[str, ...] = ()
+    paraphrases: tuple[Json, ...] = ()
+    given: bool = True
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return output_text(self.output)
+
+
+def reference_of(
+    case: TestCase, rules: Rules, recorded: Sequence[tuple[ToolCall, ...]] = ()
+) -> Reference | None:  # fmt: skip
+    """The reference of a case: its expected outputs, else what a check compares with; None where nothing says it.
+
+    `recorded`: the tool calls of runs of the case that are on record; they tell more than checks that name tools.
+    """
+    assertions = [*rules.assertions(), *flat(case.assertions)]
+    written = log_in(case.expected_outputs or {})
+    asked = log_asked_for(assertions) if rules.look_at_log() else None
+    log = written or (_fitting(recorded, asked) if rules.look_at_log() else None)
+    accepted = tuple(dict.fromkeys([*accepted_in(assertions), *map(_text_of, case.accepted_outputs)]))
+    paraphrases = tuple(map(_record_of, case.accepted_outputs))
+    output = _expected(case)
+    if output is not None:
+        return Reference(output, log, accepted, paraphrases)
+    told = _told(assertions)
+    if told is not None:
+        return Reference({"output": told}, log, accepted, paraphrases, given=False)
+    if log is not None and not rules.look_at_text():
+        return Reference({"output": "Done."}, log, accepted, paraphrases, given=written is not None)
+    return None
+
+
+def _fitting(
+    recorded: Sequence[tuple[ToolCall, ...]], asked: tuple[ToolCall, ...] | None
+) -> tuple[ToolCall, ...] | None:  # fmt: skip
+    """The newest log on record that has every tool which the checks ask for, else the log that they describe."""
+    wanted = {call.tool for call in asked or ()}
+    arguments = [call.arguments for call in asked or () if call.arguments]
+    for log in recorded:
+        held = [call.arguments for call in log]
+        if wanted <= {call.tool for call in log} and all(
+            any(one.items() <= had.items() for had in held) for one in arguments
+        ):
+            return log
+    return asked
+
+
+def _text_of(answer: JsonValue) -> str:
+    return output_text(answer) if isinstance(answer, dict) else value_text(answer)
+
+
+def _record_of(answer: JsonValue) -> Json:
+    return answer if isinstance(answer, dict) else {"output": answer}
+
+
+def _expected(case: TestCase) -> Json | None:
+    """The expected outputs without a log, a text in place of each pattern; None where they are nothing else."""
+    expected = {key: value for key, value in (case.expected_outputs or {}).items() if key not in LOG_KEYS}
+    if not expected or all(is_pattern(value) for value in expected.values()):
+        return None
+    found: Json = {}
+    for key, value in expected.items():
+        sample = text_found_by(str(value)[1:-1]) if is_pattern(value) else value
+        if sample is None:
+            return None
+        found[key] = sample
+    return found
+
+
+def _told(assertions: Sequence[Assertion]) -> JsonValue:
+    for kind in _TELLING:
+        for one in assertions:
+            if one.type == kind and one.weight > 0 and one.transform is None:
+                first = one.value[0] if isinstance(one.value, list) and one.value and kind != "equals" else one.value
+                if first not in (None, ""):
+                    return first
+    return None
+
+
+def accepted_in(assertions: Iterable[Assertion]) -> Iterator[str]:
+    """The texts that checks compare with or choose among: each is an answer that somebody wrote down as right."""
+    for one in assertions:
+        if one.base_type in _ACCEPTING and not one.negated and one.weight > 0:
+            values = one.value if isinstance(one.value, list) else [one.value]
+            yield from (value_text(value) for value in values if value is not None)
+        elif one.type == "regex" and one.weight > 0:
+            yield from texts_listed_by(str(one.value))

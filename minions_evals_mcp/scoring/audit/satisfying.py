@@ -1,0 +1,176 @@
+"""Texts made to satisfy checks: from their keywords, and as short as can be."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import SET, Assertion
+from minions_evals_mcp.scoring.assertions.values import js_text
+from minions_evals_mcp.scoring.audit.rules import CODE, Rules, flat
+from minions_evals_mcp.scoring.audit.samples import smallest, text_found_by
+from minions_evals_mcp.scoring.audit.words import words
+
+REFUSAL = "I'm sorry, but I can't help with that."
+FILLER = "ok"
+MOST_WORDS = 3_000
+_STRING = re.compile(r"'((?:[^'\\\n]|\\.){1,200})'|\"((?:[^\"\\\n]|\\.){1,200})\"|`([^`$]{1,200})`")
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?")
+_HOLDING = frozenset({"contains", "icontains", "starts-with"})
+_ALL, _ANY = frozenset({"contains-all", "icontains-all"}), frozenset({"contains-any", "icontains-any"})
+_FORMS = {"is-xml": "<a/>", "contains-xml": "<a/>", "is-html": "<p>a</p>", "contains-html": "<p>a</p>",
+          "is-sql": "SELECT 1", "contains-sql": "```sql\nSELECT 1\n```", "is-refusal": REFUSAL}  # fmt: skip
+
+
+def texts_in(value: JsonValue) -> list[str]:
+    """The texts that a check's value lists; one text may list several behind commas."""
+    if isinstance(value, list):
+        return [js_text(one) if not isinstance(one, dict | list) else json.dumps(one) for one in value]
+    return [] if value is None or isinstance(value, dict) else [js_text(value)]
+
+
+def listed(value: JsonValue) -> list[str]:
+    """The same where a single text lists several."""
+    found = texts_in(value)
+    return [part.strip() for part in found[0].split(",")] if len(found) == 1 and isinstance(value, str) else found
+
+
+def keywords(rules: Rules) -> list[str]:
+    """What the checks look for, each word or phrase once, in the order of the checks."""
+    found: list[str] = []
+    for one in rules.assertions():
+        if not one.negated and one.weight > 0:
+            found += [word for word in _words_of(one) if word]
+    return list(dict.fromkeys(found))
+
+
+def _words_of(one: Assertion) -> Iterator[str]:
+    if one.type in _HOLDING:
+        yield from texts_in(one.value)
+    elif one.type in _ALL | _ANY:
+        yield from listed(one.value)
+    elif one.type == "regex":
+        yield text_found_by(str(one.value)) or ""
+    elif one.type in CODE:
+        yield from literals(str(one.value))
+    elif one.type in {"is-json", "contains-json"}:
+        yield _json_for(one.value)
+    elif one.type in _FORMS and one.type != "is-refusal":
+        yield _form(one)
+
+
+def literals(code: str) -> Iterator[str]:
+    """The texts and numbers that stand in a piece of code."""
+    for found in _STRING.finditer(code):
+        text = next(part for part in found.groups() if part is not None)
+        if text not in {"output", "vars", "context"}:
+            yield text
+    for found in _NUMBER.finditer(_STRING.sub("", code)):
+        yield found[0]
+
+
+def _json_for(schema: JsonValue) -> str:
+    return json.dumps(smallest(schema) if isinstance(schema, dict) else {}, ensure_ascii=False)
+
+
+def _form(one: Assertion) -> str:
+    """The least markup of that form, with the elements that are asked for."""
+    names = listed(one.value) if one.base_type in {"is-xml", "contains-xml"} else []
+    if isinstance(one.value, dict) and one.base_type in {"is-xml", "contains-xml"}:
+        asked = one.value.get("requiredElements", [])
+        names = [str(name) for name in asked] if isinstance(asked, list) else []
+    if not names:
+        return _FORMS[one.base_type]
+    return _nested([name.split(".") for name in names])
+
+
+def _nested(paths: Sequence[Sequence[str]]) -> str:
+    tree: dict[str, list[Sequence[str]]] = {}
+    for path in paths:
+        tree.setdefault(path[0], []).append(path[1:])
+    inside = "".join(f"<{name}>{_nested([rest for rest in rests if rest])}</{name}>" for name, rests in tree.items())
+    return (
+        inside if len(tree) < 2 or not paths else f"<a>{inside}</a>" if any(len(path) > 1 for path in paths) else inside
+    )
+
+
+def satisfying(rules: Rules) -> list[str]:
+    """A few texts that should satisfy all positive checks at once, the shortest first; whether they do is for the checks to say."""
+    asked = [one for one in _deciding(rules) if not one.negated and one.weight > 0]
+    wanted = _wanted(asked)
+    found = [_fitted(wanted, asked, between) for between in (" ", "\n")]
+    found += [_fitted([*wanted[:0], *(one for one in wanted)][::-1], asked, " ")] if len(wanted) > 1 else []
+    return list(dict.fromkeys(found))
+
+
+def satisfying_one(one: Assertion) -> list[str]:
+    """The same for one check alone."""
+    if one.base_type == SET:
+        return [text for inner in flat([one]) for text in satisfying_one(inner)][:6]
+    if one.negated:
+        return []
+    made = _fitted(_wanted([one]), [one], " ")
+    more = list(literals(str(one.value))) if one.type in CODE else []
+    return list(dict.fromkeys([made, *more[:4]]))
+
+
+def _deciding(rules: Rules) -> Iterable[Assertion]:
+    return rules.assertions()
+
+
+def _wanted(asked: Sequence[Assertion]) -> list[str]:
+    """The pieces that a text must have: what it starts with first, none that stands within another."""
+    pieces: list[str] = []
+    for one in asked:
+        if one.type == "starts-with":
+            pieces = [*texts_in(one.value)[:1], *pieces]
+        elif one.type in _ANY:
+            choices = [text for text in listed(one.value) if text]
+            if not any(choice in piece for choice in choices for piece in pieces):
+                pieces += sorted(choices, key=len)[:1]
+        elif one.type == "is-refusal":
+            pieces.append(REFUSAL)
+        elif one.type in {"equals", "similar", "levenshtein", "rouge-n", "bleu", "gleu"}:
+            pieces += [value if isinstance(value, str) else json.dumps(value) for value in _values(one)[:1]]
+        else:
+            pieces += list(_words_of(one))
+    pieces = [piece for piece in dict.fromkeys(pieces) if piece]
+    return [piece for piece in pieces if not any(piece != other and piece in other for other in pieces)]
+
+
+def _values(one: Assertion) -> list[JsonValue]:
+    return one.value if isinstance(one.value, list) and one.type != "equals" else [one.value]
+
+
+def _fitted(pieces: Sequence[str], asked: Sequence[Assertion], between: str) -> str:
+    text = between.join(pieces)
+    least = max((_least(one) for one in asked if one.type == "word-count"), default=0)
+    lacking = least - len(text.split())
+    if 0 < lacking <= MOST_WORDS:
+        text = between.join(filter(None, (text, " ".join([FILLER] * lacking))))
+    return text
+
+
+def _least(one: Assertion) -> int:
+    value = one.value
+    least = value.get("min", 0) if isinstance(value, dict) else value
+    return (
+        int(least)
+        if isinstance(least, int | float)
+        else int(least)
+        if isinstance(least, str) and least.isdigit()
+        else 0
+    )
+
+
+def beginnings(text: str) -> list[str]:
+    """Parts of a reference that say less than half of it: its beginning, its longest word."""
+    parts = text.split()
+    if len(parts) < 3:
+        return []
+    half = " ".join(parts[: max(1, (len(parts) - 1) // 2)])
+    longest = max(words(text), key=len, default="")
+    return list(dict.fromkeys([longest, half]))

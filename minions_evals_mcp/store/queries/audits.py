@@ -1,0 +1,67 @@
+"""Audits that are kept: of which suite, and how the newest came out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.neighbours import AgentRun, ToolCall
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Audit
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.rows import TABLES, record_of, select
+
+
+@dataclass(frozen=True, slots=True)
+class AuditFigures:
+    """The figures of a kept audit."""
+
+    id: str
+    cheat_pass_rate: float | None
+    mutation_score: float | None
+    case_count: int
+
+
+_FIGURES = "SELECT id, cheat_pass_rate, mutation_score, case_count FROM audit"
+
+
+def audit_of(db: Db, benchmark_id: str, suite: str) -> AuditFigures | None:
+    """The newest audit of exactly these cases and rubrics, as this benchmark or within a suite."""
+    row = db.execute(
+        f"{_FIGURES} WHERE digest = ?2 OR EXISTS (SELECT 1 FROM json_each(rest, '$.covers') WHERE key = ?1 AND value = ?2)"
+        " ORDER BY seq DESC LIMIT 1",
+        (benchmark_id, suite),
+    ).fetchone()
+    return None if row is None else AuditFigures(*row)
+
+
+def was_audited(db: Db, benchmark_id: str) -> bool:
+    """Whether the benchmark was audited before, whatever its cases were then."""
+    found = db.execute(
+        "SELECT 1 FROM audit WHERE subject = ?1 OR EXISTS (SELECT 1 FROM json_each(rest, '$.covers') WHERE key = ?1) LIMIT 1",
+        (benchmark_id,),
+    )
+    return found.fetchone() is not None
+
+
+def newest_audit(db: Db, subject: str) -> Record[Audit] | None:
+    """The newest audit of that benchmark or file."""
+    table = TABLES[Audit.slug]
+    row = db.execute(
+        f"{select(table, 'subject = ?1')} ORDER BY seq DESC LIMIT 1", (subject,)
+    ).fetchone()  # fmt: skip
+    return None if row is None else record_of(table, row)  # pyright: ignore[reportReturnType]  a row of that table
+
+
+def logs_of(db: Db, inputs: Json) -> list[tuple[ToolCall, ...]]:
+    """The tool calls of the newest agent-runs with those inputs that made some; at most three."""
+    rows = db.execute(
+        "SELECT m.id FROM agent_run_key k JOIN minion m ON m.id = k.id AND m.deleted_at IS NULL"
+        " WHERE k.inputs_digest = ? AND json_array_length(m.fields, '$.toolCallsLog') > 0"
+        " ORDER BY k.at DESC, m.seq DESC LIMIT 3",
+        (digest(inputs),),
+    )
+    found = [records.minion(db, row[0]) for row in rows.fetchall()]
+    return [one.fields.tool_calls_log or () for one in found if one is not None and isinstance(one.fields, AgentRun)]
