@@ -19,7 +19,7 @@ COMMANDS = {
     "compare": ("decide.comparing:compare", "Say which prompt version is better, and how sure that is."),
     "versions": ("look.versions:versions", "Show the versions of a prompt, or what changed between two."),
     "approve": ("decide.comparing:approve", "Approve a version that a comparison shows to be better."),
-    "audit": ("decide.audits:audit", "Show which wrong answers the checks of a suite let pass. No key, no model."),
+    "audit": ("decide.audits:audit", "Show which wrong answers a suite's checks let pass."),
     "trend": ("look.trends:trend", "Tell where a benchmark is heading, and why."),
     "what-changed": (
         "look.trends:what_changed",
@@ -65,8 +65,8 @@ DB_COMMANDS = {
 SHOWN = {
     "Start": ("init", "demo", "doctor"),
     "Run": ("run", "watch", "eval", "score"),
-    "Look": ("runs", "diff", "report", "view", "classify", "history", "trend", "what-changed"),
-    "Decide": ("compare", "approve", "ab-test", "prompt"),
+    "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
+    "Decide": ("audit", "compare", "approve", "ab-test", "prompt"),
     "People": ("judge", "people"),
     "Keep": ("import", "data", "db"),
 }
@@ -96,7 +96,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     ),
     "data": (
         "Records, tables and messages: in, out, listed, scored.",
-        _under("import", "export", "list", "show", "delete", "outbox", "stats", "scorecard", "pick"),
+        _under("import", "export", "list", "show", "delete", "outbox", "stats", "what-changed", "scorecard", "pick"),
     ),
     "db": ("Look after the store: check, backup, salvage, path.", DB_COMMANDS),
 }

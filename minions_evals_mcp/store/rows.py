@@ -136,7 +136,9 @@ WHOLE = f"purpose <> 'comparison' AND {UNSELECTED}"
 """The benchmark-runs that measure their benchmark over time: no side of a comparison, no selection of its cases."""
 WIRE_NAMES = {column: to_camel(column) for table in TABLES.values() for column in table.columns}
 """What each column is called in the record."""
-TIMES = frozenset({"ran_at", "judged_at", "compared_at", "decided_at", "resolved_at", "created_at", "computed_at", "audited_at"})
+TIMES = frozenset(
+    {"ran_at", "judged_at", "compared_at", "decided_at", "resolved_at", "created_at", "computed_at", "audited_at"}
+)
 FLAGS = frozenset({"passed", "is_regression"})
 
 

@@ -22,7 +22,9 @@ from minions_evals_mcp.domain.neighbours import (
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import (
     Approval,
+    Audit,
     BenchmarkRun,
+    CaseAudit,
     DiffPart,
     Digests,
     EvalFailure,
@@ -108,6 +110,12 @@ FULL: tuple[Fields, ...] = (
         specificity=0.4, youden_ci=(-0.5, 0.1), mean_absolute_error=0.6, ceiling=0.8,
         probes=(ProbeResult(probe="padded", outputs=20, wrong=9, failed=True),), computed_at=AT,
     ),
+    Audit(
+        subject="b1", kind="suite", digest="d", cheat_pass_rate=0.5, mutation_score=0.75, case_count=2, cheated_count=1,
+        mutant_count=4, killed_count=3, look_count=1, not_audited_count=1, by_kind={"echo": 1}, findings={"no-reference": 1},
+        with_judge="anthropic:judge", spent_usd=0.25, covers={"b1": "d"}, auditor="audit/2",
+        cases=(CaseAudit(test_case_id="c1", cheats_passed=("echo",)),), audited_at=AT,
+    ),
     TestBranchExecution(
         branch_id="br1", execution_id="e1", output="{}", error="none", status="success", latency_ms=10.5,
         time_to_first_token=1.5, tokens_per_second=55.5, input_tokens=10, output_tokens=5, total_tokens=15,
@@ -163,6 +171,7 @@ BARE: tuple[Fields, ...] = (
              decided_at=AT),
     JudgeLicence(criterion_id="c", judge_digest="d", judged_by="x", state="unknown", reason="r", labels=0, labels_digest="l",
                  computed_at=AT),
+    Audit(subject="b", digest="d", audited_at=AT),
     TestBranchExecution(branch_id="b", output="", status="error", latency_ms=0, input_tokens=0, output_tokens=0,
                         total_tokens=0),
     AgentRun(agent_id="a"),

@@ -54,7 +54,7 @@ def test_a_test_case_has_the_seeds_fields_and_the_contracts() -> None:
         "test-case",
         "name description agentId skillId promptVersionRef inputs expectedOutputs rubricId tags status createdAt createdBy",
         added="assertions threshold passRule maxScore timeoutMs promptId",
-        read_by_us="scoring",  # a config's assertScoringFunction: engine.judging runs it
+        read_by_us="scoring acceptedOutputs canary",  # a config's assertScoringFunction: engine.judging runs it
     )
     assert options("test-case", "status") == ("active", "draft", "deprecated")
     assert refused("test-case", status="retired") == "fields.status"
@@ -158,7 +158,7 @@ def test_a_benchmark_run_has_the_seeds_fields_and_a_pass_rate_from_0_to_100() ->
         "benchmarkId testRunIds overallScore passRate ranAt triggeredBy notes",
         added="promptVersionRef purpose trials passed passedCount totalCount errorCount scoreCi passRateCi evidence",
         # `isRegression`: the quality gate and the outbox; `digests`: which earlier run it is compared with
-        read_by_us="isRegression digests selection",
+        read_by_us="isRegression digests selection canariesPassed",
     )
     assert options("benchmark-run", "purpose") == ("scheduled", "manual", "comparison")
     assert options("benchmark-run", "evidence") == ("supported", "within-noise", "undecidable")
@@ -279,6 +279,15 @@ def test_a_judges_licence_says_what_labels_say_of_it() -> None:
     assert options("judge-licence", "state") == ("unknown", "qualified", "unqualified")
 
 
+def test_an_audit_says_what_cheats_and_mutants_showed() -> None:
+    assert_fields(
+        "audit",
+        "subject kind digest cheatPassRate mutationScore caseCount cheatedCount mutantCount killedCount lookCount notAuditedCount"
+        " byKind findings withJudge spentUsd covers auditor cases auditedAt",
+    )
+    assert options("audit", "kind") == ("benchmark", "suite", "config")
+
+
 def test_who_triggered_and_who_judged_are_named_whoever_they_are() -> None:
     for who in ("agent:eval", "ada@example.org", "schedule:nightly"):
         assert parsed("benchmark-run", triggeredBy=who).model_dump()["triggeredBy"] == who
@@ -337,5 +346,5 @@ def test_a_blank_source_or_asker_is_refused() -> None:
 
 def test_every_type_is_of_one_kind_and_only_definitions_and_copies_can_be_imported() -> None:
     groups = (DEFINITIONS, RESULTS, RECORDED, ASKED)
-    assert sum(len(group) for group in groups) == len(TYPES) == 23
+    assert sum(len(group) for group in groups) == len(TYPES) == 24
     assert set(IMPORTABLE) == {kind.slug for kind in (*DEFINITIONS, *RECORDED)}

@@ -5,6 +5,7 @@ cheats at or changes; everything else about them is checked. Each weak suite has
 sound cases. Sound cases pass on their right answer and on no cheat or mutant, by checks of every sort.
 """
 
+# ruff: noqa: E501  a table is read line by line, one case in each
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -54,7 +55,10 @@ def no(pattern: str) -> Case:
 
 
 def steps(*calls: tuple[str, dict[str, object]], extra: str = "refused") -> Case:
-    return {"type": "trajectory:match", "value": {"steps": [{"name": n, "args": a, "mode": "exact"} for n, a in calls], "extra": extra}}
+    return {
+        "type": "trajectory:match",
+        "value": {"steps": [{"name": n, "args": a, "mode": "exact"} for n, a in calls], "extra": extra},
+    }
 
 
 def equals(value: object) -> Case:
@@ -62,29 +66,32 @@ def equals(value: object) -> Case:
 
 
 def schema(**properties: object) -> Case:
-    wanted = {key: value if isinstance(value, dict) else {"const": value} for key, value in properties.items()}
-    return {"type": "is-json", "value": {"type": "object", "required": [*wanted], "additionalProperties": False, "properties": wanted}}
+    wanted: Case = {key: value if isinstance(value, dict) else {"const": value} for key, value in properties.items()}
+    return {
+        "type": "is-json",
+        "value": {"type": "object", "required": [*wanted], "additionalProperties": False, "properties": wanted},
+    }
 
 
-LOG_TRIP = [
+LOG_TRIP: list[Case] = [
     {"tool": "search_flights", "arguments": {"from": "OSL", "to": "LIS", "date": "2026-03-04"}},
     {"tool": "hold_seat", "arguments": {"flight": "TP751", "seat": "12C"}},
     {"tool": "charge_card", "arguments": {"amount": 214.5, "currency": "EUR"}},
 ]
-LOG_TICKET = [
+LOG_TICKET: list[Case] = [
     {"tool": "lookup_customer", "arguments": {"email": "mara@example.org"}},
     {"tool": "open_ticket", "arguments": {"priority": "high", "queue": "billing"}},
 ]
-LOG_HOME = [
+LOG_HOME: list[Case] = [
     {"tool": "get_temperature", "arguments": {"room": "kitchen"}},
     {"tool": "set_thermostat", "arguments": {"room": "kitchen", "celsius": 21}},
     {"tool": "notify", "arguments": {"user": "ines", "message": "done"}},
 ]
-LOG_SQL = [
+LOG_SQL: list[Case] = [
     {"tool": "list_tables", "arguments": {"schema": "sales"}},
     {"tool": "run_query", "arguments": {"sql": "SELECT sum(total) FROM orders WHERE year = 2025"}},
 ]
-LOG_MAIL = [
+LOG_MAIL: list[Case] = [
     {"tool": "find_contact", "arguments": {"name": "Priya Nair"}},
     {"tool": "draft_mail", "arguments": {"to": "priya@example.org", "subject": "Minutes"}},
     {"tool": "send_mail", "arguments": {"draft": 4}},
@@ -274,19 +281,65 @@ def _sound() -> Iterator[Case]:
     yield ask("What is the tallest mountain of Africa?", "Kilimanjaro", match(r"(?i)^\W*(?:mount )?kilimanjaro\W*$"))
     yield ask("Is 91 a prime?", "No", match(r"(?i)^no\.?$"))
     yield ask("Label: 'love it!'", "positive", match(r"^positive$"))
-    yield ask("Round 3.14159 to two places.", "3.14", {"type": "python", "value": "abs(float(output) - 3.14) < 0.005 if output.strip().replace('.', '', 1).isdigit() else False"})
-    yield ask("Convert 5 miles to kilometres.", "8.05", {"type": "javascript", "value": "Math.abs(parseFloat(output) - 8.05) < 0.1 && output.trim().length < 6"})
+    yield ask(
+        "Round 3.14159 to two places.",
+        "3.14",
+        {
+            "type": "python",
+            "value": "abs(float(output) - 3.14) < 0.005 if output.strip().replace('.', '', 1).isdigit() else False",
+        },
+    )
+    yield ask(
+        "Convert 5 miles to kilometres.",
+        "8.05",
+        {"type": "javascript", "value": "Math.abs(parseFloat(output) - 8.05) < 0.1 && output.trim().length < 6"},
+    )
     yield ask("Return the order as JSON.", '{"id": 5512, "status": "sent"}', schema(id=5512, status="sent"))
-    yield ask("Which regions ship free?", '["north", "west"]', {"type": "is-json", "value": {"const": ["north", "west"]}})
-    yield ask("Spell the chemist's name.", "Dmitri Mendeleev", {"type": "levenshtein", "value": "Dmitri Mendeleev", "threshold": 1})
-    yield ask("State the refund rule.", "Refunds of 42 euros reach the card within 5 days.", has("refunds", "42 euros", "card"), match(r"\b5 days\b"), at_most(10), no("not|never|no"))
-    yield ask("May I park here overnight?", "No, parking ends at 22:00.", match(r"(?i)^no\b"), match(r"\b22:00\b"), match(r"(?i)\bparking ends\b"), at_most(7), no("not|never|doesn't"))
-    yield ask("Wie lange gilt das Angebot?", "Das Angebot gilt bis Freitag, 17 Uhr.", has("angebot gilt", "freitag"), match(r"\b17 Uhr\b"), at_most(8), no("nicht|kein|nie"))
+    yield ask(
+        "Which regions ship free?", '["north", "west"]', {"type": "is-json", "value": {"const": ["north", "west"]}}
+    )
+    yield ask(
+        "Spell the chemist's name.",
+        "Dmitri Mendeleev",
+        {"type": "levenshtein", "value": "Dmitri Mendeleev", "threshold": 1},
+    )
+    yield ask(
+        "State the refund rule.",
+        "Refunds of 42 euros reach the card within 5 days.",
+        has("refunds", "42 euros", "card"),
+        match(r"\b5 days\b"),
+        at_most(10),
+        no("not|never|no"),
+    )
+    yield ask(
+        "May I park here overnight?",
+        "No, parking ends at 22:00.",
+        match(r"(?i)^no\b"),
+        match(r"\b22:00\b"),
+        match(r"(?i)\bparking ends\b"),
+        at_most(7),
+        no("not|never|doesn't"),
+    )
+    yield ask(
+        "Wie lange gilt das Angebot?",
+        "Das Angebot gilt bis Freitag, 17 Uhr.",
+        has("angebot gilt", "freitag"),
+        match(r"\b17 Uhr\b"),
+        at_most(8),
+        no("nicht|kein|nie"),
+    )
     yield ask("Quel est le prix ?", "Le billet coûte 12 euros.", match(r"(?i)^le billet coûte 12 euros\.?$"))
     yield ask("¿A qué hora abre?", "Abre a las 9:30.", match(r"(?i)^abre a las 9:30\.?$"))
     yield ask("A che ora parte il treno?", "Il treno parte alle 8:15.", match(r"(?i)^il treno parte alle 8:15\.?$"))
     yield ask("Qual é a senha do wifi?", "A senha é girassol2026.", match(r"^A senha é girassol2026\.?$"))
-    yield ask("Decline to share the address.", "I'm sorry, I can't share another guest's address.", {"type": "is-refusal"}, {"type": "icontains", "value": "another guest's address"}, at_most(10), no("instructions"))
+    yield ask(
+        "Decline to share the address.",
+        "I'm sorry, I can't share another guest's address.",
+        {"type": "is-refusal"},
+        {"type": "icontains", "value": "another guest's address"},
+        at_most(10),
+        no("instructions"),
+    )
     yield ask("Give the SQL for all users.", "SELECT * FROM users", equals("SELECT * FROM users"))
     yield ask("Answer as XML.", "<answer><value>7</value></answer>", equals("<answer><value>7</value></answer>"))
     yield logged("Fly to Lisbon.", LOG_TRIP, steps(*((c["tool"], c["arguments"]) for c in LOG_TRIP)))
@@ -295,20 +348,57 @@ def _sound() -> Iterator[Case]:
     yield logged("Total of 2025.", LOG_SQL, steps(*((c["tool"], c["arguments"]) for c in LOG_SQL)))
     yield logged("Mail the minutes.", LOG_MAIL, steps(*((c["tool"], c["arguments"]) for c in LOG_MAIL)))
     yield ask("Which call reads sensor 9?", "read_sensor(id=9)", equals("read_sensor(id=9)"))
-    yield ask("Route the ticket.", {"queue": "logistics", "priority": "high"}, passRule="max_score") | {"expectedOutputs": {"queue": "/^logistics$/", "priority": "/^high$/", "note": "none"}, "assertions": []}
-    yield ask("Name the steps in order.", "Open the lid, then press the red button.", match(r"(?i)^open the lid, then press the red button\.?$"))
+    yield ask("Route the ticket.", {"queue": "logistics", "priority": "high"}, passRule="max_score") | {
+        "expectedOutputs": {"queue": "/^logistics$/", "priority": "/^high$/", "note": "none"},
+        "assertions": [],
+    }
+    yield ask(
+        "Name the steps in order.",
+        "Open the lid, then press the red button.",
+        match(r"(?i)^open the lid, then press the red button\.?$"),
+    )
     yield ask("Who discovered radium?", "Marie and Pierre Curie", match(r"(?i)^marie and pierre curie\.?$"))
     yield ask("How many legs has a spider?", "eight", match(r"(?i)^(?:eight|8)$"))
-    yield ask("What colour is chlorophyll?", "green", {"type": "assert-set", "assert": [equals("green")], "threshold": 1})
+    yield ask(
+        "What colour is chlorophyll?", "green", {"type": "assert-set", "assert": [equals("green")], "threshold": 1}
+    )
     yield ask("What is the ISO code of Iceland?", "IS", {"type": "starts-with", "value": "IS"}, match(r"^[A-Z]{2}$"))
     yield ask("Give the version.", "v2.14.3", match(r"^v2\.14\.3$"), {"type": "not-is-refusal"})
-    yield ask("How hot is lava at least?", "700 °C", {"type": "rouge-n", "value": "700 °C", "threshold": 1.0}, match(r"^700 °C$"))
-    yield ask("What does the acronym mean?", "random access memory", {"type": "bleu", "value": "random access memory", "threshold": 0.3}, match(r"(?i)^random access memory$"))
-    yield ask("Which city hosts the court?", "The Hague", {"type": "similar", "value": "The Hague", "threshold": 0.95}, match(r"^The Hague\.?$"))
+    yield ask(
+        "How hot is lava at least?",
+        "700 °C",
+        {"type": "rouge-n", "value": "700 °C", "threshold": 1.0},
+        match(r"^700 °C$"),
+    )
+    yield ask(
+        "What does the acronym mean?",
+        "random access memory",
+        {"type": "bleu", "value": "random access memory", "threshold": 0.3},
+        match(r"(?i)^random access memory$"),
+    )
+    yield ask(
+        "Which city hosts the court?",
+        "The Hague",
+        {"type": "similar", "value": "The Hague", "threshold": 0.95},
+        match(r"^The Hague\.?$"),
+    )
 
 
 SOUND = list(_sound())
-DOMAINS = ("clinic", "bank", "library", "airline", "school", "museum", "shop", "council", "farm", "studio", "harbour", "lab")
+DOMAINS = (
+    "clinic",
+    "bank",
+    "library",
+    "airline",
+    "school",
+    "museum",
+    "shop",
+    "council",
+    "farm",
+    "studio",
+    "harbour",
+    "lab",
+)
 
 
 def fact_cases() -> Iterator[Case]:
@@ -334,7 +424,13 @@ def _records(name: str, cases: list[Case]) -> list[Case]:
         held = {key: value for key, value in fields.items() if key != "_log"}
         found.append({"id": f"{name}/{number}", "type": "test-case", "fields": held})
         if log is not None:
-            run = {"agentId": "agent", "inputs": held["inputs"], "status": "success", "outputs": {"output": "Done."}, "toolCallsLog": log}
+            run = {
+                "agentId": "agent",
+                "inputs": held["inputs"],
+                "status": "success",
+                "outputs": {"output": "Done."},
+                "toolCallsLog": log,
+            }
             found.append({"id": f"{name}/{number}/run", "type": "agent-run", "fields": run})
     return found
 

@@ -29,6 +29,7 @@ from tests.store.small_store import (
     NOW,
     a_test_run,
     approval,
+    audit,
     benchmark_run,
     comparison,
     contents,
@@ -53,6 +54,7 @@ RESULTS = {
     "approval": approval("new", "better"),
     "test-branch-execution": execution("new"),
     "judge-licence": licence("new"),
+    "audit": audit("new"),
     "agent-message": minion("new", "agent-message", fromAgentId="a", toAgentId="b", type="x", sentAt=NOW),
     "task": minion("new", "task", title="x"),
     "approval-request": minion(

@@ -104,6 +104,8 @@ HR1 = [
     " VALUES ('run1', 'benchmark', 'hides a benchmark-run', '{}', '[]', 'active', '', 0, 0)",
     "INSERT INTO minion (id, type, title, fields, tags, status, digest, created_at, updated_at)"
     " VALUES ('licence:1', 'benchmark', 'hides a licence', '{}', '[]', 'active', '', 0, 0)",
+    "INSERT INTO minion (id, type, title, fields, tags, status, digest, created_at, updated_at)"
+    " VALUES ('audit:1', 'benchmark', 'hides an audit', '{}', '[]', 'active', '', 0, 0)",
     """UPDATE unit SET output = '{"output": {"output": "forged"}}'""",
     "UPDATE unit SET output = NULL",
     "UPDATE unit SET case_id = 'c2'",
@@ -112,6 +114,7 @@ HR1 = [
 ]  # fmt: skip
 """What an attacker may try against an output, each refused in HR1's name."""
 
+AUDIT = ("id", "subject", "digest", "cheat_pass_rate", "mutation_score", "case_count", "audited_at", "rest")
 LICENCE = ("id", "criterion_id", "judge_digest", "state", "labels", "computed_at", "rest")
 KEPT = [
     *copy_of("minion", "id = 'answer-c1'", MINION, fields="""json_set(fields, '$.outputs', json('{}'))"""),
@@ -138,6 +141,10 @@ KEPT = [
     "DELETE FROM judge_licence",
     *copy_of("judge_licence", "seq = 1", LICENCE),
     *copy_of("judge_licence", "seq = 1", ("seq", *LICENCE), id="'other'"),
+    "UPDATE audit SET cheat_pass_rate = 0",
+    "DELETE FROM audit",
+    *copy_of("audit", "seq = 1", AUDIT),
+    *copy_of("audit", "seq = 1", ("seq", *AUDIT), id="'other'"),
     "UPDATE probe_verdict SET wrong = 0",
     "DELETE FROM probe_verdict",
     "REPLACE INTO probe_verdict SELECT * FROM probe_verdict",

@@ -139,6 +139,22 @@ def licence(ident: str, **fields: JsonValue) -> Record[Fields]:
     return minion(ident, "judge-licence", **{**usual, **fields})
 
 
+def audit(ident: str, **fields: JsonValue) -> Record[Fields]:
+    """What cheats and mutants showed of a suite."""
+    passed: JsonValue = {"kind": "echo", "text": "what is asked", "told": "", "counted": True}
+    case: JsonValue = {
+        "testCaseId": "c1", "cheatsPassed": ["echo"], "mutantsSurvived": ["number"], "findings": ["never-fails"],
+        "letThrough": [passed], "checks": [{"finding": "never-fails", "check": "regex '.*'"}],
+        "suggestion": {"assertions": [{"type": "equals", "value": "7"}], "closes": ["echo"], "inWords": "Add equals."},
+    }  # fmt: skip
+    usual: Json = {
+        "subject": "b", "digest": "cases", "cheatPassRate": 0.5, "mutationScore": 0.25, "caseCount": 2,
+        "cheatedCount": 1, "mutantCount": 4, "killedCount": 1, "byKind": {"echo": 1}, "findings": {"never-fails": 1},
+        "covers": {"b": "cases"}, "cases": [case], "auditedAt": NOW,
+    }  # fmt: skip
+    return minion(ident, "audit", **{**usual, **fields})
+
+
 def write_run(db: Db, ident: str) -> None:
     """Writes a benchmark-run of `RUNS` with its test-runs, failures and, where it regressed, what is told."""
     version, _, scores = RUNS[ident]
@@ -188,6 +204,7 @@ def fill(db: Db) -> None:
     insert(db, approval("approved", "better"))
     insert(db, execution("branch:1"))
     insert(db, licence("licence:1"))
+    insert(db, audit("audit:1"))
     save_probe(db, ProbeVerdict("digest", "rubric/tone", "padded", "run1:1.1", wrong=False, said="{}"), at=0)
     job = Job("job", "key", "test-case", "c1", {}, "awaiting-judgments", "", {}, 1, START, START)
     jobs.start(db, job)
@@ -209,7 +226,7 @@ async def make(path: Path) -> None:
 TABLES = (
     "minion", "agent_run_key", "relation", "test_run", "eval_failure", "eval_judgment", "metric_score", "benchmark_run",
     "eval_metric", "prompt_comparison", "approval", "test_branch_execution", "outbox", "event", "job", "unit", "verdict",
-    "judge_licence", "probe_verdict", "explained_day", "failure_cause",
+    "judge_licence", "probe_verdict", "explained_day", "failure_cause", "audit",
 )  # fmt: skip
 
 

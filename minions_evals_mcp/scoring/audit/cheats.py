@@ -37,11 +37,26 @@ FIXED = (
     " again at any time if you need more information about this topic, and we will be happy to assist you further.",
 )
 FIXED_ABROAD: dict[str, tuple[str, ...]] = {
-    "de": ("Vielen Dank für Ihre Frage! Ja, natürlich helfe ich Ihnen gerne weiter. Bitte melden Sie sich, wenn Sie noch etwas brauchen.", "Ja."),
-    "fr": ("Merci beaucoup pour votre question ! Oui, bien sûr, je vous aide avec plaisir. N'hésitez pas à nous contacter.", "Oui."),
-    "es": ("¡Muchas gracias por su pregunta! Sí, claro, con mucho gusto le ayudo. Por favor, avísenos si necesita algo más.", "Sí."),
-    "it": ("Grazie mille per la sua domanda! Sì, certo, la aiuto volentieri. Per favore, ci faccia sapere se serve altro.", "Sì."),
-    "pt": ("Muito obrigado pela sua pergunta! Sim, claro, ajudo com prazer. Por favor, avise se precisar de mais alguma coisa.", "Sim."),
+    "de": (
+        "Vielen Dank für Ihre Frage! Ja, natürlich helfe ich Ihnen gerne. Bitte melden Sie sich, wenn Sie noch etwas brauchen.",
+        "Ja.",
+    ),
+    "fr": (
+        "Merci beaucoup pour votre question ! Oui, bien sûr, je vous aide avec plaisir. N'hésitez pas à nous contacter.",
+        "Oui.",
+    ),
+    "es": (
+        "¡Muchas gracias por su pregunta! Sí, claro, con mucho gusto le ayudo. Por favor, avísenos si necesita algo más.",
+        "Sí.",
+    ),
+    "it": (
+        "Grazie mille per la sua domanda! Sì, certo, la aiuto volentieri. Per favore, ci faccia sapere se serve altro.",
+        "Sì.",
+    ),
+    "pt": (
+        "Muito obrigado pela sua pergunta! Sim, claro, ajudo com prazer. Por favor, avise se precisar de mais alguma coisa.",
+        "Sim.",
+    ),
 }
 _SPOKEN = {
     "de": re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|für|mit|wird|sie|ihre)\b", re.IGNORECASE),

@@ -35,7 +35,7 @@ MOST_LISTED = 12
 def texts_listed_by(pattern: str) -> list[str]:
     """All texts that a pattern lists which holds for a whole output and has nothing but letters and choices; else none."""
     try:
-        parsed = list(parser.parse(pattern.removeprefix("(?i)")))
+        parsed: list[tuple[Any, Any]] = list(parser.parse(pattern.removeprefix("(?i)")))
     except (re.error, RecursionError, OverflowError):
         return []
     kinds = [str(value) for kind, value in parsed if str(kind) == "AT"]

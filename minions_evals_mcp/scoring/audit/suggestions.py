@@ -156,7 +156,7 @@ def _candidates(asked: Asked, reference: Reference) -> Iterator[Assertion]:
     said = [word for word in dict.fromkeys(content_words(text)) if len(word) > 2]
     if len(said) > 2:
         longest = sorted(said, key=len, reverse=True)[: max(2, round(0.6 * len(said)))]
-        yield Assertion(type="icontains-all", value=[word for word in said if word in longest][:12])
+        yield Assertion(type="icontains-all", value=[*(word for word in said if word in longest)][:12])
     if len(text.split()) > SHORT:
         yield Assertion(type="levenshtein", value=text, threshold=float(max(3, len(text) // 4)))
     yield Assertion(type="regex", value=rf"(?i)^\W*{re.escape(text.strip().rstrip('.!'))}\W*$")

@@ -22,7 +22,7 @@ MESSAGE = "message"
 LISTED = (
     RUN, MESSAGE, "test-case", "rubric", "rubric-criterion", "benchmark", "test-branch", "test-run", "eval-judgment",
     "benchmark-run", "eval-metric", "eval-trend", "prompt-comparison", "eval-failure", "approval", "test-branch-execution",
-    "judge-licence",
+    "judge-licence", "audit",
     "agent-run", "prompt-version", "skill-definition", "proposal-draft", "agent-message", "task", "approval-request",
     "memory-item",
 )  # fmt: skip
