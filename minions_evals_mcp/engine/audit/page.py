@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from pydantic import JsonValue
+
 from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import ToolCall
@@ -222,7 +224,14 @@ def sameness(case: TestCase) -> str:
     asked = [normal(value_text(value)) for value in case.inputs.values()]
     named = [] if any(asked) else [case.name, case.description]
     checks = [one.model_dump(mode="json") for one in case.assertions]
-    expected = case.expected_outputs and {
+    expected: Json | None = case.expected_outputs and {
         key: normal(value_text(value)) for key, value in case.expected_outputs.items()
     }
-    return digest([sorted(asked), named, expected, [] if expected else checks, "" if expected else case.rubric_id])
+    about: list[JsonValue] = [
+        [*sorted(asked)],
+        [*named],
+        expected,
+        [] if expected else [*checks],
+        "" if expected else case.rubric_id,
+    ]
+    return digest(about)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -59,11 +59,16 @@ FIXED_ABROAD: dict[str, tuple[str, ...]] = {
     ),
 }
 _SPOKEN = {
-    "de": re.compile(r"\b(?:der|die|das|und|ist|nicht|ein|eine|für|mit|wird|sie|ihre)\b", re.IGNORECASE),
-    "fr": re.compile(r"\b(?:le|les|des|est|une|vous|votre|pour|avec|dans|sont|sur)\b", re.IGNORECASE),
-    "es": re.compile(r"\b(?:el|los|las|una|es|por|para|con|su|está|del|puede)\b", re.IGNORECASE),
-    "it": re.compile(r"\b(?:il|gli|della|per|con|sono|una|può|che|nel|suo|è)\b", re.IGNORECASE),
-    "pt": re.compile(r"\b(?:os|uma|não|com|para|seu|pode|são|você|em|do|da)\b", re.IGNORECASE),
+    "de": re.compile(
+        r"\b(?:der|die|das|und|ist|nicht|ein|eine|für|mit|wird|sie|ihre|im|am|ich|zum|zur|kann|darf|wie|wann)\b",
+        re.IGNORECASE,
+    ),
+    "fr": re.compile(
+        r"\b(?:le|les|des|est|une|vous|votre|pour|avec|dans|sont|sur|du|au|je|quel|quelle|peut)\b", re.IGNORECASE
+    ),
+    "es": re.compile(r"\b(?:el|los|las|una|es|por|para|con|su|está|del|puede|qué|cuándo|se|al)\b", re.IGNORECASE),
+    "it": re.compile(r"\b(?:il|gli|della|per|con|sono|una|può|che|nel|suo|è|quale|quando|alle)\b", re.IGNORECASE),
+    "pt": re.compile(r"\b(?:os|uma|não|com|para|seu|pode|são|você|em|do|da|qual|quando|é)\b", re.IGNORECASE),
 }
 REFUSALS_ABROAD = {
     "de": "Es tut mir leid, aber dabei kann ich Ihnen nicht helfen.",
@@ -159,21 +164,26 @@ def _texts(asked: Asked) -> Iterator[tuple[CheatKind, str]]:
     spoken = language(asked)
     yield "empty", ""
     yield "empty", " \n"
-    yield from (("echo", text) for text in _echoes(asked.inputs))
+    yield from _each("echo", _echoes(asked.inputs))
     yield "refusal", REFUSAL
-    yield from (("fixed", text) for text in FIXED)
+    yield from _each("fixed", FIXED)
     if spoken in FIXED_ABROAD:
         yield "refusal", REFUSALS_ABROAD[spoken]
-        yield from (("fixed", text) for text in FIXED_ABROAD[spoken])
+        yield from _each("fixed", FIXED_ABROAD[spoken])
     yield "injection", INJECTION
-    yield from (("paste-all", text) for text in _pasted(asked))
+    yield from _each("paste-all", _pasted(asked))
     found = keywords(asked.rules)
     if found:
         yield "keywords", " ".join(found)
         yield "keywords", "\n".join(found)
-    yield from (("shortest", text) for text in satisfying(asked.rules) if text)
+    yield from _each("shortest", filter(None, satisfying(asked.rules)))
     if asked.reference is not None:
-        yield from (("shortest", text) for text in beginnings(asked.reference.text))
+        yield from _each("shortest", beginnings(asked.reference.text))
+
+
+def _each(kind: CheatKind, texts: Iterable[str]) -> Iterator[tuple[CheatKind, str]]:
+    for text in texts:
+        yield kind, text
 
 
 def language(asked: Asked) -> str:

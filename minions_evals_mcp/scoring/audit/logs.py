@@ -33,9 +33,9 @@ def _written(step: JsonValue) -> ToolCall | None:
     if not isinstance(step, dict):
         return None
     name = next((step[key] for key in _NAMES if isinstance(step.get(key), str)), None)
-    arguments = next((step[key] for key in _ARGUMENTS if isinstance(step.get(key), dict)), {})
+    arguments = next((step[key] for key in _ARGUMENTS if isinstance(step.get(key), dict)), None)
     try:
-        return ToolCall.model_validate({"tool": name, "arguments": arguments, "result": step.get("result")})
+        return ToolCall.model_validate({"tool": name, "arguments": arguments or {}, "result": step.get("result")})
     except ValidationError:
         return None
 

@@ -159,7 +159,7 @@ class Trial:
     def _pairs(self) -> list[SimilarityNeed]:
         assert self.rules.expected is not None, "likeness is to what is expected"
         told = compared(self.rules.expected, self.output, patterns=False)
-        pairs = [] if told is None else told.unequal
+        pairs = () if told is None else told.unequal
         needs = [SimilarityNeed(normalised(actual), normalised(wanted)) for wanted, actual in pairs]
         return [need for need in needs if need.text != need.other]
 

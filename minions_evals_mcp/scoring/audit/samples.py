@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from re import _parser as parser  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType]  as above
-from typing import Any
+from typing import Any, cast
 
 from pydantic import JsonValue
 
@@ -35,7 +35,7 @@ MOST_LISTED = 12
 def texts_listed_by(pattern: str) -> list[str]:
     """All texts that a pattern lists which holds for a whole output and has nothing but letters and choices; else none."""
     try:
-        parsed: list[tuple[Any, Any]] = list(parser.parse(pattern.removeprefix("(?i)")))
+        parsed: list[tuple[Any, Any]] = [*cast("Any", parser).parse(pattern.removeprefix("(?i)"))]
     except (re.error, RecursionError, OverflowError):
         return []
     kinds = [str(value) for kind, value in parsed if str(kind) == "AT"]

@@ -114,19 +114,27 @@ def stricter(proposal: Proposal, verdicts: Sequence[Tried]) -> Stricter | None:
         return None
     else:
         left = list(range(len(seen)))
+    strict = {number for number in fitting if _is_strict(proposal.candidates[number - first])}
     added: list[int] = []
-    while left and len(added) < MOST_ADDED:
-        best = max(fitting, key=lambda number: (_closed(seen, left, number), -number), default=None)
-        if best is None or not _closed(seen, left, best):
-            break
-        added.append(best)
-        left = [place for place in left if seen[place].checks[0][best]]
+    for several in ([number for number in fitting if number not in strict], sorted(strict)):
+        while left and len(added) < MOST_ADDED:
+            best = max(several, key=lambda number: (_closed(seen, left, number), -number), default=None)
+            if best is None or not _closed(seen, left, best):
+                break
+            added.append(best)
+            left = [place for place in left if seen[place].checks[0][best]]
     if not added:
         return None
     new = tuple(proposal.candidates[number - first] for number in added)
     kinds = tuple(dict.fromkeys(one.kind for one in proposal.wrong))
     still = tuple(kind for kind in kinds if any(proposal.wrong[place].kind == kind for place in left))
     return Stricter((*kept, *new), new, tuple(kind for kind in kinds if kind not in still), still)
+
+
+def _is_strict(candidate: Assertion) -> bool:
+    """Whether a check leaves an agent hardly a word of its own: taken only where others leave a hole."""
+    whole = candidate.type == "regex" and str(candidate.value).endswith(r"\W*$")
+    return whole or candidate.type in {"equals", "levenshtein"}
 
 
 def _closed(seen: Sequence[Tried], left: Sequence[int], number: int) -> int:
@@ -156,11 +164,17 @@ def _candidates(asked: Asked, reference: Reference) -> Iterator[Assertion]:
     said = [word for word in dict.fromkeys(content_words(text)) if len(word) > 2]
     if len(said) > 2:
         longest = sorted(said, key=len, reverse=True)[: max(2, round(0.6 * len(said)))]
-        yield Assertion(type="icontains-all", value=[*(word for word in said if word in longest)][:12])
+        asked_for: list[JsonValue] = [word for word in said if word in longest]
+        yield Assertion(type="icontains-all", value=asked_for[:12])
     if len(text.split()) > SHORT:
         yield Assertion(type="levenshtein", value=text, threshold=float(max(3, len(text) // 4)))
-    yield Assertion(type="regex", value=rf"(?i)^\W*{re.escape(text.strip().rstrip('.!'))}\W*$")
+    yield Assertion(type="regex", value=rf"(?i)^\W*{_written(text.strip().rstrip('.!'))}\W*$")
     yield Assertion(type="equals", value=text)
+
+
+def _written(text: str) -> str:
+    """The text as a pattern that a person can read."""
+    return re.escape(text).replace("\\ ", " ")
 
 
 def _same_log(reference: Reference) -> Assertion:
@@ -176,7 +190,7 @@ def _of_facts(text: str) -> Iterator[Assertion]:
         yield Assertion(type="icontains-all", value=[*shown])
     for one in shown:
         begin, end = (r"\b" if one[0].isalnum() else ""), (r"\b" if one[-1].isalnum() else "")
-        yield Assertion(type="regex", value=f"{begin}{re.escape(one)}{end}")
+        yield Assertion(type="regex", value=f"{begin}{_written(one)}{end}")
 
 
 def _of_sense(text: str) -> Iterator[Assertion]:
