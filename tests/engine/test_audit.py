@@ -1,6 +1,5 @@
 """Audits of suites: the holes that were planted are named, sound cases are not accused, and what closes a hole was tried."""
 
-# ruff: noqa: E501  a case is read on one line
 from __future__ import annotations
 
 from collections import Counter
@@ -202,7 +201,7 @@ async def test_criteria_that_a_model_judges_are_left_out_and_named(tmp_path: Pat
         {"id": "r/rule", "type": "rubric-criterion", "fields": rule},
         {"id": "r/model", "type": "rubric-criterion", "fields": model},
     ]
-    case = ask("May I come in?", "Thank you, do come in.") | {"rubricId": "r", "assertions": []}
+    case: Case = {**ask("May I come in?", "Thank you, do come in."), "rubricId": "r"}
     async with engine_at(tmp_path) as engine:
         figures, found = await audited(engine, [rubric, *parts, *cases(case)])
     assert found["c0"].cheats_passed == ("fixed",)
