@@ -309,7 +309,10 @@ def test_no_log_is_said_plainly() -> None:
             "step 1 `search` was called with bad arguments",
         ),
         ((ToolCall(tool="search", error=""),), "step 1 `search` failed: no message"),
-        ((SEARCH, SEARCH, SEARCH), "`search` was called 3 times with the same arguments, first in step 1: {"),
+        (
+            (SEARCH, SEARCH, SEARCH),
+            "`search` was called 3 times with the same arguments, first in step 1 (again in 2, 3): {",
+        ),
         ((SILENT,), 'step 1 `search` gave an empty result ({"results":[],"total":0}), and the answer uses it'),
         (
             (ToolCall(tool="search", result="No results found."),),
@@ -320,7 +323,10 @@ def test_no_log_is_said_plainly() -> None:
             "step 1 `get` was called with a placeholder: ids = 'TODO'",
         ),
         ((BROKEN, SEARCH), "The log shows no fault in its 2 steps: step 2 `search` gave"),
-        ((ToolCall(tool="get", result=None),), "The log shows no fault in its 1 step: step 1 `get` gave null"),
+        (
+            (ToolCall(tool="get", result=None),),
+            "Nothing wrong was found in the log, but what step 1 gave was not recorded: step 1 `get` gave null",
+        ),
         ((), "The agent made no call; the answer itself is wrong"),
     ],
 )
@@ -336,7 +342,7 @@ def test_a_figure_is_data_and_not_an_empty_result(result: JsonValue) -> None:
 def test_an_empty_result_is_no_fault_where_the_answer_says_so_or_another_call_filled_it() -> None:
     assert "empty result" not in cause(SILENT, text="I found nothing blue.")
     assert "empty result" not in cause(SILENT, SEARCH)
-    assert "empty result" in cause(SILENT, text="It is not $5 but $99.")
+    assert "empty result" in cause(SILENT, text="It is not blue, see https://x.example.")
 
 
 def test_an_argument_that_the_inputs_hold_is_no_placeholder() -> None:
@@ -347,15 +353,24 @@ def test_an_argument_that_the_inputs_hold_is_no_placeholder() -> None:
 
 def test_a_claim_without_its_call_is_quoted_beside_the_calls_that_there_were() -> None:
     said = cause(ToolCall(tool="get_order", result=1), text="I have refunded it.\nBye.")
-    assert said == "The answer says “I have refunded it”, but the log has no call that did so; its calls: `get_order`"
+    assert (
+        said
+        == "The answer says “I have refunded it”, but the log has no call that did so; its calls: `get_order` (likely, 0.65)"
+    )
 
 
 def test_the_tools_that_the_inputs_offer_are_compared_with_those_that_were_called() -> None:
     offer: Json = {"tools": [{"name": "calculator", "description": "adds"}], "question": "Use the calculator."}
-    assert cause(SEARCH, inputs=offer) == "step 1 `search` is not a tool that the inputs offer (calculator)"
-    assert cause(inputs=offer) == "The agent made no call, though the inputs name `calculator`"
-    assert cause(inputs={"tools": ["calculator"]}) == "The agent made no call, though the inputs offer `calculator`"
-    assert "calculator" not in cause(ToolCall(tool="calculator", result=4), text="5", inputs=offer).split(":")[0]
+    assert (
+        cause(SEARCH, inputs=offer)
+        == "step 1 `search` is not a tool that the inputs offer (calculator) (very likely, 0.85)"
+    )
+    assert cause(inputs=offer) == "The agent made no call, though the inputs name `calculator` (likely, 0.70)"
+    assert (
+        cause(inputs={"tools": ["calculator"]})
+        == "The agent made no call, though the inputs offer `calculator` (likely, 0.70)"
+    )
+    assert "offer" not in cause(ToolCall(tool="calculator", result=4), text="5", inputs=offer)
 
 
 def test_a_cut_off_reply_is_named_with_its_end() -> None:
@@ -367,7 +382,7 @@ def test_a_cut_off_reply_is_named_with_its_end() -> None:
 
 def test_a_right_result_that_the_answer_leaves_aside_is_quoted() -> None:
     call = ToolCall(tool="count", result={"units": 17})
-    said = 'step 1 `count` gave the right result ({"units":17}), but the answer differs'
+    said = 'step 1 `count` gave the right result ({"units":17}), but the answer differs (very likely, 0.80)'
     assert cause(call, text="There are 240.", expected={"output": "17 units", "sure": True}) == said
     assert cause(call, text="17 units, I guess", expected={"output": "17 units"}) != said
 

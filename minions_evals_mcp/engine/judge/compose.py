@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.outcomes import Failed, MetricScore, Passed, UnitKey, Verdict
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import DecidedBy, Digests, EvalFailure, TestRun
@@ -13,6 +14,7 @@ from minions_evals_mcp.domain.vetted import completed, judgment, vetted_verdict
 from minions_evals_mcp.engine.judge.likeness import expected_of, metrics_of
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
 from minions_evals_mcp.judges.grading import AND
+from minions_evals_mcp.judges.heuristic import guide, is_rule
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.failures import Analysis, FailedCriterion, FailedOutput, classify
 from minions_evals_mcp.scoring.history import sample, score_fraction, standing
@@ -205,7 +207,18 @@ def failed_output(measure: Measure, work: Work, verdicts: Sequence[Verdict], *, 
         agent_error=seen.agent_error,
         score_fraction=sum(one.fraction * one.weight for one in criteria) / weight if weight else 0.0,
         criteria=criteria,
+        checks=_checks(measure),
     )
+
+
+def _checks(measure: Measure) -> tuple[Assertion, ...]:
+    """The assertions that the output was judged by: the case's own, or those of the rubric's rule-based criteria."""
+    if isinstance(measure.yardstick, ByAssertions):
+        return measure.yardstick.assertions
+    if not isinstance(measure.yardstick, RubricInUse):
+        return ()
+    guides = [guide(criterion.scoring_guide) for _, criterion in measure.yardstick.criteria if is_rule(criterion)]
+    return tuple(assertion for rules in guides if not isinstance(rules, str) for assertion in rules)
 
 
 def _failed_criterion(measure: Measure, verdict: Verdict) -> FailedCriterion:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.results import FailureType, Severity
 from minions_evals_mcp.scoring.failures.texts import cut
+from minions_evals_mcp.scoring.failures.wanted import wanted_arguments, wanted_tools, wanted_words
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class FailedOutput:
 
     `text` is the output's text. `has_log` is False where nothing recorded the tool calls: an empty
     `tool_calls` then says nothing. `wants_json`: a check for JSON failed, or the expected output is JSON.
-    `score_fraction` is the normalised total, 0 to 1.
+    `score_fraction` is the normalised total, 0 to 1. `checks` are the assertions that it was judged by, if any.
     """
 
     output: Json
@@ -47,6 +49,22 @@ class FailedOutput:
     agent_error: str | None
     score_fraction: float
     criteria: tuple[FailedCriterion, ...]
+    checks: tuple[Assertion, ...] = ()
+
+    @property
+    def wanted_tools(self) -> tuple[str, ...]:
+        """The tools that the expected trajectory names."""
+        return wanted_tools(self.checks)
+
+    @property
+    def wanted_arguments(self) -> tuple[tuple[str, Json], ...]:
+        """The arguments that the expected trajectory gives, by tool."""
+        return wanted_arguments(self.checks)
+
+    @property
+    def wanted_words(self) -> Json:
+        """The words that the answer must have."""
+        return wanted_words(self.checks)
 
     @property
     def is_empty(self) -> bool:

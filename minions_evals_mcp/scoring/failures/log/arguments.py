@@ -1,0 +1,258 @@
+"""Arguments against the input and the results before them: what was asked of a tool that nobody had asked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.scoring.failures.dates import WEEKDAYS
+from minions_evals_mcp.scoring.failures.log.finding import Finding
+from minions_evals_mcp.scoring.failures.log.kinds import Kind, Known, folded, key_words, kind_of, shape
+from minions_evals_mcp.scoring.failures.log.reading import INPUT, Log
+from minions_evals_mcp.scoring.failures.material import Material, material, read
+from minions_evals_mcp.scoring.failures.texts import cut, leaves
+
+ONLY, LABELLED, NEAREST, SAME_KEY = 0.8, 0.75, 0.65, 0.85
+ALIKE, SAME_NAME = 0.6, 0.8
+"""How alike two values are that may be meant for each other (0 to 1), and two names of which one is a slip."""
+MOST_ARGUMENTS = 60
+_PAGING = re.compile(
+    r"(?:page|limit|offset|size|top|max|min|depth|count|retr|timeout|temperature|seed|version|batch|width|height|radius|precision"
+    r"|decimals|seite|start|cursor|skip|take|first|last|per|number_of_results|k|n|threshold|level|step|index|delay|ttl|lang|locale)",
+    re.IGNORECASE,
+)
+_RECKONS = re.compile(r"calc|math|multipl|divid|add\b|sum\b|subtract|percent|comput|eval|rechn|convert", re.IGNORECASE)
+_FREE_TEXT = re.compile(
+    r"q|query|search|text|title|subject|message|note|topic|hint|prompt|content|body|reason|comment|description|label|tag|format|status"
+    r"|state|type|category|kind|role|priority|tone|mode|sort|order_by|field|column|table|schema|model|method|action|anfrage|suche|frage",
+    re.IGNORECASE,
+)
+"""Arguments in which an agent writes words of its own."""
+_PLACEHOLDER = re.compile(
+    r"<[^<>]{1,60}>|\{\{?[^{}]{1,60}\}\}?|\[(?:your|insert)[^\]]{1,60}\]|your[_ -][a-z_ -]{1,40}"
+    r"|(?:todo|tbd|fixme)\b.{0,60}|x{3,}|string|example"
+    r"|placeholder|foo|bar|example_?(?:id|name|value)|[\w.]{1,40}@example\.(?:com|org)|insert[_ ].{1,40}",
+    re.IGNORECASE,
+)
+_RELATIVE = re.compile(
+    r"\b(?:today|tomorrow|yesterday|tonight|next|last|this|in \w+ (?:days?|weeks?|hours?)|heute|morgen|gestern|nächst\w+|letzt\w+"
+    r"|diese\w*|übermorgen|aujourd'hui|demain|hier|prochaine?|dernière?|hoy|mañana|ayer|próxim\w+|pasad\w+|oggi|domani|ieri"
+    r"|prossim\w+|scors\w+|hoje|amanhã|ontem)\b",
+    re.IGNORECASE,
+)
+_FROM = frozenset(
+    ("from", "source", "origin", "sender", "von", "de", "depart", "departure", "start", "debit", "origen", "da", "src")
+)
+_TO = frozenset(
+    (
+        "to",
+        "target",
+        "destination",
+        "recipient",
+        "nach",
+        "arrival",
+        "end",
+        "credit",
+        "dest",
+        "destino",
+        "dst",
+        "receiver",
+        "zu",
+        "an",
+    )
+)
+_ROLES = (
+    (_FROM, r"(?:from|von|aus|de|depuis|desde|da|dal)"),
+    (_TO, r"(?:to|nach|zu|an|auf|à|vers|a|para|al|até|into)"),
+)
+
+
+def wrong_arguments(log: Log) -> Iterator[Finding]:
+    """Arguments that differ from what the input and the earlier results say."""
+    for place, step in enumerate(log.steps):
+        heard: Material | None = None
+        for count, (name, leaf) in enumerate(leaves(step.arguments)):
+            if count >= MOST_ARGUMENTS:
+                break
+            kind = kind_of(leaf)
+            if kind in (None, "word"):
+                continue
+            if kind in {"number", "day", "time"} and heard is None:
+                heard = material(log.heard_before(place))
+            finding = _checked(log, place, name, leaf, heard)
+            if finding is not None:
+                yield finding
+
+
+def unwanted_arguments(log: Log) -> Iterator[Finding]:
+    """Arguments that differ from those that the expected trajectory gives, where no call of the tool has them."""
+    for tool, wanted in log.failed.wanted_arguments:
+        calls = [(place, step) for place, step in enumerate(log.steps) if step.tool.casefold() == tool.casefold()]
+        if not calls or any(not _differing(step.arguments, wanted) for _, step in calls):
+            continue
+        place, step = calls[-1]
+        name, meant = _differing(step.arguments, wanted)[0]
+        given = cut(str(step.arguments.get(name)))
+        yield Finding(
+            "argument",
+            place,
+            f"{log.quoted(place)} was called with {name} = {given!r}: {cut(str(meant))!r} was expected",
+            SAME_KEY,
+        )
+
+
+def _differing(given: Json, wanted: Json) -> list[tuple[str, JsonValue]]:
+    return [
+        (name, value)
+        for name, value in wanted.items()
+        if not isinstance(value, dict | list) and given.get(name) != value
+    ]
+
+
+def placeholders(log: Log) -> Iterator[Finding]:
+    """Arguments that were never filled in."""
+    given = {leaf for _, leaf in leaves(log.failed.inputs)}
+    for place, step in enumerate(log.steps):
+        for name, leaf in leaves(step.arguments):
+            if isinstance(leaf, str) and leaf not in given and _PLACEHOLDER.fullmatch(leaf.strip()):
+                said = f"{log.quoted(place)} was called with a placeholder: {name} = {cut(leaf)!r}"
+                yield Finding("placeholder", place, said, 0.85)
+
+
+def swapped_roles(log: Log) -> Iterator[Finding]:
+    """A source given as the target, or the other way round, where the input says which is which."""
+    for place, step in enumerate(log.steps):
+        ends = {
+            role: (name, leaf)
+            for name, leaf in leaves(step.arguments)
+            for role in _role(name)
+            if isinstance(leaf, str | int)
+        }
+        if len(ends) != 2:
+            continue
+        (from_name, source), (_, target) = ends[0], ends[1]
+        said = [_follows(log.asked_text, _ROLES[role][1], folded(leaf)) for role, (_, leaf) in ends.items()]
+        crossed = _follows(log.asked_text, _ROLES[0][1], folded(target)) and _follows(
+            log.asked_text, _ROLES[1][1], folded(source)
+        )
+        if crossed and not all(said):
+            words = f"{log.quoted(place)} was called with {from_name} = {cut(str(source))!r}: the input has it the other way round"
+            yield Finding("argument", place, words, SAME_KEY)
+
+
+def _role(name: str) -> list[int]:
+    parts = set(re.split(r"[_\W]+|(?<=[a-z])(?=[A-Z])", name.casefold()))
+    return [number for number, (names, _) in enumerate(_ROLES) if parts & names]
+
+
+def _follows(text: str, preposition: str, value: str) -> bool:
+    return re.search(rf"\b{preposition} (?:\w+ ){{0,2}}{re.escape(value)}(?!\w)", text) is not None
+
+
+def _checked(log: Log, place: int, name: str, leaf: JsonValue, heard: Material | None) -> Finding | None:
+    """What is wrong with one argument."""
+    kind = kind_of(leaf)
+    text = str(leaf).strip()
+    assert kind is not None
+    if kind == "number" and (_PAGING.match(name) or _is_round_choice(leaf) or _counts(log.steps[place].tool, name)):
+        return None
+    known = log.known_before(place)
+    if _is_known(log, place, text, kind, known, heard):
+        return None
+    return _differs(log, place, name, text, kind, known)
+
+
+def _counts(tool: str, name: str) -> bool:
+    """Whether the argument is a number to reckon with: nobody needs to have said it."""
+    return len(name) < 3 or _RECKONS.search(tool) is not None
+
+
+def _is_round_choice(leaf: JsonValue) -> bool:
+    return isinstance(leaf, int | float) and leaf in (0, 1, -1)
+
+
+def _is_known(log: Log, place: int, text: str, kind: Kind, known: list[Known], heard: Material | None) -> bool:
+    """Whether the value stands in the input or in a result before the step, in any spelling."""
+    folded_text = folded(text)
+    for source in (log.asked_text, *log.given_texts[:place]):
+        if re.search(rf"(?<![\w]){re.escape(folded_text)}(?!\w)", source):
+            return True
+    if kind == "number" and heard is not None:
+        return all(heard.numbers.gives(quantity) for quantity in read(text).quantities)
+    if kind == "day" and heard is not None:
+        relative = _RELATIVE.search(log.asked_text) is not None or any(day in log.asked_text for day in WEEKDAYS)
+        return relative or all(heard.has_day(day) for day in read(text).days)
+    if kind == "time" and heard is not None:
+        return all(heard.has_time(clock) for clock in read(text).clocks)
+    if kind == "code":
+        bare = re.sub(r"\W", "", folded_text)
+        return any(re.sub(r"\W", "", folded(other.text)) == bare for other in known)
+    if kind == "name":
+        words = folded_text.split()
+        return all(any(word[:4] in source for source in (log.asked_text, *log.given_texts[:place])) for word in words)
+    return False
+
+
+def _differs(log: Log, place: int, name: str, text: str, kind: Kind, known: list[Known]) -> Finding | None:
+    """The value that was meant: the only one of its kind, the one with the same name, or the one most like it."""
+    like = [one for one in known if one.kind == kind and (kind not in {"code", "number"} or one.shape == shape(text))]
+    words = key_words(name)
+    labelled = _distinct([one for one in like if words & (one.near | key_words(one.key))])
+    asked = _distinct([one for one in like if one.place == INPUT])
+    every = _distinct(like)
+    if kind == "name":
+        return _other_name(log, place, name, text, asked, every)
+    for confidence, among in ((SAME_KEY, labelled), (ONLY, asked), (LABELLED, every)):
+        if len(among) == 1:
+            return _finding(log, place, name, text, among[0], confidence)
+    unused = _unused(log, asked)
+    if len(unused) == 1 and kind in {"code", "day", "time", "address"}:
+        return _finding(log, place, name, text, unused[0], NEAREST)
+    nearest = max(every, key=lambda one: _alike(one.text, text), default=None)
+    if nearest is not None and kind in {"code", "address"} and _alike(nearest.text, text) >= ALIKE:
+        return _finding(log, place, name, text, nearest, NEAREST)
+    return None
+
+
+def _other_name(log: Log, place: int, name: str, text: str, asked: list[Known], every: list[Known]) -> Finding | None:
+    """The name that was meant: one that is like it, or the only one of the input that no argument has."""
+    nearest = max(every, key=lambda one: _alike(one.text, text), default=None)
+    if nearest is not None and _alike(nearest.text, text) >= ALIKE:
+        # Between the two limits stand the names that one language writes otherwise than another (München, Munich).
+        return _finding(log, place, name, text, nearest, LABELLED) if _alike(nearest.text, text) >= SAME_NAME else None
+    if _FREE_TEXT.fullmatch(name) and " " not in text:
+        return None
+    made_alike = [one for one in asked if (" " in one.text) == (" " in text) and one.text.isupper() == text.isupper()]
+    unused = _unused(log, made_alike)
+    return _finding(log, place, name, text, unused[0], NEAREST) if len(unused) == 1 else None
+
+
+def _unused(log: Log, known: list[Known]) -> list[Known]:
+    """Those that no argument of the log has."""
+    used = folded([step.arguments for step in log.steps])
+    arguments = material([step.arguments for step in log.steps])
+    days = [one for one in known if one.kind == "day"]
+    taken = {one.text for one in days if all(arguments.has_day(day) for day in read(one.text).days)}
+    return [one for one in known if folded(one.text) not in used and one.text not in taken]
+
+
+def _finding(log: Log, place: int, name: str, text: str, meant: Known, confidence: float) -> Finding:
+    where = "the input says" if meant.place == INPUT else f"{log.quoted(meant.place)} gave"
+    said = f"{log.quoted(place)} was called with {name} = {cut(text)!r}, which nothing before it says: {where} {cut(meant.text)!r}"
+    return Finding("argument", place, said, confidence)
+
+
+def _distinct(known: list[Known]) -> list[Known]:
+    """One for each text, the first of them."""
+    first: dict[str, Known] = {}
+    for one in known:
+        first.setdefault(folded(one.text), one)
+    return list(first.values())
+
+
+def _alike(one: str, other: str) -> float:
+    return SequenceMatcher(None, one.casefold(), other.casefold(), autojunk=False).ratio()

@@ -1,0 +1,189 @@
+"""Values of the wrong thing: the id of another customer, or one that a later result replaced."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.scoring.failures.log.finding import Finding
+from minions_evals_mcp.scoring.failures.log.kinds import folded, key_words, kind_of, shape
+from minions_evals_mcp.scoring.failures.log.reading import Log
+from minions_evals_mcp.scoring.failures.mentions import ORDINARY
+from minions_evals_mcp.scoring.failures.texts import cut, leaves
+
+OTHER, REPLACED, RENEWED = 0.85, 0.85, 0.75
+MOST_RECORDS = 200
+_NEWER = re.compile(
+    r"(?:new|current|latest|replac\w*|supersed\w*|merged|moved|successor|updated|renamed|forward\w*|actual|neu\w*|aktuell\w*|ersetzt\w*"
+    r"|nouve\w+|actuel\w*|remplac\w*|nuev\w+|reemplaz\w*|nuov\w+|sostituit\w*|nov[oa]|substitu\w*)",
+    re.IGNORECASE,
+)
+_LISTED = re.compile(r"(?<![\w.,-])(?=[\w-]*\d)[\w-]{2,40}(?![\w-])")
+_RENEWS = re.compile(
+    r"refresh|renew|rotate|reissue|regenerate|update|rebook|change|move|extend|replace|create|latest|current|save|write|commit|put|edit|patch|set|erneuer|neu|renouvel",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """One record of a result: where it stands, and its scalars by key."""
+
+    place: int
+    fields: Mapping[str, JsonValue]
+
+    def holds(self, text: str) -> bool:
+        """Whether one of its values is that text."""
+        return any(folded(value) == text for value in self.fields.values() if value is not None)
+
+
+def swapped_entities(log: Log) -> Iterator[Finding]:
+    """Arguments taken from a record that the input does not speak of, where it speaks of its neighbour."""
+    for place, step in enumerate(log.steps):
+        entities = entities_before(log, place)
+        if len(entities) < 2:
+            continue
+        for name, leaf in leaves(step.arguments):
+            if kind_of(leaf) not in {"code", "number", "address", "name"} or _stands_in(folded(leaf), log.asked_text):
+                continue
+            finding = _swapped(log, place, name, folded(leaf), entities)
+            if finding is not None:
+                yield finding
+
+
+def stale_values(log: Log) -> Iterator[Finding]:
+    """Values that an earlier result says were replaced, or that the same tool has given anew since."""
+    for place, step in enumerate(log.steps):
+        for name, leaf in leaves(step.arguments):
+            if kind_of(leaf) not in {"code", "number", "address"}:
+                continue
+            finding = _replaced(log, place, name, str(leaf)) or _renewed(log, place, name, str(leaf))
+            if finding is not None:
+                yield finding
+
+
+def entities_before(log: Log, place: int) -> list[Entity]:
+    """The records in the results before the step."""
+    found: list[Entity] = []
+    for earlier, step in enumerate(log.steps[:place]):
+        found += [Entity(earlier, fields) for fields in _records(step.result)]
+        if isinstance(step.result, str):
+            found += [Entity(earlier, fields) for fields in _told(step.result)]
+        if len(found) > MOST_RECORDS:
+            return []
+    return found
+
+
+def _records(value: JsonValue) -> Iterator[Mapping[str, JsonValue]]:
+    """The dictionaries in a structure, each with its own scalars and those of what only it holds."""
+    if isinstance(value, list):
+        for inner in value:
+            yield from _records(inner)
+    elif isinstance(value, dict):
+        scalars = {key: leaf for key, leaf in value.items() if not isinstance(leaf, dict | list)}
+        nested = [leaf for leaf in value.values() if isinstance(leaf, dict | list)]
+        for inner in nested:
+            yield from _records(inner)
+        if scalars:
+            yield scalars
+
+
+def _told(text: str) -> Iterator[Mapping[str, JsonValue]]:
+    """The things that a text lists, each with its code or number: two at least."""
+    parts = [part for part in re.split(r"[,;|\n]", text[:4_000]) if part.strip()]
+    found = [(part, codes[0]) for part in parts if len(codes := _LISTED.findall(part)) == 1]
+    if len(found) > 1:
+        yield from ({"text": part.replace(code, " "), "id": code} for part, code in found)
+
+
+def _swapped(log: Log, place: int, name: str, text: str, entities: list[Entity]) -> Finding | None:
+    own = [entity for entity in entities if entity.holds(text)]
+    if not own:
+        return None
+    keys = {key for entity in own for key, value in entity.fields.items() if folded(value) == text}
+    rivals = [entity for entity in entities if not entity.holds(text) and keys & entity.fields.keys()]
+    if not rivals or any(_spoken_of(log, entity, rivals) for entity in own):
+        return None
+    named = [(entity, word) for entity in rivals if (word := _spoken_of(log, entity, own))]
+    if len({next(folded(entity.fields[key]) for key in keys if key in entity.fields) for entity, _ in named}) != 1:
+        return None
+    meant, word = named[0]
+    whose = _title(own[0]) or "another record"
+    right = next(str(meant.fields[key]) for key in keys if key in meant.fields)
+    said = (
+        f"{log.quoted(place)} was called with {name} = {cut(text)!r} of {whose} ({log.quoted(own[0].place)}): the input speaks"
+        f" of {cut(word)!r}, whose value is {cut(right)!r}"
+    )
+    return Finding("entity", place, said, OTHER)
+
+
+def _spoken_of(log: Log, entity: Entity, others: list[Entity]) -> str | None:
+    """A value of the record that the input names, and none of the others has."""
+    for value in entity.fields.values():
+        if isinstance(value, bool) or value is None:
+            continue
+        text = folded(value)
+        if any(other.holds(text) for other in others):
+            continue
+        if len(text) > 1 and _stands_in(text, log.asked_text):
+            return str(value)
+        for word in re.findall(r"[^\W\d_]{4,}", text) if isinstance(value, str) else ():
+            rest = " ".join(folded(list(other.fields.values())) for other in others)
+            if word not in ORDINARY and _stands_in(word, log.asked_text) and word not in rest:
+                return str(value)
+    return None
+
+
+def _title(entity: Entity) -> str | None:
+    """What a reader would call the record."""
+    for value in entity.fields.values():
+        if isinstance(value, str) and kind_of(value) == "name":
+            return repr(cut(value, 60))
+    return None
+
+
+def _replaced(log: Log, place: int, name: str, text: str) -> Finding | None:
+    """The value was replaced: a record that holds it has a newer one beside it."""
+    for entity in entities_before(log, place):
+        if not entity.holds(folded(text)):
+            continue
+        for key, value in entity.fields.items():
+            newer = _NEWER.search(key) and isinstance(value, str | int) and not isinstance(value, bool)
+            if newer and folded(value) != folded(text) and shape(str(value)) == shape(text) and key_words(key):
+                said = (
+                    f"{log.quoted(place)} was called with {name} = {cut(text)!r}, though {log.quoted(entity.place)} gave"
+                    f" {key} = {cut(str(value))!r}"
+                )
+                return Finding("stale", place, said, REPLACED)
+    return None
+
+
+def _renewed(log: Log, place: int, name: str, text: str) -> Finding | None:
+    """The value is the older of two that single-valued results gave under the same key."""
+    given = [
+        (entity.place, key, str(value))
+        for entity in entities_before(log, place)
+        for key, value in entity.fields.items()
+        if isinstance(value, str | int) and not isinstance(value, bool)
+    ]
+    own = [(at, key) for at, key, value in given if folded(value) == folded(text)]
+    if not own or _stands_in(folded(text), log.asked_text):
+        return None
+    last_at, key = own[-1]
+    later = [(at, value) for at, other, value in given if other == key and at > last_at and shape(value) == shape(text)]
+    if not later or folded(later[-1][1]) == folded(text) or len(later) > 1:
+        return None
+    at, value = later[-1]
+    if log.steps[at].tool != log.steps[last_at].tool and not _RENEWS.search(log.steps[at].tool):
+        return None
+    if log.steps[at].tool == log.steps[last_at].tool and log.steps[at].arguments != log.steps[last_at].arguments:
+        return None
+    said = f"{log.quoted(place)} was called with {name} = {cut(text)!r}, though {log.quoted(at)} had given {key} = {cut(value)!r} since"
+    return Finding("stale", place, said, RENEWED)
+
+
+def _stands_in(text: str, source: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", source) is not None
