@@ -242,7 +242,8 @@ class ModelCause(Value):
 class EvalFailure(Fields):
     """Why a run failed, as rules found it: what kind, how bad, which criteria, and the step it rests on.
 
-    `modelCause` stands beside that, where a model was asked; neither replaces the other.
+    `modelCause` stands beside that, where a model was asked; neither replaces the other. Failures that go back to the same
+    cause have the same `causeKey`.
     """
 
     slug: ClassVar[str] = "eval-failure"
@@ -260,6 +261,7 @@ class EvalFailure(Fields):
     confidence: Unit
     signals: Annotated[tuple[str, ...], Field(strict=False)] = ()
     model_cause: ModelCause | None = None
+    cause_key: str = ""
 
 
 class Approval(Fields):

@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.engine.answers.report_data import NAMED, Report, ReportedCase, Side, Tried
+from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.report.sentences import answer, case_title, change_words, number
@@ -53,12 +54,24 @@ def _head(report: Report) -> Iterator[str]:
         yield f"> {sentences.EVIDENCE[str(summary.regression['evidence'])]}\n"
     if report.comparison is not None and report.comparison.notes:
         yield f"{_inert(printable(report.comparison.notes, 600))}\n"
+    yield from _causes(summary)
     if summary.failure_types:
         yield "Failed by cause: " + ", ".join(f"{count} {kind}" for kind, count in summary.failure_types.items()) + "\n"
     if report.criteria:
         yield from _criteria(report)
     yield f"Run `{summary.run_id}`" + (f" beside run `{report.before.summary.run_id}`" if report.before else "")
     yield f"To look into it: `minions-evals view`, or `minions-evals report {summary.run_id} -o report.html`\n"
+
+
+def _causes(summary: RunSummary) -> Iterator[str]:
+    """What the failures go back to, the cause with the most new failures first."""
+    for one in summary.causes[:NAMED]:
+        share = f"{100 * one.share_of_loss:.0f} % of what was lost"
+        cases = ", ".join(_inert(printable(case.title, 80)) for case in one.affected[:NAMED])
+        more = f" and {one.cases - NAMED} more" if one.cases > NAMED else ""
+        yield f"- **{_inert(printable(one.summary, 400))}** ({share}). Next: {_inert(one.suggestion)} Cases: {cases}{more}"
+    if summary.causes:
+        yield ""
 
 
 def _about(report: Report) -> str:

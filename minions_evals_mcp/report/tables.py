@@ -37,6 +37,10 @@ LONGEST, WIDEST, WHY = 60, 110, 90
 """A table is no wider, its reasons no longer: a person reads lines, not a screen's width."""
 
 
+SHOWN_CAUSES = 5
+"""So many causes stand above the failed cases."""
+
+
 def console() -> Console:
     """The terminal, or a pipe that gets plain text."""
     return Console(highlight=False, soft_wrap=False)
@@ -202,7 +206,7 @@ def failures_table(summary: RunSummary, width: int) -> Group:
     scores = [f"{one.score:.2f} of {one.possible:g}" for one in shown]
     score = max(len(one) for one in scores)
     title = min(width - what - score - 5, max(len(_title(one, LONGEST)) for one in shown))
-    lines = [Text(f"{total} failed: {counted}", style="bold")]
+    lines = [Text(f"{total} failed: {counted}", style="bold"), *_causes(summary)]
     for one, figure in zip(shown, scores, strict=True):
         line = Text(set_cell_size(_title(one, title), title))
         line.append(f"  {one.failure_type:<{what}}", style=SEVERITY[one.severity])
@@ -215,6 +219,20 @@ def failures_table(summary: RunSummary, width: int) -> Group:
     if total > len(shown):
         lines.append(Text(f" and {total - len(shown)} more: minions-evals runs {summary.run_id} --limit {total}"))
     return Group(*lines)
+
+
+def _causes(summary: RunSummary) -> Iterator[Text]:
+    """What the failures go back to, where some share a cause: each with its share of the loss and what to do next."""
+    if not summary.causes:
+        return
+    if len(summary.causes) >= len(summary.failures) and all(one.cases == 1 for one in summary.causes):
+        return
+    for one in summary.causes[:SHOWN_CAUSES]:
+        yield Text(f" {printable(one.summary, 400)}", style="bold")
+        yield Text(f"   {100 * one.share_of_loss:.0f} % of what was lost; next: {one.suggestion}", style="dim")
+    if len(summary.causes) > SHOWN_CAUSES:
+        yield Text(f" and {len(summary.causes) - SHOWN_CAUSES} more causes: minions-evals classify {summary.run_id}")
+    yield Text("")
 
 
 def _title(one: FailureLine, room: int) -> str:

@@ -9,6 +9,7 @@ from functools import partial
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from minions_evals_mcp.engine.answers.failure_causes import causes_by_run
 from minions_evals_mcp.engine.answers.report_data import Report, find_subject, read_report
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
@@ -20,6 +21,8 @@ from minions_evals_mcp.view.rendering import rendered
 
 PAGE = 50
 CAUSES = 500
+RUNS = 20
+"""Of so many benchmarks it is said what their failures go back to."""
 
 
 async def failures(request: Request) -> Response:
@@ -30,7 +33,11 @@ async def failures(request: Request) -> Response:
     for one in found:
         causes.setdefault(one.cause, []).append(one)
     shown = await engine.store.read(partial(page_lists.cause_examples, each=3))
-    return rendered("failures", causes=causes, examples=shown, whole=sum(one.cases for one in found))
+    groups = await causes_by_run(engine, list(dict.fromkeys(one.run_id for one in found))[:RUNS])
+    titles = {one.run_id: one.title for one in found}
+    return rendered(
+        "failures", groups=groups, titles=titles, causes=causes, examples=shown, whole=sum(one.cases for one in found)
+    )
 
 
 async def outbox(request: Request) -> Response:

@@ -101,6 +101,7 @@ FULL: tuple[Fields, ...] = (
         resolution_notes="prompt fixed", classified_by="rules/1", confidence=0.8, signals=("number: 42",),
         model_cause=ModelCause(by="anthropic:judge", at=AT, refused="-", failure_type="refusal", description="d", root_cause="r",
                                step=1, quote="x 1", confidence=0.5),
+        cause_key="0123",
     ),
     Approval(prompt_version_ref="p3", comparison_id="pc1", decision="approved", reason="better", decided_by="ada",
              decided_by_type="human", override_reason="urgent", decided_at=AT),

@@ -195,7 +195,7 @@ def test_a_failure_has_the_seeds_fields_types_and_severities() -> None:
     assert_fields(
         "eval-failure",
         "testRunId failureType description affectedCriterionIds severity rootCause resolvedAt resolutionNotes",
-        added="benchmarkRunId classifiedBy confidence signals modelCause",
+        added="benchmarkRunId classifiedBy confidence signals modelCause causeKey",
     )
     assert options("eval-failure", "failureType") == (
         "wrong-output",

@@ -53,7 +53,7 @@ ACTING = {"onerror", "onload", "onclick", "style", "href", "src", "srcdoc", "act
 ALLOWED = {
     "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "p", "code", "main", "section", "dl", "div", "dt", "dd",
     "span", "table", "thead", "tbody", "tr", "th", "td", "figure", "svg", "g", "rect", "path", "text", "circle", "details", "summary",
-    "label", "input", "line", "select", "option", "output", "ol", "nav", "button", "noscript", "script",
+    "label", "input", "line", "li", "strong", "br", "select", "option", "output", "ol", "nav", "button", "noscript", "script",
 }  # fmt: skip
 
 

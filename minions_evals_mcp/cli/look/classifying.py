@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal
 
@@ -11,6 +12,7 @@ from cyclopts import Parameter
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure
+from minions_evals_mcp.engine.answers.failure_causes import Cause, read_causes
 from minions_evals_mcp.engine.failures.classify_failure import (
     ClassifyEstimate,
     classify_failure,
@@ -60,6 +62,8 @@ async def _classify(run_id: str, allowed: bool | None, max_cost_usd: float | Non
     async with session(common) as engine:
         by = explainer(engine, allowed=allowed, max_cost_usd=max_cost_usd)
         failed = await failed_run_ids(engine, run_id)
+        if not common.json:
+            sys.stdout.write(_causes_told(await read_causes(engine, run_id)))
         for ident in failed:
             failure = await classify_failure(engine, ident, by=by)
             if common.json:
@@ -80,6 +84,20 @@ async def _estimate(run_id: str, allowed: bool | None, max_cost_usd: float | Non
     else:
         sys.stdout.write(_cost(found))
     return 0
+
+
+def _causes_told(found: Sequence[Cause]) -> str:
+    """The causes of a run, each with its cases, what it cost and what to do next; nothing for one test-run."""
+    lines: list[str] = []
+    for one in found:
+        cases = ", ".join(printable(case.test_case_id) for case in one.affected)
+        more = f" and {one.cases - len(one.affected)} more" if one.cases > len(one.affected) else ""
+        lines += [
+            printable(one.summary, 500),
+            f"  {100 * one.share_of_loss:.0f} % of what was lost; cases: {cases}{more}",
+            f"  next: {one.suggestion}",
+        ]
+    return "\n".join([*lines, ""]) + "\n" if lines else ""
 
 
 def _cost(found: ClassifyEstimate) -> str:

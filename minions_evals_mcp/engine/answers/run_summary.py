@@ -9,6 +9,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure, EvalTrend, Outcome, TestRun
 from minions_evals_mcp.domain.values import Value, iso
+from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.calibration import calibration_of
 from minions_evals_mcp.engine.conclude.detect_trend import trend_id
@@ -27,6 +28,9 @@ from minions_evals_mcp.store import events, jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobKind, JobState
 from minions_evals_mcp.store.queries import run_pairs
+
+NAMED_CAUSES = 20
+"""So many causes stand in a summary that asks for no failures."""
 
 
 class FailureLine(Value):
@@ -82,6 +86,7 @@ class RunSummary(Value):
     benchmark_run: Json | None = None
     bounds: Bounds | None = None
     test_runs: list[Json] = []
+    causes: list[Cause] = []
     failures: list[FailureLine] = []
     failure_types: dict[str, int] = {}
     unscored: list[UnscoredLine] = []
@@ -124,6 +129,7 @@ def _summary(db: Db, job: Job, limit: int) -> RunSummary:
         test_runs=[_run_json(db, run) for run in runs.job_runs(db, job.id, limit=limit)]
         if job.kind == "test-case"
         else [],
+        causes=[*causes_of(db, job)[: limit or NAMED_CAUSES]],
         failures=[_failure_line(db, run, failures[run.id]) for run in failing],
         failure_types=runs.failure_types(db, job.id),
         unscored=[

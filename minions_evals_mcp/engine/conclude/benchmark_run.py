@@ -18,6 +18,7 @@ from minions_evals_mcp.domain.results import (
     FailureType,
 )
 from minions_evals_mcp.engine.conclude.detect_trend import record_trend
+from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, record_causes
 from minions_evals_mcp.engine.conclude.newly_failing import failure_groups_of
 from minions_evals_mcp.engine.conclude.setup import (
     changes,
@@ -106,6 +107,8 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     fallen = _fallen_most(runs.kept_means(db, previous.id), means) if previous and whole else None
     regression = _regression(db, about, previous, shared, fallen, origins)
     run = _benchmark_run(db, about, benchmark, Standing(alike, shared, regression, origins))
+    if whole and about.request.purpose != "comparison":
+        record_causes(db, run, benchmark, at=about.at)
     if regression is not None:
         _tell_regression(db, about, benchmark, run, regression)
     runs.record_benchmark_run(db, run, judged_alike=about.judged_alike, series_key=about.series, at=about.at)
@@ -281,6 +284,8 @@ def _tell_regression(
     if found.dropped_most:
         said += f" {found.dropped_most}."
     groups = failure_groups_of(db, found.failing)
+    causes = causes_of_a_fall(db, benchmark.id, [one.run_id for one in found.failing])
+    said += f" {'; '.join(str(one['summary']) for one in causes[:2])}."
     said += f" The run before: {found.previous.id}; {changes_said(found.changed)}."
     kinds: Counter[FailureType] = Counter(one.failure_type for one in found.failing)
     ((common, _),) = kinds.most_common(1)
@@ -291,7 +296,7 @@ def _tell_regression(
         description=said,
         affected_criterion_ids=groups.criteria,
         severity=rule.severity,
-        root_cause=f"{groups.said()}; largest loss: {worst.case_id}",
+        root_cause=f"{'; '.join(str(one['summary']) for one in causes)}; {groups.said()}; largest loss: {worst.case_id}",
         classified_by=RULES,
         confidence=1.0 if found.evidence == "supported" else 0.5,
         signals=tuple(f"newly failing: {one.case_id}" for one in found.failing[:NAMED_SKIPPED]),
@@ -302,7 +307,7 @@ def _tell_regression(
     asked = task(rule.task_title, said, priority="critical", about=run.id, at=about.at)
     queue(db, f"{run.id}:task", asked, key=f"investigate-regression:{run.id}", at=about.at)
     payload: Json = {
-        "benchmarkId": benchmark.id, "benchmarkRunId": run.id, "previousRunId": found.previous.id, "summary": said,
+        "causes": [*causes], "benchmarkId": benchmark.id, "benchmarkRunId": run.id, "previousRunId": found.previous.id, "summary": said,
         "evidence": found.evidence, "newlyFailing": [one.case_id for one in found.failing[:NAMED_SKIPPED]],
         "evalFailureId": record.id, "whatChanged": list(found.changed), "rootCause": failure.root_cause,
     }  # fmt: skip

@@ -19,9 +19,11 @@ from minions_evals_mcp.engine.failures.material import failed_run, material
 from minions_evals_mcp.engine.jobs import find_job
 from minions_evals_mcp.engine.judge.compose import failure_record
 from minions_evals_mcp.engine.outbox import queue
+from minions_evals_mcp.scoring.failure_causes import suggestion
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.queries import failure_causes
 from minions_evals_mcp.store.rows import update_failure
 
 
@@ -122,7 +124,10 @@ async def store_findings(engine: Engine, test_run_id: str) -> Record[EvalFailure
 
 
 def _ask_to_remember(db: Db, run: Record[TestRun], failure: Record[EvalFailure], at: datetime) -> None:
-    """Asks for a memory-item for the agent concerned, if one is; the same findings are asked to be remembered once."""
+    """Asks for a memory-item for the agent concerned, if one is: one for each cause, not for each case that shows it.
+
+    A cause that was gone and came back is asked to be remembered again.
+    """
     agent_id = _agent_concerned(db, run.fields)
     if agent_id is None:
         return
@@ -130,13 +135,15 @@ def _ask_to_remember(db: Db, run: Record[TestRun], failure: Record[EvalFailure],
     value: Json = {
         "testCaseId": run.fields.test_case_id, "testRunId": run.id, "failureType": fields.failure_type,
         "severity": fields.severity, "description": fields.description, "rootCause": fields.root_cause,
+        "suggestion": suggestion(fields.root_cause, fields.failure_type),
         "affectedCriterionIds": list(fields.affected_criterion_ids),
     }  # fmt: skip
+    cause = fields.cause_key or failure.id
     finding = MemoryItem(
-        agent_id=agent_id, key=f"eval-failure/{run.fields.test_case_id}", value=value, confidence=fields.confidence,
+        agent_id=agent_id, key=f"eval-failure/{cause}", value=value, confidence=fields.confidence,
         source_ref_type="eval-failure", source_ref_id=failure.id, created_at=at,
     )  # fmt: skip
-    name = f"finding:{digest([failure.id, value])}"
+    name = f"finding:{digest([agent_id, cause, failure_causes.times_back(db, run.id, cause)])}"
     queue(db, name, finding, key=name, at=at)
 
 

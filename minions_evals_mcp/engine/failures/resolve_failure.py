@@ -13,6 +13,7 @@ from minions_evals_mcp.engine.records.save_records import Saved
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.queries import failure_causes
 from minions_evals_mcp.store.rows import update_failure
 
 
@@ -38,5 +39,6 @@ def _resolve(db: Db, *, resolutions: Sequence[Resolution], at: datetime) -> Save
         fields = found.fields.model_copy(update={"resolved_at": at, "resolution_notes": one.notes})
         update_failure(db, replace(found, fields=fields, updated_at=at))
         append(db, Event("eval-failure-resolved", "eval-failure", one.id, {"testRunId": fields.test_run_id}), at=at)
+        failure_causes.resolved(db, one.id)
         changed += 1
     return Saved(0, changed, len(resolutions) - changed)

@@ -16,6 +16,7 @@ from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
 from minions_evals_mcp.judges.grading import AND
 from minions_evals_mcp.judges.heuristic import guide, is_rule
 from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.scoring.failure_causes import cause_key
 from minions_evals_mcp.scoring.failures import Analysis, FailedCriterion, FailedOutput, classify
 from minions_evals_mcp.scoring.history import sample, score_fraction, standing
 from minions_evals_mcp.scoring.rubric import RubricInUse, Totals, fraction, run_judge_type, totals
@@ -243,6 +244,7 @@ def failure_record(run: Record[TestRun], found: Analysis) -> Record[EvalFailure]
         classified_by=RULES,
         confidence=found.confidence,
         signals=found.signals,
+        cause_key=cause_key(found.failure_type, found.root_cause, found.signals, found.affected_criterion_ids),
     )
     at = run.fields.ran_at
     return Record(f"{run.id}:failure", fields, f"{found.failure_type}: {run.fields.test_case_id}", at, at)

@@ -44,6 +44,7 @@ def told_run(summary: RunSummary, *, offset: int, limit: int) -> Json:
         update={
             "reason": in_arguments(summary.reason),
             "benchmark_run": _without_digests(summary.benchmark_run or {}),
+            "causes": summary.causes[page],
             "failures": summary.failures[page],
             "unscored": [
                 line.model_copy(update={"reason": in_arguments(line.reason)}) for line in summary.unscored[page]

@@ -38,6 +38,7 @@ class RunAnswer(Answer):
     benchmark_run: Object | None = None
     bounds: dict[str, float] | None = None
     test_runs: list[Object] = []
+    causes: list[Object] = []
     failures: list[Object] = []
     failure_types: dict[str, int] = {}
     unscored: list[Object] = []
@@ -66,8 +67,9 @@ class TrialAnswer(Answer):
 
 
 class FailuresAnswer(Answer):
-    """Eval-failures, each with its class, cause and evidence; `spent` by this call, `estimate` of a dry run."""
+    """Causes of a run's failures, then eval-failures, each with class, cause and evidence; `spent` by this call."""
 
+    causes: list[Object] = []
     failures: list[Object] = []
     spent: dict[str, float] = {}
     estimate: Object | None = None

@@ -7,10 +7,12 @@ from datetime import UTC, datetime, time
 
 import anyio
 from mcp_types import CallToolResult
+from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import EvalFailure
+from minions_evals_mcp.engine.answers.failure_causes import read_causes
 from minions_evals_mcp.engine.answers.trend_summary import TrendSummary, summarize_trend
 from minions_evals_mcp.engine.answers.what_changed import what_changed
 from minions_evals_mcp.engine.failures.classify_failure import classify_failure as classify
@@ -42,12 +44,19 @@ async def classify_failure(call: Call, asked: arguments.ClassifyFailure) -> Call
     done, why = await _explained(call, wanted, by, seconds=asked.wait_seconds)
     told: Json = {
         "summary": f"{len(done)} of {len(idents)} failures of {asked.id} analysed{why}",
+        "causes": [] if offset else await _causes(call, asked),
         "failures": [_failure(one) for one in done],
     }
     if spent := by.budget.news():
         told["spent"] = {**spent}
     more = offset + len(done) < len(idents)
     return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("failures",), more))
+
+
+async def _causes(call: Call, asked: arguments.ClassifyFailure) -> list[JsonValue]:
+    """What a run's failures go back to, before the failures one by one."""
+    found = await read_causes(call.engine, asked.id)
+    return [cast("JsonValue", one.model_dump(mode="json")) for one in found[: asked.limit]]
 
 
 async def _explained(

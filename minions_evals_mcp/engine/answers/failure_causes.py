@@ -1,0 +1,137 @@
+"""What a run's failures go back to: groups with their cases, since when, what they cost, and what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from minions_evals_mcp.domain.results import FailureType
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.answers.names import named, short_id, version_names
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import find_job
+from minions_evals_mcp.scoring.failure_causes import CauseGroup, cause_sentence
+from minions_evals_mcp.store import runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries import failure_causes
+from minions_evals_mcp.store.queries.failure_causes import KeptCause
+
+MOST_NEW = 100_000
+
+
+class CauseCase(Value):
+    """One case of a cause, by the test-run in which it failed worst; `isNew` where it passed in the run before."""
+
+    test_case_id: str
+    test_run_id: str
+    title: str
+    is_new: bool = False
+
+
+class Cause(Value):
+    """Failures of a run that go back to the same cause.
+
+    `cases` and `new` count cases: `new` those that passed in the run before, None where there is none. `firstRunId` and
+    `firstVersion` say since when the benchmark has the cause, `cameBack` how often it was gone and came again;
+    `shareOfLoss` (0–1) is of all that the run's failures lost.
+    """
+
+    cause_key: str
+    summary: str
+    title: str
+    failure_type: FailureType
+    cases: int
+    new: int | None
+    share_of_loss: float
+    first_run_id: str
+    first_version: str
+    came_back: int
+    suggestion: str
+    affected: tuple[CauseCase, ...]
+
+
+async def causes_by_run(engine: Engine, run_ids: Sequence[str]) -> dict[str, tuple[Cause, ...]]:
+    """The causes of each of those runs."""
+    return await engine.store.read(lambda db: {ident: _of_ident(db, ident) for ident in run_ids})
+
+
+async def read_causes(engine: Engine, ident: str) -> tuple[Cause, ...]:
+    """The causes of the run under that id or key; none where it is no run, but one test-run."""
+    return await engine.store.read(lambda db: _of_ident(db, ident))
+
+
+def _of_ident(db: Db, ident: str) -> tuple[Cause, ...]:
+    job = find_job(db, ident)
+    return () if job is None else causes_of(db, job)
+
+
+def causes_of(db: Db, job: Job) -> tuple[Cause, ...]:
+    """The causes of a run's failures: those with the most new failures first, then those with the most cases."""
+    if job.kind != "benchmark":
+        return _causes(failure_causes.causes_of_test_runs(db, runs.failed_ids(db, job.id)), job.id, {}, {}, None)
+    groups = failure_causes.causes_of_run(db, job.id)
+    if not groups:
+        return ()
+    kept = failure_causes.kept_causes(db, job.subject_id)
+    names = version_names(db, {one.first_version for one in kept.values() if one.first_version})
+    return _causes(groups, job.id, kept, names, _newly_failing(db, job.id))
+
+
+def _newly_failing(db: Db, run_id: str) -> frozenset[str] | None:
+    """The cases that passed in the run before; None where there is none, or the run is not concluded."""
+    previous = runs.run_before(db, run_id=run_id)
+    if previous is None:
+        return None
+    return frozenset(one.case_id for one in runs.newly_failing(db, previous, run_id, limit=MOST_NEW))
+
+
+def _causes(
+    groups: Collection[CauseGroup],
+    run_id: str,
+    kept: Mapping[str, KeptCause],
+    names: Mapping[str, str],
+    new: Collection[str] | None,
+) -> tuple[Cause, ...]:
+    known = new or ()
+    failing = {case for group in groups for case in group.case_ids}
+    total_new = len(failing.intersection(known))
+    found = [_cause(group, run_id, kept.get(group.key), names, new, (len(failing), total_new)) for group in groups]
+    return tuple(sorted(found, key=lambda one: (-(one.new or 0), -one.cases, -one.share_of_loss, one.cause_key)))
+
+
+def _cause(
+    group: CauseGroup,
+    run_id: str,
+    kept: KeptCause | None,
+    names: Mapping[str, str],
+    new: Collection[str] | None,
+    totals: tuple[int, int],
+) -> Cause:
+    count_new = None if new is None else sum(case in new for case in group.case_ids)
+    version = "" if kept is None else named(names, kept.first_version or None)
+    first = run_id if kept is None else kept.first_run_id
+    came_back = 0 if kept is None else kept.came_back
+    is_told_as_new = bool(count_new)
+    count, total = (count_new or 0, totals[1]) if is_told_as_new else (len(group.case_ids), totals[0])
+    since = version or ("" if first == run_id else f"run {short_id(first)}")
+    return Cause(
+        cause_key=group.key,
+        summary=cause_sentence(group, count, total, new=is_told_as_new, since=since, came_back=came_back),
+        title=group.title,
+        failure_type=group.failure_type,
+        cases=len(group.case_ids),
+        new=count_new,
+        share_of_loss=round(group.share, 4),
+        first_run_id=first,
+        first_version=version,
+        came_back=came_back,
+        suggestion=group.suggestion,
+        affected=tuple(_affected(group, new or ())),
+    )
+
+
+def _affected(group: CauseGroup, new: Collection[str]) -> Iterator[CauseCase]:
+    for one in group.examples:
+        yield CauseCase(
+            test_case_id=one.test_case_id, test_run_id=one.test_run_id, title=one.title, is_new=one.test_case_id in new
+        )

@@ -1,0 +1,78 @@
+"""What a run's failures go back to, beside the causes of the runs before: kept in the transaction of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from minions_evals_mcp.domain.definitions import Benchmark, Json
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import BenchmarkRun
+from minions_evals_mcp.engine.outbox import queue, task
+from minions_evals_mcp.scoring.failure_causes import CauseGroup, cause_sentence
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.queries import failure_causes
+from minions_evals_mcp.store.queries.failure_causes import KeptCause
+
+NAMED_CAUSES, NAMED_CASES = 5, 20
+"""So many causes are told of a regression, and so many cases of each."""
+
+
+def record_causes(db: Db, run: Record[BenchmarkRun], benchmark: Record[Benchmark], *, at: datetime) -> None:
+    """Keeps which causes the benchmark has now: new ones, those seen again, those that are gone; tells of one that came back."""
+    groups = {group.key: group for group in failure_causes.causes_of_run(db, run.id)}
+    kept = failure_causes.kept_causes(db, benchmark.id)
+    version = run.fields.prompt_version_ref or ""
+    for key, group in groups.items():
+        if key not in kept:
+            failure_causes.keep_new(db, benchmark.id, KeptCause(key, group.title, run.id, version, at, run.id, None, 0))
+            continue
+        failure_causes.seen_again(db, benchmark.id, key=key, title=group.title, run_id=run.id, at=at)
+        if kept[key].gone_run_id is not None:
+            _tell_back(db, run, benchmark, group, kept[key], at=at)
+    failure_causes.gone(db, benchmark.id, [key for key in kept if key not in groups], run_id=run.id)
+
+
+def _tell_back(
+    db: Db,
+    run: Record[BenchmarkRun],
+    benchmark: Record[Benchmark],
+    group: CauseGroup,
+    before: KeptCause,
+    *,
+    at: datetime,
+) -> None:
+    """A cause that was gone is open again: an event, and a task."""
+    times = before.came_back + 1
+    detail: Json = {"benchmarkId": benchmark.id, "causeKey": group.key, "title": group.title, "cameBack": times}
+    append(db, Event("failure-cause-came-back", "benchmark-run", run.id, detail), at=at)
+    count = len(group.case_ids)
+    said = (
+        f"{count} {'case' if count == 1 else 'cases'} of {run.id}: {group.title}. It was gone in {before.gone_run_id} and first"
+        f" seen in {before.first_run_id}. {group.suggestion}"
+    )
+    asked = task(f"{benchmark.title}: a cause of failures came back", said, priority="high", about=run.id, at=at)
+    queue(db, f"{run.id}:back:{group.key}", asked, key=f"cause-came-back:{benchmark.id}:{group.key}:{times}", at=at)
+
+
+def causes_of_a_fall(db: Db, benchmark_id: str, failing: Sequence[str]) -> list[Json]:
+    """What those newly failing test-runs go back to, as it is told: the cause with the most cases first."""
+    groups = failure_causes.causes_of_test_runs(db, failing)
+    kept = failure_causes.kept_causes(db, benchmark_id)
+    total = len({case for group in groups for case in group.case_ids})
+    return [_told(group, kept.get(group.key), total) for group in groups[:NAMED_CAUSES]]
+
+
+def _told(group: CauseGroup, kept: KeptCause | None, total: int) -> Json:
+    since = "" if kept is None else kept.first_version or kept.first_run_id
+    back = 0 if kept is None else kept.came_back
+    return {
+        "summary": cause_sentence(group, len(group.case_ids), total, new=True, since=since, came_back=back),
+        "causeKey": group.key,
+        "failureType": group.failure_type,
+        "testCaseIds": [*group.case_ids[:NAMED_CASES]],
+        "shareOfLoss": round(group.share, 3),
+        "firstRunId": None if kept is None else kept.first_run_id,
+        "suggestion": group.suggestion,
+    }

@@ -1,0 +1,181 @@
+"""Failures that go back to the same cause, as one: what it is called, what it cost, and what to do next (pure)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.results import FailureType
+
+LONGEST = 200
+_STEP = re.compile(r"\b(?:in )?step \d+\s*(?=`)|,? ?(?:first )?in step \d+|\bstep \d+\b", re.IGNORECASE)
+_QUOTED = re.compile(r"“[^”]*”?|\"[^\"]*\"|(?<![\w])'[^']*'(?!\w)|\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]")
+_WITH_DIGITS = re.compile(r"(?<![`\w])[\w.:/@#€$£+-]*\d[\w.:/@#%€$£+-]*")
+_NO_FAULT = re.compile(r"^the log shows no fault.*?;\s*", re.IGNORECASE | re.DOTALL)
+_NO_LOG = re.compile(r"^(?:there is no tool-call log|the agent made no call);\s*", re.IGNORECASE)
+_TOOL = re.compile(r"`([^`]{1,80})`")
+_ELLIPSES = re.compile(r"…(?:[\s,;:]*…)+")
+
+
+@dataclass(frozen=True, slots=True)
+class FailureSeen:
+    """One failed test-run as it is grouped. `loss` is the share of its score that was lost, 0 to 1."""
+
+    test_run_id: str
+    test_case_id: str
+    title: str
+    failure_type: FailureType
+    root_cause: str
+    signals: tuple[str, ...]
+    criteria: tuple[str, ...]
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class FailureLine:
+    """A failed test-run and which cause it has, for adding up; `loss` as above."""
+
+    test_run_id: str
+    test_case_id: str
+    key: str
+    loss: float
+
+
+@dataclass(frozen=True, slots=True)
+class CauseGroup:
+    """Failures with one cause. `share` is of the loss of all failures, 0 to 1; `examples` are the costliest, one a case."""
+
+    key: str
+    title: str
+    failure_type: FailureType
+    case_ids: tuple[str, ...]
+    examples: tuple[FailureSeen, ...]
+    share: float
+    suggestion: str
+
+
+@dataclass(frozen=True, slots=True)
+class CountedCause:
+    """A cause as it adds up: its cases, the costliest first, each with the test-run in which it failed worst."""
+
+    key: str
+    worst: dict[str, str]
+    loss: float
+
+
+def counted_causes(lines: Iterable[FailureLine]) -> tuple[CountedCause, ...]:
+    """The causes of those failures: the one with the most cases first, of equal ones the costlier."""
+    by_key: dict[str, list[FailureLine]] = {}
+    for one in lines:
+        by_key.setdefault(one.key, []).append(one)
+    counted = [_counted(key, of_key) for key, of_key in by_key.items()]
+    return tuple(sorted(counted, key=lambda one: (-len(one.worst), -one.loss, one.key)))
+
+
+def _counted(key: str, lines: Sequence[FailureLine]) -> CountedCause:
+    costliest = sorted(lines, key=lambda one: (-one.loss, one.test_case_id, one.test_run_id))
+    worst: dict[str, str] = {}
+    for one in costliest:
+        worst.setdefault(one.test_case_id, one.test_run_id)
+    return CountedCause(key, worst, sum(one.loss for one in lines))
+
+
+def cause_group(counted: CountedCause, examples: Sequence[FailureSeen], total_loss: float) -> CauseGroup:
+    """The cause in words, out of its costliest failures."""
+    first = examples[0]
+    return CauseGroup(
+        key=counted.key,
+        title=_title(examples),
+        failure_type=first.failure_type,
+        case_ids=tuple(counted.worst),
+        examples=tuple(examples),
+        share=counted.loss / total_loss if total_loss else 0.0,
+        suggestion=suggestion(first.root_cause, first.failure_type),
+    )
+
+
+def cause_key(failure_type: FailureType, root_cause: str, signals: Sequence[str], criteria: Sequence[str]) -> str:
+    """What is equal for failures that say the same: type, tool and fault, whatever numbers, names and quotes stand in them."""
+    return digest([failure_type, *_without_values(failure_type, root_cause, signals, criteria)])[:16]
+
+
+def cause_sentence(group: CauseGroup, count: int, total: int, *, new: bool, since: str, came_back: int) -> str:
+    """The cause as it is told: "6 of 9 new failures: `get_order` called with the order of another customer, since prompt@3"."""
+    failures = f"{'new ' if new else ''}failure{'' if total == 1 else 's'}"
+    back = "" if not came_back else ", back after it was gone" + (f" {came_back} times" if came_back > 1 else "")
+    return f"{count} of {total} {failures}: {group.title}{f', since {since}' if since else ''}{back}"
+
+
+def _title(failures: Sequence[FailureSeen]) -> str:
+    """The cause in words: with the values where all say the same ones, else without."""
+    exact = {_plain(one.failure_type, one.root_cause) for one in failures}
+    if len(exact) == 1:
+        return _shortened(exact.pop())
+    first = failures[0]
+    parts = _without_values(first.failure_type, first.root_cause, first.signals, first.criteria)
+    return _shortened("; ".join(part for part in parts if part))
+
+
+def _plain(failure_type: FailureType, root_cause: str) -> str:
+    """The root cause without the number of its step, which differs from case to case."""
+    said = _NO_LOG.sub("", _NO_FAULT.sub("", root_cause.strip()))
+    return " ".join(_STEP.sub("", said).split()) or failure_type
+
+
+def _without_values(
+    failure_type: FailureType, root_cause: str, signals: Sequence[str], criteria: Sequence[str]
+) -> tuple[str, ...]:
+    """The fault with all that differs from case to case taken out; where no step bears it, what else sets it apart."""
+    said = _QUOTED.sub("…", _plain(failure_type, root_cause))
+    said = _ELLIPSES.sub("…", _WITH_DIGITS.sub("…", said)).strip(" …;,:")
+    if _TOOL.search(root_cause) and not _NO_FAULT.match(root_cause):
+        return (said,)
+    signal = signals[0].partition(": ")[0] if signals else ""
+    criterion = next((name for name in criteria if not name.startswith("implicit:")), "")
+    return said, signal and f"signal: {signal}", criterion and f"lost most on {criterion}"
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+_CUT_OFF = re.compile(r"token limit|cut off|truncat", re.IGNORECASE)
+_ACTIONS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"does not exist|is not a tool|unknown tool", re.IGNORECASE), "Take {tool} out of what the agent may name, or offer it."),
+    (re.compile(r"placeholder", re.IGNORECASE), "Say in the prompt where the arguments of {tool} come from."),
+    (
+        re.compile(r"argument|was called with|another (?:customer|order|user|entity)|differs from the (?:input|only)|stale", re.IGNORECASE),
+        "Say in the prompt from where {tool} takes that argument, and check it in the tool.",
+    ),
+    (re.compile(r"times with the same|repeat|loop|without progress", re.IGNORECASE), "Give the agent a rule when to stop calling {tool}."),
+    (re.compile(r"empty result|gave nothing", re.IGNORECASE), "Say in the prompt what to answer when {tool} finds nothing."),
+    (
+        re.compile(r"gave the right result|ignored|unused|contradict|but the answer differs", re.IGNORECASE),
+        "Say in the prompt that the answer takes over what {tool} gave.",
+    ),
+    (re.compile(r"no call|missing step|never called", re.IGNORECASE), "Say in the prompt when {tool} must be called."),
+    (re.compile(r"wrong tool|instead of", re.IGNORECASE), "Tell the tools apart in their descriptions: {tool} was the wrong one."),
+    (re.compile(r"token limit|cut off|truncat", re.IGNORECASE), "Raise the limit of output tokens, or ask for less."),
+    (re.compile(r"failed|error|swallowed", re.IGNORECASE), "Make {tool} work for these inputs, or say what to do when it fails."),
+)  # fmt: skip
+_BY_TYPE: dict[FailureType, str] = {
+    "timeout": "Look at the slowest step and at the limits on turns and time; raise them only where the work is sound.",
+    "refusal": "Say in the prompt that this task is allowed and what it is for, or take the case out if it is not.",
+    "format-error": "State the form in the prompt with one example, or have the provider enforce a schema.",
+    "hallucination": "Say in the prompt that only what inputs and tools say may be stated, and what to answer when they do not say it.",
+    "wrong-output": "Read the costliest case beside what it expects, and put what it lacks into the prompt.",
+}
+
+
+def suggestion(root_cause: str, failure_type: FailureType) -> str:
+    """The one thing to do next about failures with that root cause."""
+    tool = _TOOL.search(root_cause)
+    if tool is not None and not _NO_FAULT.match(root_cause):
+        for pattern, action in _ACTIONS:
+            if pattern.search(root_cause):
+                return action.format(tool=f"`{tool[1]}`")
+    if _CUT_OFF.search(root_cause):
+        return "Raise the limit of output tokens, or ask for less."
+    return _BY_TYPE[failure_type]
