@@ -206,7 +206,7 @@ def failures_table(summary: RunSummary, width: int) -> Group:
     scores = [f"{one.score:.2f} of {one.possible:g}" for one in shown]
     score = max(len(one) for one in scores)
     title = min(width - what - score - 5, max(len(_title(one, LONGEST)) for one in shown))
-    lines = [Text(f"{total} failed: {counted}", style="bold"), *_causes(summary)]
+    lines = [Text(f"{total} failed: {counted}", style="bold"), *_causes(summary, width)]
     for one, figure in zip(shown, scores, strict=True):
         line = Text(set_cell_size(_title(one, title), title))
         line.append(f"  {one.failure_type:<{what}}", style=SEVERITY[one.severity])
@@ -221,18 +221,15 @@ def failures_table(summary: RunSummary, width: int) -> Group:
     return Group(*lines)
 
 
-def _causes(summary: RunSummary) -> Iterator[Text]:
-    """What the failures go back to, where some share a cause: each with its share of the loss and what to do next."""
-    if not summary.causes:
-        return
-    if len(summary.causes) >= len(summary.failures) and all(one.cases == 1 for one in summary.causes):
-        return
-    for one in summary.causes[:SHOWN_CAUSES]:
-        yield Text(f" {printable(one.summary, 400)}", style="bold")
-        yield Text(f"   {100 * one.share_of_loss:.0f} % of what was lost; next: {one.suggestion}", style="dim")
-    if len(summary.causes) > SHOWN_CAUSES:
-        yield Text(f" and {len(summary.causes) - SHOWN_CAUSES} more causes: minions-evals classify {summary.run_id}")
-    yield Text("")
+def _causes(summary: RunSummary, width: int) -> Iterator[Text]:
+    """What several failures go back to: each cause with its share of the loss and what to do next."""
+    shared = [one for one in summary.causes if one.cases > 1][:SHOWN_CAUSES]
+    for one in shared:
+        yield Text(f" {shortened(printable(one.summary, 400), width - 1)}", style="bold")
+        lost = f"{100 * one.share_of_loss:.0f} % of what was lost. Next: {one.suggestion}"
+        yield Text(f"   {shortened(lost, min(width - 4, WHY))}", style="dim")
+    if shared:
+        yield Text("")
 
 
 def _title(one: FailureLine, room: int) -> str:
