@@ -56,7 +56,7 @@ async def classify_failure(call: Call, asked: arguments.ClassifyFailure) -> Call
 async def _causes(call: Call, asked: arguments.ClassifyFailure) -> list[JsonValue]:
     """What a run's failures go back to, before the failures one by one."""
     found = await read_causes(call.engine, asked.id)
-    return [cast("JsonValue", one.model_dump(mode="json")) for one in found[: asked.limit]]
+    return [one.model_dump(mode="json") for one in found[: asked.limit]]
 
 
 async def _explained(
