@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.neighbours import MemoryItem
+from minions_evals_mcp.domain.neighbours import AgentMessage, MemoryItem
 from minions_evals_mcp.engine.answers.failure_causes import read_causes
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
@@ -61,10 +63,10 @@ async def test_failures_that_say_the_same_are_one_cause_with_its_cases_since_and
     assert tool.suggestion != refused.suggestion
     summary = await summarize(engine, run, limit=1)
     assert [one.cause_key for one in summary.causes] == [tool.cause_key]
-    (task,) = [one for one in await outbox(engine, "agent-message") if "regression" in one.key]
-    payload = task.record.wire()["fields"]["payload"]  # pyright: ignore[reportIndexIssue, reportCallIssue, reportArgumentType, reportOptionalSubscript]  JSON as it was told
-    assert next(iter(payload)) == "causes"  # pyright: ignore[reportArgumentType]  as above
-    assert payload["causes"][0]["summary"].startswith("5 of 8 new failures: `get_order` failed")  # pyright: ignore[reportIndexIssue, reportCallIssue, reportArgumentType, reportOptionalSubscript, reportAttributeAccessIssue]  as above
+    (told,) = [one.record.fields for one in await outbox(engine, "agent-message") if "regression" in one.key]
+    assert isinstance(told, AgentMessage)
+    assert next(iter(told.payload)) == "causes"
+    assert json.dumps(told.payload["causes"]).startswith('[{"summary": "5 of 8 new failures: `get_order` failed')
 
 
 async def test_a_cause_that_comes_back_is_open_again_and_told_once(engine: Engine) -> None:
@@ -125,7 +127,7 @@ async def test_a_comparisons_run_and_a_choice_of_cases_end_no_cause(engine: Engi
     before = await kept(engine)
     assert before[0] is not None
     await save(engine, answer("again/c0", "c0", "no", promptVersionRef="prompt@3", toolCallsLog=broken(0)))
-    await bench(engine, "b", prompt_version_ref="prompt@3", case_ids=("c0",), selection="c0 alone")
+    await bench(engine, "b", prompt_version_ref="prompt@3", case_ids=["c0"], selection="c0 alone")
     assert await kept(engine) == before
 
 
