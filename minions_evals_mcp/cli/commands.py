@@ -33,7 +33,7 @@ COMMANDS = {
     "classify": ("look.classifying:classify", "Say why a run failed."),
     "submit": ("run.running:submit", "Hand in judgments for packets that wait."),
     "judge": ("people.queue:judge", "Judge what waits for a person, one output at a time."),
-    "label": ("people.labels:label", "Draw outputs that a model judged at random, for people to judge."),
+    "label": ("people.labels:label", "Draw outputs at random for people to judge, or take their labels in."),
     "judge-check": (
         "people.judge_checks:check",
         "Probe a model judge without labels: does padding or an instruction sway it?",
@@ -83,7 +83,10 @@ def _under(*names: str) -> dict[str, tuple[str, str]]:
 NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "prompt": (
         "Versions and branches of a prompt; how sure a difference is.",
-        _under("versions", "branches", "compare", "approve", "ab-test", "calibrate", "rejudge", "seal"),
+        {
+            **_under("versions", "branches", "compare", "approve", "ab-test", "calibrate", "rejudge", "seal"),
+            "use": ("look.versions:use", "Say which version is in use, before any was approved."),
+        },
     ),
     "people": (
         "People's judgments; how far a model judge can be trusted.",

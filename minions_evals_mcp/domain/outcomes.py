@@ -52,6 +52,7 @@ class Verdict(Value):
     judged_by_type: JudgeType
     confidence: Unit
     handed_in_by: str | None = None
+    is_imported: bool = False
     input_tokens: Count = 0
     output_tokens: Count = 0
     cost_usd: float | None = 0.0

@@ -39,7 +39,7 @@ def judgment(run_id: str, number: int, verdict: Verdict, *, at: datetime) -> Rec
         judged_at=at,
         confidence=verdict.confidence,
         handed_in_by=verdict.handed_in_by,
-        origin=None if verdict.handed_in_by is None else "submitted",
+        origin=None if verdict.handed_in_by is None else "imported" if verdict.is_imported else "submitted",
     )
     return Record(f"{run_id}:j{number}", fields, f"{verdict.criterion_id}: {verdict.score:g}", at, at)
 

@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import output_value
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
+from minions_evals_mcp.engine.answers.gates import regression_gate
 from minions_evals_mcp.engine.answers.report_data import find_subject, read_report
 from minions_evals_mcp.engine.answers.run_diff import RunDiff, diff_runs
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
@@ -115,18 +116,19 @@ class EvaluationResult:
 
     @property
     def is_regression(self) -> bool:
-        """Whether the pass rate fell since the run before, and by more than chance explains."""
-        found = self.summary.regression
-        return found is not None and found["evidence"] == "supported"
+        """Whether the pass rate fell since the run before, by more than chance and the noise floor explain."""
+        return regression_gate(self.summary) == "failed"
 
     @property
     def passed(self) -> bool | None:
         """True if every case that could be judged passed (or `min_pass_rate` is met), None if none could be judged.
 
-        A task or judge that failed is no pass. The run before counts with `fail_on_regression` only.
+        A task or judge that failed is no pass. The run before counts with `fail_on_regression` only: None where too few
+        cases tell whether the fall since then is chance.
         """
-        if self.asked.fail_on_regression and self.is_regression:
-            return False
+        fallen = regression_gate(self.summary) if self.asked.fail_on_regression else "held"
+        if fallen != "held":
+            return False if fallen == "failed" else None
         tried = self.scored_count + self.error_count
         if not tried:
             return None

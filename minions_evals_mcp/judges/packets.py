@@ -108,9 +108,12 @@ def packet(unit: UnitKey, case_id: str, criteria: Sequence[Criterion], work: Wor
 
 
 def verdicts_for(
-    answered: AnsweredPacket, criteria: Sequence[Criterion], *, judged_by: str, speaker: Speaker
+    answered: AnsweredPacket, criteria: Sequence[Criterion], *, judged_by: str, speaker: Speaker, imported: bool = False
 ) -> list[Verdict]:
-    """One vetted verdict for each criterion asked; a missing, repeated or unasked one is refused by name."""
+    """One vetted verdict for each criterion asked; a missing, repeated or unasked one is refused by name.
+
+    `imported`: the judge said so elsewhere, and the speaker hands it in.
+    """
     given: dict[str, GivenJudgment] = {}
     asked = {one.id for one in criteria}
     for one in answered.judgments:
@@ -132,7 +135,7 @@ def verdicts_for(
             one.verdict(
                 given[one.id].score, given[one.id].rationale, judged_by=judged_by,
                 judged_by_type="human" if speaker.is_person else "llm", confidence=given[one.id].confidence,
-            ).model_copy(update={"handed_in_by": speaker.identity})
+            ).model_copy(update={"handed_in_by": speaker.identity, "is_imported": imported})
         )
         for one in criteria
     ]  # fmt: skip

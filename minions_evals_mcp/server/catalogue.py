@@ -185,7 +185,7 @@ Errors: the record, field and reason.""",
     "approve_prompt_version": Entry(
         "release", "Approve a prompt version", arguments.ApprovePromptVersion, shapes.ApprovalAnswer, "release:approve_prompt_version",
         description="""\
-Writes down that a prompt version is approved, or refused.
+Writes down that a prompt version is approved or refused; in-use (a person's word): it is the one to beat.
 Use: when a comparison's verdict is improved over the current version.
 Not: to override an inconclusive one: only a person can, at the command line.
 Costs: nothing. It cannot be undone.

@@ -205,6 +205,18 @@ def test_history_gates_only_where_it_is_asked_to(evaluated: Any) -> None:
     assert kept(bad, cases, fail_on_regression=True).passed is False
 
 
+def test_a_fall_that_too_few_cases_decide_is_no_verdict(evaluated: Any) -> None:
+    cases = [Case({"n": n}, expected="good") for n in range(10)]
+    kept = partial(evaluated, name="few", checks=["contains"], min_pass_rate=0.0, fail_on_regression=True)
+
+    def answered(limit: int) -> Any:
+        return kept(lambda n: "bad" if n < limit else "good", cases)
+
+    assert answered(0).passed is True
+    fallen = answered(5)
+    assert (fallen.passed, fallen.is_regression) == (None, False)
+
+
 def test_cases_come_from_files_frames_and_generators(evaluated: Any, tmp_path: Path) -> None:
     (tmp_path / "cases.csv").write_text("country,expected,id\nFrance,Paris,fr\nItaly,Rome,it\n")
     (tmp_path / "cases.yaml").write_text(

@@ -75,6 +75,13 @@ async def test_a_bad_version_slipped_under_the_chain_gets_no_worse_one_approved(
             )
 
 
+async def test_an_agent_names_no_version_as_the_one_to_beat(tmp_path: Path) -> None:
+    async with hosted(config_in(tmp_path)) as host:
+        await host.call("save_records", records=[version(1), version(2)])
+        said = await host.refused("approve_prompt_version", promptVersionRef="p@2", decision="in-use")
+        assert "only a person names the version in use" in said
+
+
 async def test_the_lucky_one_of_many_comparisons_approves_nothing(tmp_path: Path) -> None:
     async with hosted(config_in(tmp_path, concurrency=1), target=test_error_budget.TARGET) as host:
         await host.call("save_records", records=[*cases(), version(1), version(2)])

@@ -94,7 +94,10 @@ async def test_whoever_brings_a_persons_token_is_that_person_and_a_token_of_nobo
             httpx2.AsyncClient(headers={"authorization": f"Bearer {annas}"}) as web,
             Client(streamable_http_client(door.url, http_client=web)) as client,  # pyright: ignore[reportArgumentType]  a transport
         ):
-            assert await refused_version(Host(client)) == ("anna", "human")
+            host = Host(client)
+            assert await refused_version(host) == ("anna", "human")
+            named = await host.call("approve_prompt_version", promptVersionRef="p@1", decision="in-use")
+            assert (named["promptVersionRef"], named["decidedBy"]) == ("v", "anna")
 
 
 async def test_an_agent_decides_as_an_agent_under_its_clients_name_where_it_gives_none(tmp_path: Path) -> None:

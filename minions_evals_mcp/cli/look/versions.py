@@ -6,7 +6,10 @@ import sys
 from functools import partial
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.speaking import person_at
 from minions_evals_mcp.engine.answers.prompt_versions import VersionLine, line_diff, version_chain
+from minions_evals_mcp.engine.cases.current_version import name_current
+from minions_evals_mcp.engine.version_chain import find_version
 from minions_evals_mcp.report.plain import printable
 
 
@@ -23,6 +26,34 @@ def versions(id: str, other: str | None = None, /, *, common: Common = DEFAULTS)
         Another version: the lines that changed are shown.
     """
     return run(partial(_versions, id, other, common))
+
+
+def use(version: str, /, *, by: str = "", common: Common = DEFAULTS) -> int:
+    """Say which version of a prompt is in use, before any was approved: it is the one that others have to beat.
+
+    Only a person says so. Once a version is approved, approvals say which is in use.
+    Example: minions-evals prompt use support/prompt@2 --by anna
+
+    Parameters
+    ----------
+    version
+        A prompt version, by id or as PROMPT@NUMBER or PROMPT@latest.
+    by
+        Who says so.
+    """
+    return run(partial(_use, version, by, common))
+
+
+async def _use(name: str, by: str, common: Common) -> int:
+    async with session(common) as engine:
+        version = await engine.store.read(partial(find_version, name=name))
+        speaker = await person_at(engine, by)
+        await name_current(engine.speaking(speaker), version.id)
+    if common.json:
+        say({"current": version.id, "namedBy": speaker.name})
+    else:
+        sys.stdout.write(f"{printable(version.id, 128)} is in use: other versions are compared with it\n")
+    return 0
 
 
 async def _versions(ident: str, other: str | None, common: Common) -> int:

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Annotated
 
 from cyclopts import Parameter, validators
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.speaking import AS_A_PERSON, speaker_at
 from minions_evals_mcp.engine.people.draws import DRAWN, LabelDraw, draw_labels
+from minions_evals_mcp.engine.people.label_import import import_labels
 from minions_evals_mcp.engine.people.promise import promise_error
+from minions_evals_mcp.interop.label_rows import labels_in
 
 Number = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 SHOWN = 10
@@ -22,12 +26,14 @@ def label(
     *,
     draw: Number = DRAWN,
     max_judge_error: float | None = None,
+    from_: Annotated[Path | None, Parameter(name="--from")] = None,
     common: Common = DEFAULTS,
 ) -> int:
     """Draw outputs that a model judged at random and queue them for people, who see no verdict of the model.
 
     What people say of them tells whether the judge can be trusted (agreement), and corrects the pass rate (runs, compare).
     Example: minions-evals label support/quality --draw 30
+    Example: minions-evals label support/quality --from labels.csv
 
     Parameters
     ----------
@@ -38,7 +44,12 @@ def label(
     max_judge_error
         Let the judge's verdicts stand only where labels certify that at most this share of them is wrong, and queue the
         rest for people. Exit 1 where that cannot be promised.
+    from_
+        Take labels in that people gave elsewhere: rows (.csv, .tsv, .jsonl, .parquet) with testCaseId, score (a number, or pass
+        and fail) and, as needed, criterionId, trial, judgedBy, rationale. They count as people's only if a person imports them.
     """
+    if from_ is not None:
+        return run(partial(_import, id, from_, common))
     if max_judge_error is not None:
         return run(partial(_promise, id, max_judge_error, common))
     return run(partial(_label, id, draw, common))
@@ -53,6 +64,24 @@ async def _promise(ident: str, max_error: float, common: Common) -> int:
         queue = f"minions-evals judge {found.queue_run_id} --by YOUR-NAME\n" if found.queue_run_id else ""
         sys.stdout.write(f"{found.in_words}\n{queue}")
     return 1 if found.threshold is None else 0
+
+
+async def _import(ident: str, file: Path, common: Common) -> int:
+    labels = labels_in(file)
+    async with session(common) as engine:
+        speaking = engine.speaking(await speaker_at(engine))
+        found = await import_labels(speaking, ident, labels, triggered_by="command-line")
+    if common.json:
+        say(found.model_dump(mode="json"))
+        return 0
+    whose = (
+        "" if found.count_as_peoples else f". They are not people's: no person imported them. To be one, {AS_A_PERSON}"
+    )
+    sys.stdout.write(
+        f"{found.labels} labels of {found.outputs} outputs of the run {found.judged_run_id} were taken in{whose}\n"
+        f"Whether its judge can be trusted: minions-evals agreement {ident}\n"
+    )
+    return 0
 
 
 async def _label(ident: str, number: int, common: Common) -> int:

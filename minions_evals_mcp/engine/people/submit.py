@@ -38,18 +38,20 @@ class _Accepted:
     verdicts: tuple[tuple[jobs.VerdictKey, Verdict], ...]
 
 
-async def submit_judgments(engine: Engine, submission: Submission) -> Job:
+async def submit_judgments(engine: Engine, submission: Submission, *, imported: bool = False) -> Job:
     """Takes all of the submission or, refusing by name, nothing; returns the job as it stands then.
 
     Whoever speaks through the engine said so: a person under the name that the door knows, else an agent under its own.
+    What is `imported` keeps the name of who said so elsewhere; it is a person's only where a person hands it in.
     """
     _vet_distinct(submission)
-    await _vet_name(engine, submission)
+    if not imported:
+        await _vet_name(engine, submission)
     job = await get_job(engine, submission.run_id)
     request = request_of(job)
     async with working_on(engine, job):
         bench = await _bench(engine, job, request)
-        accepted = [await _accept(bench, job, submission, one) for one in submission.packets]
+        accepted = [await _accept(bench, job, submission, one, imported=imported) for one in submission.packets]
         ended = await _ended(bench, accepted)
         await engine.store.write(partial(_complete, bench=bench, job=job, accepted=accepted, ended=ended))
     return await get_job(engine, job.id)
@@ -108,7 +110,9 @@ def _never(reason: str) -> None:
     raise AssertionError(reason)
 
 
-async def _accept(bench: Bench, job: Job, submission: Submission, answered: AnsweredPacket) -> _Accepted:
+async def _accept(
+    bench: Bench, job: Job, submission: Submission, answered: AnsweredPacket, *, imported: bool
+) -> _Accepted:  # fmt: skip
     engine = bench.engine
     row = await engine.store.read(lambda db: jobs.unit_of_packet(db, job.id, answered.digest))
     if row is None:
@@ -126,12 +130,23 @@ async def _accept(bench: Bench, job: Job, submission: Submission, answered: Answ
             f"test-case {row.case_id} has no rubric: there is nothing to judge by.",
             remedy=f"Accept the output as the baseline (minions-evals accept {row.case_id}), or give the case a rubric.",
         )
-    return _vetted(bench.judging, engine.speaker, submission, answered, row, measure)
+    speaker, given = engine.speaker, submission.judged_by
+    named = speaker.name if speaker.is_person and not imported else given or speaker.name or AGENTS
+    return _vetted(bench.judging, _Said(speaker, named, imported=imported), answered, row, measure)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """Who hands judgments in, and under which name they are kept."""
+
+    speaker: Speaker
+    named: str
+    imported: bool
 
 
 def _vetted(
-    judging: Judging, speaker: Speaker, submission: Submission, answered: AnsweredPacket, row: UnitRow, measure: Measure
-) -> _Accepted:
+    judging: Judging, said: _Said, answered: AnsweredPacket, row: UnitRow, measure: Measure
+) -> _Accepted:  # fmt: skip
     assert isinstance(measure.yardstick, RubricInUse)
     assert row.observed is not None
     case = measure.case.fields
@@ -144,13 +159,12 @@ def _vetted(
             remedy="Run again under a new key and judge the new packet.",
         )
     for_people = [one.id for one in asked if kinds[one.id] == "human"]
-    if for_people and not speaker.is_person:
+    if for_people and not said.speaker.is_person:
         raise BadInputError(
             f"packet {answered.digest} asks a person ({', '.join(for_people)}), and an agent speaks here.",
             remedy=AS_A_PERSON,
         )
-    named = speaker.name if speaker.is_person else submission.judged_by or speaker.name or AGENTS
-    verdicts = verdicts_for(answered, asked, judged_by=named, speaker=speaker)
+    verdicts = verdicts_for(answered, asked, judged_by=said.named, speaker=said.speaker, imported=said.imported)
     about = [judging.panel.about(one, kinds[one.id], work) for one in asked]
     return _Accepted(row, measure, tuple(zip(about, verdicts, strict=True)))
 

@@ -323,7 +323,7 @@ class ApprovePromptVersion(Arguments):
 
     prompt_version_ref: Id
     comparison_id: Annotated[Id | None, Field(description="The evidence; else the newest comparison")] = None
-    decision: Literal["approved", "refused"] = "approved"
+    decision: Literal["approved", "refused", "in-use"] = "approved"
     reason: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     decided_by: Annotated[Name | None, Field(description="Your agent's id; else your client's name")] = None
     override_reason: Annotated[

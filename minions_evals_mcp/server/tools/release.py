@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
 from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import is_blank
+from minions_evals_mcp.engine.cases.current_version import name_current
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked
 from minions_evals_mcp.engine.compare.approve_prompt_version import approve_prompt_version as decide
 from minions_evals_mcp.engine.messages.payloads import kind_of
 from minions_evals_mcp.engine.messages.send_message import Letter
 from minions_evals_mcp.engine.messages.send_message import send_message as send
+from minions_evals_mcp.engine.version_chain import find_version
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.server.answers.record import fitting
 from minions_evals_mcp.server.answers.sizes import answered
@@ -31,6 +34,8 @@ async def approve_prompt_version(call: Call, asked: arguments.ApprovePromptVersi
     ):
         if said is not None and is_blank(said):
             raise InvalidRecordError("must say something that can be seen", field=name)
+    if asked.decision == "in-use":
+        return await _in_use(call, asked)
     record = await decide(
         call.engine,
         ApprovalAsked(
@@ -48,6 +53,18 @@ async def approve_prompt_version(call: Call, asked: arguments.ApprovePromptVersi
         "summary": f"{fields.prompt_version_ref}: {fields.decision}", "id": record.id,
         "promptVersionRef": fields.prompt_version_ref, "comparisonId": fields.comparison_id, "decision": fields.decision,
         "reason": fields.reason, "decidedBy": fields.decided_by, "decidedByType": fields.decided_by_type,
+    }  # fmt: skip
+    return answered(told)
+
+
+async def _in_use(call: Call, asked: arguments.ApprovePromptVersion) -> CallToolResult:
+    """That a person named the version which is in use."""
+    version = (await call.engine.store.read(partial(find_version, name=asked.prompt_version_ref))).id
+    await name_current(call.engine, version)
+    name = call.engine.speaker.name
+    told: Json = {
+        "summary": f"{version} is in use, {name} says", "id": version, "promptVersionRef": version, "comparisonId": None,
+        "decision": "in-use", "reason": asked.reason or f"{name} named it", "decidedBy": name, "decidedByType": "human",
     }  # fmt: skip
     return answered(told)
 

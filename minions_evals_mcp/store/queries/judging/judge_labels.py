@@ -13,6 +13,12 @@ from minions_evals_mcp.store.connection import Db
 _IMPLICIT = "implicit:%"
 
 
+def is_label(of: str) -> str:
+    """Whether the judgment of that alias is a person's: one that was imported only where a person imported it."""
+    handed_in = f"coalesce({of}.handed_in_by, iif({of}.origin IS 'imported', 'agent', 'person:'))"
+    return f"({of}.judged_by_type = 'human' AND {handed_in} GLOB 'person:*')"
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeKey:
     """A judge: who it is, with which prompt and settings (its digest), by which rubric."""
@@ -41,7 +47,7 @@ class Judged:
 
 _COLUMNS = (
     "r.test_case_id, coalesce(json_extract(r.rest, '$.digests.testCase'), ''), json_extract(r.rest, '$.actualOutput'),"
-    " j.judged_by_type = 'human', j.judged_by, coalesce(json_extract(r.rest, '$.digests.judge'), ''),"
+    f" {is_label('j')}, j.judged_by, coalesce(json_extract(r.rest, '$.digests.judge'), ''),"
     " coalesce(json_extract(r.rest, '$.digests.rubric'), ''), (j.score - j.min_score) / (j.max_score - j.min_score),"
     " j.confidence, j.seq"
 )
@@ -52,7 +58,7 @@ def judged_outputs(db: Db, criterion_id: str) -> list[Judged]:
     rows = db.execute(
         f"SELECT {_COLUMNS} FROM test_run r JOIN eval_judgment j ON j.test_run_id = r.id AND j.criterion_id = ?1"
         " WHERE j.judged_by_type <> 'heuristic' AND r.test_case_id IN (SELECT l.test_case_id FROM eval_judgment p"
-        " JOIN test_run l ON l.id = p.test_run_id WHERE p.criterion_id = ?1 AND p.judged_by_type = 'human') ORDER BY j.seq",
+        f" JOIN test_run l ON l.id = p.test_run_id WHERE p.criterion_id = ?1 AND {is_label('p')}) ORDER BY j.seq",
         (criterion_id,),
     )
     return [

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.judging.judge_labels import is_label
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def ratings(db: Db, benchmark_id: str) -> Iterator[Rating]:
         ident: (case, trial, digest([json.loads(by), json.loads(output)])) for ident, case, trial, by, output in rows
     }
     judged = db.execute(
-        "SELECT test_run_id, criterion_id, judged_by_type = 'human', judged_by, score, min_score, max_score, rationale"
+        f"SELECT test_run_id, criterion_id, {is_label('eval_judgment')}, judged_by, score, min_score, max_score, rationale"
         " FROM eval_judgment WHERE judged_by_type <> 'heuristic' AND test_run_id IN (SELECT value FROM json_each(?)) ORDER BY seq",
         (json.dumps(list(about)),),
     )
