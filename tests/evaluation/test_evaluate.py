@@ -210,7 +210,10 @@ def test_a_fall_that_too_few_cases_decide_is_no_verdict(evaluated: Any) -> None:
     kept = partial(evaluated, name="few", checks=["contains"], min_pass_rate=0.0, fail_on_regression=True)
 
     def answered(limit: int) -> Any:
-        return kept(lambda n: "bad" if n < limit else "good", cases)
+        def task(n: int) -> str:
+            return "bad" if n < limit else "good"
+
+        return kept(task, cases)
 
     assert answered(0).passed is True
     fallen = answered(5)

@@ -25,7 +25,10 @@ from minions_evals_mcp.store.queries.judging.judge_labels import run_outputs
 
 Place = tuple[str, int]
 """A case and a trial."""
-SHARE = dict.fromkeys(("true", "pass", "passed", "yes"), 1.0) | dict.fromkeys(("false", "fail", "failed", "no"), 0.0)
+SHARE: dict[str, float] = {
+    **dict.fromkeys(("true", "pass", "passed", "yes"), 1.0),
+    **dict.fromkeys(("false", "fail", "failed", "no"), 0.0),
+}
 """What stands for all or nothing of a criterion's range."""
 
 
