@@ -28,12 +28,16 @@ async def work(working: Working, *, until_quiet: bool) -> None:
     async with (
         working.opened_neighbours() as neighbours,
         engine_on(
-            working.db, judge_model=working.judge_model, people=working.people(), explain=working.explain
+            working.db,
+            judge_model=working.judge_model,
+            people=working.people(),
+            explain=working.explain,
+            project=working.project,
         ) as engine,
     ):
         doings = bind(engine.skills, engine.config.skills)
         async with held_lease(engine) as holder, anyio.create_task_group() as tasks:
-            agent = Agent(engine, doings, holder, rhythm, neighbours.route, working.target)
+            agent = Agent(engine, doings, holder, rhythm, neighbours.route, working.live_target())
             agent.sources = int(working.stdin) + int(working.watch is not None) + len(neighbours.origins)
             tasks.start_soon(_stop_when_told, agent)
             if working.stdin:

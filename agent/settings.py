@@ -19,6 +19,7 @@ from minions_evals_mcp.cli.session import Common
 from minions_evals_mcp.configured import Chosen, db_path, engine_config
 from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.project import project_at
 from minions_evals_mcp.server.edge.logs import as_line
 from minions_evals_mcp.settings import named_variables, read_settings
 from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
@@ -43,6 +44,10 @@ class Working:
     ] = None
     target: Annotated[
         str | None, Parameter(help="The live target of runs, as `minions-evals run-benchmark` takes it.")
+    ] = None
+    project: Annotated[
+        Path | None,
+        Parameter(help="minions-evals.toml: store, judge, embedder and limits; its target, where that is a model."),
     ] = None
     judge_model: Annotated[str | None, Parameter(help="Who judges, as provider:model.")] = None
     explain: Annotated[
@@ -69,6 +74,11 @@ class Working:
         folder = JsonLinesFolder(self.deliver_to.absolute())
         return lambda _: folder
 
+    def live_target(self) -> str | None:
+        """The target: the one named, else the project's, where that is a model."""
+        project = project_at(self.project)
+        return self.target or (project and project.model_target())
+
     def people(self) -> tuple[str, ...]:
         """The addressees whose answers are a person's word, as the file of neighbours names them."""
         return () if self.neighbours is None else read_neighbours(self.neighbours.absolute()).people
@@ -93,13 +103,20 @@ def common(db: Path | None, *, as_json: bool = False) -> Common:
 
 @asynccontextmanager
 async def engine_on(
-    db: Path | None, *, judge_model: str | None = None, people: Sequence[str] = (), explain: str | None = None
+    db: Path | None,
+    *,
+    judge_model: str | None = None,
+    people: Sequence[str] = (),
+    explain: str | None = None,
+    project: Path | None = None,
 ) -> AsyncGenerator[Engine]:
     """An open engine, set up as for `minions-evals`: what the one has measured the other can continue.
 
     `people`: the addressees whose answers are a person's word.
     """
-    config = engine_config(read_settings(), Chosen(db=db, judge_model=judge_model, explain=explain))
+    config = engine_config(
+        read_settings(project=project_at(project)), Chosen(db=db, judge_model=judge_model, explain=explain)
+    )
     async with open_engine(replace(config, people=tuple(people))) as engine:
         yield engine
 

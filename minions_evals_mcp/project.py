@@ -100,6 +100,10 @@ class Project:
             found += [file for file in files if file not in found]
         return found
 
+    def model_target(self) -> str | None:
+        """The target, where it is a model: what runs a program or calls an address a server's operator names himself."""
+        return self.fields.target if self.code() is None else None
+
     def code(self) -> str | None:
         """The target that runs a program or calls an address, if it is one: that is agreed to before it is used."""
         if self.fields.target_config is not None:
@@ -143,6 +147,17 @@ def read_project(file: Path) -> Project | None:
         raise _refusal(file, error) from None
     keys, ignored = _env_keys(file.parent / ".env")
     return Project(file, fields, text_digest(f"{file}\n{text}"), keys, ignored)
+
+
+def project_at(path: Path | None) -> Project | None:
+    """The project that an operator names by its file or folder; raises `BadInputError` where there is none."""
+    if path is None:
+        return None
+    file = path / NAME if path.is_dir() else path
+    found = read_project(file.absolute())
+    if found is None:
+        raise BadInputError(f"{file} has no table [tool.minions-evals].", remedy=f"Name a {NAME}, or add the table.")
+    return found
 
 
 def _refusal(file: Path, error: ValidationError) -> BadInputError:

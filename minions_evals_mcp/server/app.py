@@ -17,6 +17,7 @@ from mcp_types import CallToolResult, InputRequiredResult
 
 from minions_evals_mcp.crashes import EXIT_CODE, run_out
 from minions_evals_mcp.errors import EvalsError, NotFoundError, StoreError, ungrouped
+from minions_evals_mcp.project import project_at
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.edge.guard import EvalsServer, StrictTool, strict_tool
 from minions_evals_mcp.server.edge.logs import configure_logs
@@ -150,9 +151,12 @@ def main() -> None:
     gc.set_threshold(100_000, 50, 1000)  # as the command line: most of the start would be the collector's passes
     configure_logs()
     try:
-        options, settings = read_options(sys.argv[1:]), read_settings()
+        options = read_options(sys.argv[1:])
+        project = project_at(options.project)
+        settings = read_settings(project=project)
         _vet_start(options, settings)
-        session = Session(partial(_opening, options, settings), target=options.target)
+        target = options.target or (project and project.model_target())
+        session = Session(partial(_opening, options, settings), target=target)
         with ungrouped():
             _serve(build_server(session, options), session, options, settings)
     except EvalsError as error:

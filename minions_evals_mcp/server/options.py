@@ -26,6 +26,7 @@ class Options:
     allowed_hosts: tuple[str, ...] = ()
     graphql: bool = False
     explain: str | None = None
+    project: Path | None = None
 
     def offered(self) -> dict[str, str]:
         """Every tool's name with why it is not offered; empty where it is."""
@@ -79,6 +80,12 @@ def read_options(arguments: Sequence[str]) -> Options:
         "--graphql", action="store_true", help="serve the testing API at /graphql too (with --http; an extra)"
     )
     parser.add_argument(
+        "--project",
+        type=Path,
+        metavar="FILE",
+        help="minions-evals.toml: store, judge, embedder and limits; its target, where that is a model",
+    )
+    parser.add_argument(
         "--explain",
         choices=EXPLAIN,
         help="llm: callers may have a model say why something failed, where rules are unsure",
@@ -98,6 +105,7 @@ def read_options(arguments: Sequence[str]) -> Options:
         allowed_hosts=tuple(found.allowed_host),
         graphql=found.graphql,
         explain=found.explain,
+        project=found.project,
     )
 
 
