@@ -31,38 +31,43 @@ def view_app(engine: Engine, keys: Keys, *, start: Start | None = None) -> Guard
     `start` has a run go on behind the page; without it none can be started there.
     """
     app = Starlette(
-        routes=[
-            Route("/", overview.overview),
-            Route("/running", overview.running),
-            Route("/runs", overview.runs),
-            Route("/run", run.run),
-            Route("/cases", run.cases),
-            Route("/progress", run.progress),
-            Route("/case", case.case),
-            Route("/trajectory", case.trajectory),
-            Route("/benchmark", benchmark.benchmark),
-            Route("/comparison", changes.comparison),
-            Route("/matrix", changes.matrix),
-            Route("/failures", lists.failures),
-            Route("/prompts", prompts.prompts, methods=["GET"]),
-            Route("/prompts", prompts.saved, methods=["POST"]),
-            Route("/outbox", lists.outbox),
-            Route("/report", lists.report),
-            Route("/again", runs_again.again, methods=["GET"]),
-            Route("/again", runs_again.started, methods=["POST"]),
-            Route("/ab", ab.ab_test),
-            Route("/agreement", judging.agreement),
-            Route("/label", judging.label, methods=["POST"]),
-            Route("/judge", judging.question, methods=["GET"]),
-            Route("/judge", judging.judged, methods=["POST"]),
-            Route("/page.css", _style),
-            Route("/page.js", _script),
-        ],
+        routes=routes(),
         exception_handlers={EvalsError: _stopped, HTTPException: _no_page},
     )
     app.state.engine = engine
     app.state.start = start
     return Guarded(app, keys)
+
+
+def routes() -> list[Route]:
+    """Every address of the page."""
+    return [
+        Route("/", overview.overview),
+        Route("/running", overview.running),
+        Route("/runs", overview.runs),
+        Route("/run", run.run),
+        Route("/cases", run.cases),
+        Route("/progress", run.progress),
+        Route("/case", case.case),
+        Route("/trajectory", case.trajectory),
+        Route("/benchmark", benchmark.benchmark),
+        Route("/comparison", changes.comparison),
+        Route("/matrix", changes.matrix),
+        Route("/failures", lists.failures),
+        Route("/prompts", prompts.prompts, methods=["GET"]),
+        Route("/prompts", prompts.saved, methods=["POST"]),
+        Route("/outbox", lists.outbox),
+        Route("/report", lists.report),
+        Route("/again", runs_again.again, methods=["GET"]),
+        Route("/again", runs_again.started, methods=["POST"]),
+        Route("/ab", ab.ab_test),
+        Route("/agreement", judging.agreement),
+        Route("/label", judging.label, methods=["POST"]),
+        Route("/judge", judging.question, methods=["GET"]),
+        Route("/judge", judging.judged, methods=["POST"]),
+        Route("/page.css", _style),
+        Route("/page.js", _script),
+    ]
 
 
 async def _style(request: Request) -> Response:

@@ -128,7 +128,7 @@ async def chosen_until_approved(cases: int, rate: float, days: int, *, seed: int
 
 def _would_say(runs: tuple[str, str], db: Db) -> str:
     """What a comparison of two stored runs would say; nothing is kept."""
-    attempt = attempt_of(db, ("v1", "v2"), runs=runs, job="none", at=datetime(2100, 1, 1, tzinfo=UTC))
+    attempt = attempt_of(db, ("v1", "v2"), runs=runs, job="none", at=datetime(2100, 1, 1, tzinfo=UTC), benchmark="b")
     return compare(pooled_pairs(db, pairing(db, *runs), attempt), level=1 - attempt.level).verdict
 
 

@@ -1,0 +1,214 @@
+"""Nothing of a sealed case comes out of any door: every command, tool, resource, page, query, report and log is asked, and read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import anyio
+import pytest
+from graphql import GraphQLObjectType, build_schema
+from mcp.shared.exceptions import MCPError
+
+from minions_evals_mcp.domain.seals import OPEN_TABLES, REDACTIONS
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.seals.seal import unseal
+from minions_evals_mcp.server.catalogue import CATALOGUE
+from minions_evals_mcp.server.graphql.schema import Context, graphql_schema
+from minions_evals_mcp.server.session.opened import Session
+from minions_evals_mcp.store.connection import open_raw
+from minions_evals_mcp.store.veil import statements
+from minions_evals_mcp.view.app import routes
+from tests.agent.desk import Desk
+from tests.cli.terminal import Terminal
+from tests.seals import doors
+from tests.seals.story import MARK, story
+from tests.server.hosts import Host, hosted
+from tests.view.visitor import visitor
+from tests.workshop import config_in, opened
+
+Said = list[tuple[str, str]]
+"""What came out of which door."""
+
+
+@pytest.fixture(scope="module")
+def _sealed_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("sealed")
+    anyio.run(story, folder)
+    return folder / "evals.db"
+
+
+@pytest.fixture(params=["sealed", "unsealed"])
+def folder(request: pytest.FixtureRequest, _sealed_once: Path, tmp_path: Path) -> Path:
+    """A folder with the sealed store, and with the same one unsealed: what the doors say without a seal."""
+    shutil.copy(_sealed_once, tmp_path / "evals.db")
+    if request.param == "unsealed":
+        anyio.run(_ended, tmp_path)
+    return tmp_path
+
+
+async def _ended(folder: Path) -> None:
+    async with opened(config_in(folder)) as engine:
+        await unseal(engine, "b", "to see that these doors would say it", by="agent")
+
+
+@pytest.fixture
+def told(folder: Path) -> str:
+    """The id of the comparison on sealed cases."""
+
+    async def read() -> str:
+        async with opened(config_in(folder)) as engine:
+            return (await get_job(engine, "told")).id
+
+    return anyio.run(read)
+
+
+@pytest.fixture
+def is_sealed(folder: Path) -> bool:
+    """Whether the seal stands."""
+    with closing(open_raw(folder / "evals.db")) as db:
+        return db.execute("SELECT ended_at FROM seal").fetchone()[0] is None
+
+
+def vet(said: Said, *, is_sealed: bool) -> None:
+    """Nothing came out while the seal stands; without it the same doors say a lot, or they were the wrong ones to ask."""
+    leaks = [
+        f"{door}: …{text[max(0, (at := text.find(MARK)) - 80) : at + 60]!r}" for door, text in said if MARK in text
+    ]
+    if is_sealed:
+        assert leaks == []
+    else:
+        assert len(leaks) > len(said) / 8, [door for door, _ in said]
+
+
+def test_every_table_is_redacted_or_known_to_say_nothing(folder: Path) -> None:
+    with closing(open_raw(folder / "evals.db")) as db:
+        tables = {
+            row[0]
+            for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+        }
+        assert tables == set(REDACTIONS) | OPEN_TABLES
+
+
+def test_no_row_that_a_door_can_read_says_anything_sealed(folder: Path, *, is_sealed: bool) -> None:
+    said: Said = []
+    with closing(open_raw(folder / "evals.db")) as db:
+        tables = [row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()]
+        for statement in statements(db) if is_sealed else ():
+            db.execute(statement)
+        for table in tables:
+            said += [(table, repr(row)) for row in db.execute(f"SELECT * FROM {table}")]
+    vet(said, is_sealed=is_sealed)
+
+
+def test_no_command_says_anything_sealed(folder: Path, told: str, *, is_sealed: bool) -> None:
+    assert doors.commands() == {*doors.OF_COMMANDS, *doors.NOT_ASKED}
+    at = Terminal(folder).person("maria")
+    packets = [{"digest": "d", "judgments": [{"criterionId": "r/good", "score": 1, "rationale": "so"}]}]
+    (folder / "answers.json").write_text(json.dumps({"runId": "run-caller", "judgedBy": "x", "packets": packets}))
+    said: Said = []
+    for command, asked in sorted(doors.OF_COMMANDS.items(), key=lambda item: item[0] in {"delete", "accept"}):
+        for arguments in asked if is_sealed or command in doors.TALKATIVE else ():
+            given = [one.replace("TOLD", told) for one in arguments]
+            ended = at.run(*command.split(), *given)
+            said.append((f"{command} {' '.join(given)}", ended.out + ended.err))
+            if command == "export":
+                (folder / "exported.jsonl").write_text(ended.out)
+    said += [(file.name, file.read_text("utf-8")) for file in folder.glob("report.*")]
+    vet(said, is_sealed=is_sealed)
+
+
+async def test_no_tool_says_anything_sealed(
+    folder: Path, told: str, capfd: pytest.CaptureFixture[str], *, is_sealed: bool
+) -> None:
+    assert set(doors.OF_TOOLS) == set(CATALOGUE)
+    said: Said = []
+    async with hosted(config_in(folder)) as host:
+        for tool, asked in doors.OF_TOOLS.items():
+            for arguments in asked:
+                given = json.loads(json.dumps(arguments).replace("TOLD", told))
+                answer = await host.raw(tool, **given)
+                said.append((f"{tool} {given}", answer.model_dump_json()))
+    vet([*said, ("log", capfd.readouterr().err)], is_sealed=is_sealed)
+
+
+async def test_no_resource_or_prompt_says_anything_sealed(folder: Path, told: str, *, is_sealed: bool) -> None:
+    said: Said = []
+    async with hosted(config_in(folder)) as host:
+        told_of = [str(one.uri) for one in (await host.client.list_resources()).resources]
+        told_of += [one.uri_template for one in (await host.client.list_resource_templates()).resource_templates]
+        assert set(told_of) == set(doors.RESOURCES)
+        for addresses in doors.RESOURCES.values():
+            said += [await _resource(host, one.replace("TOLD", told)) for one in addresses]
+        for prompt in (await host.client.list_prompts()).prompts:
+            names = {one.name: doors.GIVEN[one.name] for one in prompt.arguments or ()}
+            said.append(await _prompt(host, prompt.name, names))
+    vet(said, is_sealed=is_sealed)
+
+
+async def _resource(host: Host, address: str) -> tuple[str, str]:
+    try:
+        return address, (await host.client.read_resource(address)).model_dump_json()
+    except MCPError as error:
+        return address, str(error)
+
+
+async def _prompt(host: Host, name: str, given: dict[str, str]) -> tuple[str, str]:
+    try:
+        return name, (await host.client.get_prompt(name, given)).model_dump_json()
+    except MCPError as error:
+        return name, str(error)
+
+
+async def test_no_page_says_anything_sealed(folder: Path, told: str, *, is_sealed: bool) -> None:
+    said: Said = []
+    async with opened(config_in(folder)) as engine:
+        assert {one.path for one in routes()} == set(doors.OF_PAGES)
+        async with visitor(engine, judge="maria") as client:
+            for route in routes():
+                for query in doors.OF_PAGES[route.path]:
+                    given = {name: value.replace("TOLD", told) for name, value in query.items()}
+                    for method in sorted({"GET", "POST"} & (route.methods or set())):
+                        asked = await client.request(
+                            method, route.path, params=given, data=given if method == "POST" else None
+                        )
+                        said.append((f"{method} {route.path} {given}", asked.text))
+    vet(said, is_sealed=is_sealed)
+
+
+async def test_no_query_says_anything_sealed(folder: Path, *, is_sealed: bool) -> None:
+    schema, said = graphql_schema(), list[tuple[str, str]]()
+    parts = {"query": doors.QUERIES, "mutation": doors.MUTATIONS}
+    for kind, known in parts.items():
+        declared = build_schema(schema.as_str()).get_type(kind.title())
+        assert isinstance(declared, GraphQLObjectType)
+        assert set(declared.fields) == set(known)
+    async with Session(lambda: opened(config_in(folder))).open() as session:
+        for kind, known in parts.items():
+            for asked in known.values() if is_sealed or kind == "query" else ():
+                for one in asked:
+                    answer = await schema.execute(f"{kind} {{ {one} }}", context_value=Context(session))
+                    said.append((one, f"{answer.data} {answer.errors}"))
+    vet(said, is_sealed=is_sealed)
+
+
+def test_the_agent_tells_its_neighbours_nothing_sealed(folder: Path, *, is_sealed: bool) -> None:
+    desk = Desk(folder)
+    neighbours = folder / "out"
+    neighbours.mkdir()
+    desk.drained(
+        {
+            "type": "compare-prompts",
+            "id": "ask",
+            "payload": {"benchmarkId": "b", "promptVersionA": "v1", "promptVersionB": "v3"},
+        },
+        {"type": "run-benchmark", "id": "run", "payload": {"benchmarkId": "b"}},
+    )
+    said = [("agent", "".join(desk.ran("minions-eval-agent", "status").out))]
+    said += [
+        (f"{kind}", desk.ran("minions-evals", "list", kind, "--json").out)
+        for kind in ("agent-message", "task", "memory-item")
+    ]
+    vet(said, is_sealed=is_sealed)
