@@ -7,8 +7,8 @@ from functools import partial
 import anyio
 
 from agent.daemon import Agent, log
-from agent.instructions.steps import Steps
 from agent.message_work import Asked
+from agent.rounds.instruction_steps import Steps
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.messages.send_message import reply
 from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, UnsupportedError, ungrouped

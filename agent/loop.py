@@ -8,12 +8,12 @@ from functools import partial
 
 import anyio
 
-from agent.actions.reactions import news, react
-from agent.actions.schedule import tick
 from agent.daemon import Agent
 from agent.inbox import carry_out
 from agent.integrations.delivery import deliver
 from agent.lease import keep_renewed
+from agent.rounds.reactions import news, react
+from agent.rounds.schedule import tick
 from agent.store_retry import surely
 from agent.wakeups import follow_store
 from minions_evals_mcp.store.agent import delivery, inbox

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError
-from minions_evals_mcp.store.queries.near_ids import ids_of
+from minions_evals_mcp.store.queries.pages.near_ids import ids_of
 
 SHOWN = 3
 KINDS = {"prompt or prompt-version": "prompt-version"}

@@ -17,7 +17,7 @@ from minions_evals_mcp.evaluation.code_version import source_digest
 from minions_evals_mcp.evaluation.messages import plain_json
 from minions_evals_mcp.interop.score_rows import read_assertion
 from minions_evals_mcp.scoring.assertions import vet
-from minions_evals_mcp.scoring.assertions.own import FUNCTION
+from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
 
 WITHOUT_VALUE = frozenset(
     {"is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-sql", "contains-sql", "is-refusal"}

@@ -18,9 +18,10 @@ from minions_evals_mcp.errors import BadInputError, InstrumentError, ungrouped
 from minions_evals_mcp.evaluation.case import Case, Cases
 from minions_evals_mcp.evaluation.checks import PASSES_AT, Check, Checks, Function, Rubric, called, function_name
 from minions_evals_mcp.evaluation.code_version import source_of, version_label
+from minions_evals_mcp.evaluation.figures import Asked
 from minions_evals_mcp.evaluation.output import output_of
 from minions_evals_mcp.evaluation.records import Suite, name_of, save_version
-from minions_evals_mcp.evaluation.result import Asked, EvaluationResult, result_of
+from minions_evals_mcp.evaluation.result import EvaluationResult, result_of
 from minions_evals_mcp.evaluation.task import task_of
 from minions_evals_mcp.evaluation.waiting import waited
 from minions_evals_mcp.judges.task import Work

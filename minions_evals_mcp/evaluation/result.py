@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,14 +15,14 @@ from minions_evals_mcp.domain.definitions import Json, TestCase
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import output_value
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
-from minions_evals_mcp.engine.answers.gates import regression_gate
 from minions_evals_mcp.engine.answers.report_data import find_subject, read_report
 from minions_evals_mcp.engine.answers.run_diff import RunDiff, diff_runs
-from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
-from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
+from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.errors import BadInputError, ungrouped
+from minions_evals_mcp.evaluation.figures import Asked, Figures
 from minions_evals_mcp.evaluation.waiting import waited
-from minions_evals_mcp.report.forms import form_of
+from minions_evals_mcp.report.documents.forms import form_of
 from minions_evals_mcp.report.writing import written
 from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
@@ -32,16 +32,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 SHOWN = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What decides whether the result has passed, and where it is kept."""
-
-    min_pass_rate: float | None
-    fail_on_regression: bool
-    config: EngineConfig
-    is_default_store: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,76 +55,8 @@ class CaseResult:
 
 
 @dataclass(eq=False, repr=False)
-class EvaluationResult:
+class EvaluationResult(Figures):
     """A kept evaluation. `print(result)` tells it; `result.passed` is its verdict."""
-
-    summary: RunSummary
-    asked: Asked = field(repr=False)
-    before: str | None = None
-    """The id of the run before, of the same name."""
-    changes: RunDiff | None = field(default=None, repr=False)
-    problem: str = ""
-    """Why the run did not come to its end, if it did not."""
-
-    @property
-    def run_id(self) -> str:
-        """The run's id in the store."""
-        return self.summary.run_id
-
-    @property
-    def name(self) -> str:
-        """The evaluation's name, which is its benchmark's id."""
-        return self.summary.subject_id
-
-    @property
-    def passed_count(self) -> int:
-        """How many trials passed."""
-        return _count(self.summary, "passedCount")
-
-    @property
-    def scored_count(self) -> int:
-        """How many trials have a verdict."""
-        return _count(self.summary, "totalCount")
-
-    @property
-    def error_count(self) -> int:
-        """How many trials the task or a judge failed at: neither passed nor failed."""
-        counts = self.summary.outcomes
-        return sum(number for name, number in counts.items() if name in {"target-error", "judge-error"})
-
-    @property
-    def pass_rate(self) -> float | None:
-        """The share that passed of all that have a verdict; None where none has one."""
-        return self.passed_count / self.scored_count if self.scored_count else None
-
-    @property
-    def score(self) -> float | None:
-        """The mean score (0–1); None where nothing was scored."""
-        found = self.summary.benchmark_run
-        value = None if found is None else found["overallScore"]
-        return float(value) if isinstance(value, int | float) else None
-
-    @property
-    def is_regression(self) -> bool:
-        """Whether the pass rate fell since the run before, by more than chance and the noise floor explain."""
-        return regression_gate(self.summary) == "failed"
-
-    @property
-    def passed(self) -> bool | None:
-        """True if every case that could be judged passed (or `min_pass_rate` is met), None if none could be judged.
-
-        A task or judge that failed is no pass. The run before counts with `fail_on_regression` only: None where too few
-        cases tell whether the fall since then is chance.
-        """
-        fallen = regression_gate(self.summary) if self.asked.fail_on_regression else "held"
-        if fallen != "held":
-            return False if fallen == "failed" else None
-        tried = self.scored_count + self.error_count
-        if not tried:
-            return None
-        if self.asked.min_pass_rate is not None:
-            return self.passed_count / tried >= self.asked.min_pass_rate
-        return self.passed_count == tried
 
     @cached_property
     def cases(self) -> list[CaseResult]:
@@ -190,11 +112,6 @@ class EvaluationResult:
             return await engine.store.read(partial(work, job_id=self.run_id))
 
         return await self._opened(reading)
-
-
-def _count(summary: RunSummary, name: str) -> int:
-    value = 0 if summary.benchmark_run is None else summary.benchmark_run[name]
-    return value if isinstance(value, int) else 0
 
 
 def _row(one: CaseResult) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from minions_evals_mcp.configured import default_db
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind
-from minions_evals_mcp.evaluation.result import EvaluationResult
+from minions_evals_mcp.evaluation.figures import Figures
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.tables import EVIDENCE, failures_table, headline, unscored_list
 
@@ -25,7 +25,7 @@ NAMED = 8
 VERDICTS = {True: "passed", False: "failed", None: "no verdict"}
 
 
-def text_of(result: EvaluationResult) -> str:
+def text_of(result: Figures) -> str:
     """The figures, what failed, the verdict against the run before, what changed, and the next command."""
     width = shutil.get_terminal_size().columns
     out = io.StringIO()
@@ -35,7 +35,7 @@ def text_of(result: EvaluationResult) -> str:
     return out.getvalue().rstrip("\n")
 
 
-def _parts(result: EvaluationResult, width: int) -> Iterator[RenderableType]:
+def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     summary = result.summary
     yield Text(_no_figures(result)) if summary.benchmark_run is None else headline(summary, width)
     if summary.failures:
@@ -50,7 +50,7 @@ def _parts(result: EvaluationResult, width: int) -> Iterator[RenderableType]:
     yield f"next: {next_command(result)}"
 
 
-def _no_figures(result: EvaluationResult) -> str:
+def _no_figures(result: Figures) -> str:
     summary = result.summary
     judged = sum(summary.outcomes.get(outcome, 0) for outcome in ("scored", "timed-out"))
     waiting = summary.outcomes.get("awaiting-judgments", 0)
@@ -58,12 +58,12 @@ def _no_figures(result: EvaluationResult) -> str:
     return f"{result.name}  {judged} of {summary.units} judged{waits}"
 
 
-def verdict_line(result: EvaluationResult) -> str:
+def verdict_line(result: Figures) -> str:
     """Whether it passed, and how it stands against the run before."""
     return f"{result.name}: {VERDICTS[result.passed]}; {_standing(result)}"
 
 
-def _standing(result: EvaluationResult) -> str:
+def _standing(result: Figures) -> str:
     changes = result.changes
     if result.summary.benchmark_run is None:
         return "nothing to compare"
@@ -83,7 +83,7 @@ def _standing(result: EvaluationResult) -> str:
     return f"{'better' if better else 'worse'} than the run before: {counted}; {EVIDENCE[changes.evidence]}"
 
 
-def change_lines(result: EvaluationResult) -> Iterator[str]:
+def change_lines(result: Figures) -> Iterator[str]:
     """What differs from the run before: the version, and the cases by kind."""
     changes = result.changes
     if changes is None:
@@ -110,7 +110,7 @@ def _title(change: CaseChange) -> str:
     return shortened(change.title or change.test_case_id, 40)
 
 
-def next_command(result: EvaluationResult) -> str:
+def next_command(result: Figures) -> str:
     """The command that a reader would type next."""
     db = result.asked.config.db
     where = "" if result.asked.is_default_store and db == default_db() else f" --db {shlex.quote(str(db))}"
@@ -121,7 +121,7 @@ def next_command(result: EvaluationResult) -> str:
     return f"minions-evals view{where}"
 
 
-def html_of(result: EvaluationResult) -> str:
+def html_of(result: Figures) -> str:
     """The result as a notebook shows it."""
     colour = {True: "#1a7f37", False: "#cf222e", None: "#9a6700"}[result.passed]
     found = result.summary.benchmark_run

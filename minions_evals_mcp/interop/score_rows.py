@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, Need, Subject, Unchecked
-from minions_evals_mcp.scoring.examination import Checks, Examination
+from minions_evals_mcp.scoring.verdicts.examination import Checks, Examination
 
 KEYS = frozenset({"id", "output", "assert", "threshold", "latencyMs", "cost", "toolCalls"})
 ALSO = {"assertions": "assert"}

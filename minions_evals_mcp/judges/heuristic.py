@@ -15,8 +15,8 @@ from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Verdic
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION, check_all, needs, vet
-from minions_evals_mcp.scoring.assertions.graded import Asks, grades_asked
-from minions_evals_mcp.scoring.assertions.similar import asks_similarity
+from minions_evals_mcp.scoring.assertions.kinds.graded import Asks, grades_asked
+from minions_evals_mcp.scoring.assertions.kinds.similar import asks_similarity
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, Need
 
 FROM_PROPOSAL = "fromProposal"

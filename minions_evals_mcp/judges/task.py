@@ -12,8 +12,8 @@ from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observ
 from minions_evals_mcp.domain.outputs import output_text, output_value
 from minions_evals_mcp.known_secrets import masked_json
 from minions_evals_mcp.scoring.checks import Subject
-from minions_evals_mcp.scoring.history import Likeness, Sample
 from minions_evals_mcp.scoring.rubric import criterion_digest
+from minions_evals_mcp.scoring.verdicts.history import Likeness, Sample
 
 Said = Verdict | NotJudgeable | JudgeErrored
 

@@ -27,8 +27,8 @@ from minions_evals_mcp.domain.outcomes import JudgeErrored
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.llm import MAX_TOKENS, Flaw, Question, said_twice
-from minions_evals_mcp.scoring.assertions.lenient import json_objects
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
+from minions_evals_mcp.scoring.lenient import json_objects
 
 T = TypeVar("T")
 _YES = re.compile(r"true|yes|pass|y", re.IGNORECASE)

@@ -10,7 +10,7 @@ from json import JSONDecodeError
 from typing import Literal, NamedTuple
 
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.scoring.assertions.lenient import parsed
+from minions_evals_mcp.scoring.lenient import parsed
 
 Criterion = Literal["best_quality", "fastest", "cheapest", "best_value", "balanced"]
 BY_QUALITY: frozenset[Criterion] = frozenset({"best_quality", "best_value", "balanced"})

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.values import shown
+from minions_evals_mcp.scoring.values import shown
 
 LONGEST = 500
 DEEPEST = 50

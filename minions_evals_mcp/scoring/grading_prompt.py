@@ -15,7 +15,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.lenient import parsed
+from minions_evals_mcp.scoring.lenient import parsed
 from minions_evals_mcp.scoring.nunjucks import rendered, rendered_within, templates_in, vet_template
 from minions_evals_mcp.scoring.nunjucks_values import whole
 

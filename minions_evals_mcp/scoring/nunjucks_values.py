@@ -9,8 +9,8 @@ from typing import Any, cast
 from jinja2 import ChainableUndefined, Undefined
 from pydantic import JsonValue
 
-from minions_evals_mcp.scoring.assertions.values import js_text
 from minions_evals_mcp.scoring.nunjucks_budget import spend_characters, spend_steps
+from minions_evals_mcp.scoring.values import js_text
 
 
 class JsUndefined(ChainableUndefined):

@@ -15,8 +15,8 @@ from minions_evals_mcp.errors import StoreError
 from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.check_rules import RULES
 from minions_evals_mcp.store.connection import Db, connect, sqlite, translated
+from minions_evals_mcp.store.leaks import leaks
 from minions_evals_mcp.store.migrate import migrations, require_store, statements
-from minions_evals_mcp.store.queries.leaks import leaks
 from minions_evals_mcp.store.records import counts
 
 AT_MOST = 20

@@ -24,8 +24,8 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalJudgment, FailureType, Outcome, TestRun
 from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.events import Event, append, append_all
+from minions_evals_mcp.store.expected_outputs import keep_expected
 from minions_evals_mcp.store.jobs import UnitRow, save_units
-from minions_evals_mcp.store.queries.expected_outputs import keep_expected
 from minions_evals_mcp.store.rows import WHOLE, insert, insert_all, record_of, select, table_of
 
 Ending = tuple[UnitKey, str, Ended]

@@ -13,8 +13,8 @@ from minions_evals_mcp.engine.answers.failure_causes import causes_by_run
 from minions_evals_mcp.engine.answers.report_data import Report, find_subject, read_report
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.report.forms import FORMS
-from minions_evals_mcp.report.page import report_policy
+from minions_evals_mcp.report.documents.forms import FORMS
+from minions_evals_mcp.report.documents.page import report_policy
 from minions_evals_mcp.store.queries.pages import page_lists
 from minions_evals_mcp.view.asked import engine_of, named, required
 from minions_evals_mcp.view.rendering import rendered

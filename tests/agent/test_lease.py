@@ -11,8 +11,8 @@ import anyio
 import pytest
 
 from agent import lease as holding
-from agent.actions.schedule import tick
 from agent.lease import held_lease
+from agent.rounds.schedule import tick
 from minions_evals_mcp.engine.context import Engine, open_engine, wall_clock
 from minions_evals_mcp.errors import BusyError
 from minions_evals_mcp.store.agent import lease

@@ -19,7 +19,7 @@ from minions_evals_mcp.embedding.tokens import token_count, token_counts
 from minions_evals_mcp.engine.embedders import open_embedder
 from minions_evals_mcp.errors import BadInputError, InstrumentError, UnsupportedError
 from minions_evals_mcp.models.registry import Models, ProviderSettings
-from minions_evals_mcp.scoring.similarity import cosine
+from minions_evals_mcp.scoring.likeness.similarity import cosine
 from tests.fakes.llm_server import FakeSettings, Server, serving
 from tests.models.asking import QUICK, provider_settings
 

@@ -7,7 +7,7 @@ from contextlib import aclosing
 
 from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase, find_subject, read_report, report_cases
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.report.forms import FORMS
+from minions_evals_mcp.report.documents.forms import FORMS
 from tests.workshop import Json, answer, bench, benchmark, case, rubric, save, says
 
 OWNED = "document.title='owned';document.body.id='owned'"

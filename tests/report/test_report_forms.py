@@ -24,9 +24,9 @@ from pydantic_core import to_json
 from minions_evals_mcp.engine.answers.report_data import TrendPoint
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.report.case_lines import LONG, SHORT, Room, embedded
 from minions_evals_mcp.report.charts.trend import trend_chart
-from minions_evals_mcp.report.forms import FORMS, form_of
+from minions_evals_mcp.report.documents.case_lines import LONG, SHORT, Room, embedded
+from minions_evals_mcp.report.documents.forms import FORMS, form_of
 from minions_evals_mcp.report.markdown import FITS
 from minions_evals_mcp.report.plain import revealed
 from tests.report.hostile import LONG as VERY_LONG

@@ -12,7 +12,7 @@ from minions_evals_mcp.engine.answers.report_data import find_subject
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.report.forms import FORMS
+from minions_evals_mcp.report.documents.forms import FORMS
 from minions_evals_mcp.report.sentences import answer, trend_words
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job, JobKind

@@ -12,7 +12,13 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions import check, vet
-from minions_evals_mcp.scoring.assertions.overlap import bleu_score, gleu_score, rouge_score, treebank_words, words
+from minions_evals_mcp.scoring.assertions.kinds.overlap import (
+    bleu_score,
+    gleu_score,
+    rouge_score,
+    treebank_words,
+    words,
+)
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked
 
 KINDS = ("rouge-n", "bleu", "gleu")

@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions import check, needs, vet
-from minions_evals_mcp.scoring.assertions.snippets import CODE_LIMIT, own_code
+from minions_evals_mcp.scoring.assertions.kinds.snippets import CODE_LIMIT, own_code
 from minions_evals_mcp.scoring.checks import Broke, Checked, Evidence, Named, Ran, SnippetNeed, Subject, Unchecked
 
 FIBONACCI = "Here it is:\n\n```python\ndef fibonacci(n):\n    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)\n```\nEnjoy."

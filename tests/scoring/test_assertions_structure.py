@@ -14,8 +14,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions import check, vet
-from minions_evals_mcp.scoring.assertions.lenient import json_objects
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked, Unmet
+from minions_evals_mcp.scoring.lenient import json_objects
 
 
 def outcome(kind: str, value: JsonValue, output: str) -> Checked:

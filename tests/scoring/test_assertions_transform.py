@@ -15,7 +15,7 @@ from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions import needs, vet
 from minions_evals_mcp.scoring.checks import Aggregate, Subject, Unchecked
-from minions_evals_mcp.scoring.examination import Checks
+from minions_evals_mcp.scoring.verdicts.examination import Checks
 
 
 class Checker:

@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.checks import Checked, Evidence, RegexNeed, Subject, Unchecked
-from minions_evals_mcp.scoring.expected import expectation, expected_needs, meets
+from minions_evals_mcp.scoring.verdicts.expected import expectation, expected_needs, meets
 
 Json = dict[str, JsonValue]
 LOOKAHEAD = "/(?=.*yes)(?=.*no)/"

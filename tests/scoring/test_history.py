@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import Digests
-from minions_evals_mcp.scoring.history import Compared, Sample, Standing, compared, likeness, sample, standing
 from minions_evals_mcp.scoring.text_diff import MOST_CHARACTERS, text_diff
+from minions_evals_mcp.scoring.verdicts.history import Compared, Sample, Standing, compared, likeness, sample, standing
 
 GOOD = Sample(passed=True, score=1.0, length=100, measured="m")
 BAD = replace(GOOD, passed=False)

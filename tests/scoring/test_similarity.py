@@ -12,9 +12,9 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions import check, needs, vet
-from minions_evals_mcp.scoring.assertions.similar import asks_similarity
+from minions_evals_mcp.scoring.assertions.kinds.similar import asks_similarity
 from minions_evals_mcp.scoring.checks import Checked, Evidence, SimilarityNeed, Subject, Unchecked, Unmet
-from minions_evals_mcp.scoring.similarity import cosine, disagreements
+from minions_evals_mcp.scoring.likeness.similarity import cosine, disagreements
 
 NUMBERS = st.floats(-1e6, 1e6)
 VECTORS = st.integers(1, 8).flatmap(lambda size: st.tuples(*[st.lists(NUMBERS, min_size=size, max_size=size)] * 2))

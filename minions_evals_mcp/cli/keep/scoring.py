@@ -21,7 +21,7 @@ from minions_evals_mcp.interop.score_rows import Asked, Source, Tally, answers, 
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed
-from minions_evals_mcp.scoring.examination import Examination
+from minions_evals_mcp.scoring.verdicts.examination import Examination
 from minions_evals_mcp.settings import settings_here
 
 if TYPE_CHECKING:

@@ -44,7 +44,7 @@ def report(
 
 async def _report(ident: str, out: Path, compare: str | None, common: Common) -> int:
     from minions_evals_mcp.engine.answers.report_data import find_subject, read_report  # noqa: PLC0415  as below
-    from minions_evals_mcp.report.forms import form_of  # noqa: PLC0415  charts and templates, which diff does without
+    from minions_evals_mcp.report.documents.forms import form_of  # noqa: PLC0415  charts and templates, which diff does without
     from minions_evals_mcp.report.sentences import answer  # noqa: PLC0415  as above
 
     form = form_of(out)

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, save_records
 from minions_evals_mcp.scoring.ab import consistency_score
-from minions_evals_mcp.scoring.similarity import cosine
+from minions_evals_mcp.scoring.likeness.similarity import cosine
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
 

@@ -10,8 +10,8 @@ from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.scoring.checks import Subject, Unchecked
-from minions_evals_mcp.scoring.examination import Contest, Spoilt
 from minions_evals_mcp.scoring.max_score import Selection, parted
+from minions_evals_mcp.scoring.verdicts.examination import Contest, Spoilt
 
 
 class AbPick(Value):

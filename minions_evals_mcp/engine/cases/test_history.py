@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import with_likeness
 from minions_evals_mcp.engine.version_chain import LATEST, find_version
 from minions_evals_mcp.errors import NotFoundError
-from minions_evals_mcp.scoring.history import score_fraction
+from minions_evals_mcp.scoring.verdicts.history import score_fraction
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import case_history

@@ -12,9 +12,9 @@ from minions_evals_mcp.engine.judge.door import judge, judges_of
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure, measures
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.checks import Subject
-from minions_evals_mcp.scoring.examination import Contest
 from minions_evals_mcp.scoring.max_score import Selection, parted
 from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.scoring.verdicts.examination import Contest
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.run_pairs import checked_by_assertions

@@ -25,8 +25,8 @@ from minions_evals_mcp.scoring.checks import (
     Unmet,
     opened,
 )
-from minions_evals_mcp.scoring.examination import Examination
-from minions_evals_mcp.scoring.similarity import cosine
+from minions_evals_mcp.scoring.likeness.similarity import cosine
+from minions_evals_mcp.scoring.verdicts.examination import Examination
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine

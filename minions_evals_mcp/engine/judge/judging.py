@@ -23,7 +23,7 @@ from minions_evals_mcp.judges.grading import by_grader
 from minions_evals_mcp.judges.heuristic import by_rule
 from minions_evals_mcp.judges.packets import packet
 from minions_evals_mcp.judges.task import Criterion, Said, Work
-from minions_evals_mcp.scoring.assertions.own import own_names
+from minions_evals_mcp.scoring.assertions.kinds.own import own_names
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Named
 from minions_evals_mcp.scoring.metrics import named_in, named_scores
 from minions_evals_mcp.scoring.rubric import RubricInUse

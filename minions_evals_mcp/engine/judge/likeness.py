@@ -17,11 +17,11 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import similarities
 from minions_evals_mcp.engine.judge.yardstick import Measure
 from minions_evals_mcp.scoring.checks import SimilarityNeed, Unmet
-from minions_evals_mcp.scoring.expected import is_pattern
-from minions_evals_mcp.scoring.history import Compared, Likeness, compared, likeness
+from minions_evals_mcp.scoring.likeness.similarity import normalised
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.scoring.similarity import normalised
-from minions_evals_mcp.store.queries.expected_outputs import expected_outputs
+from minions_evals_mcp.scoring.verdicts.expected import is_pattern
+from minions_evals_mcp.scoring.verdicts.history import Compared, Likeness, compared, likeness
+from minions_evals_mcp.store.expected_outputs import expected_outputs
 
 F = TypeVar("F", bound=Fields)
 

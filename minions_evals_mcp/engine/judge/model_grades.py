@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.judge.unit_examination import UnitExamination
 from minions_evals_mcp.judges.grading import grade, grade_criterion, grade_of, grader_digest
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, Unmet
-from minions_evals_mcp.scoring.examination import Examination
+from minions_evals_mcp.scoring.verdicts.examination import Examination
 from minions_evals_mcp.store import jobs
 
 Found = dict[GradeNeed, Verdict | JudgeErrored]

@@ -26,9 +26,9 @@ from minions_evals_mcp.judges.heuristic import guide_asks, guide_embeds, is_rule
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
-from minions_evals_mcp.scoring.assertions.graded import Asks, grades_asked
-from minions_evals_mcp.scoring.assertions.own import own_names
-from minions_evals_mcp.scoring.assertions.similar import embedders_asked
+from minions_evals_mcp.scoring.assertions.kinds.graded import Asks, grades_asked
+from minions_evals_mcp.scoring.assertions.kinds.own import own_names
+from minions_evals_mcp.scoring.assertions.kinds.similar import embedders_asked
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
 

@@ -17,7 +17,7 @@ from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.scoring.checks import Evidence, Grade, GradeNeed, Unmet
-from minions_evals_mcp.scoring.examination import Examination
+from minions_evals_mcp.scoring.verdicts.examination import Examination
 
 NO_JUDGE = Unmet("it needs a model that judges: name one with --judge-model provider:model (MINIONS_EVALS_JUDGE_MODEL)")
 

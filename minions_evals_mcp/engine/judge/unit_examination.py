@@ -24,9 +24,9 @@ from minions_evals_mcp.scoring.checks import (
     Unchecked,
     Unmet,
 )
-from minions_evals_mcp.scoring.examination import Checks, Expectation
-from minions_evals_mcp.scoring.history import SIMILAR_ENOUGH
 from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.scoring.verdicts.examination import Checks, Expectation
+from minions_evals_mcp.scoring.verdicts.history import SIMILAR_ENOUGH
 
 
 @dataclass(frozen=True, slots=True)

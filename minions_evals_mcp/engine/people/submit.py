@@ -20,8 +20,8 @@ from minions_evals_mcp.engine.run.versions import versions_of_job
 from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentError
 from minions_evals_mcp.judges.packets import AnsweredPacket, Submission, packet_digest, verdicts_for
 from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.scoring.history import Sample
 from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.scoring.verdicts.history import Sample
 from minions_evals_mcp.store import jobs, runs, speakers
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow

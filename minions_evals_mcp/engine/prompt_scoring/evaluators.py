@@ -24,9 +24,9 @@ from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.checks import Subject, Unchecked
-from minions_evals_mcp.scoring.examination import Checks
+from minions_evals_mcp.scoring.likeness.similarity import cosine
 from minions_evals_mcp.scoring.prompt_scoring import rated_score
-from minions_evals_mcp.scoring.similarity import cosine
+from minions_evals_mcp.scoring.verdicts.examination import Checks
 
 Ask = Callable[[str], str | Awaitable[str]]
 """From the judge's prompt to its reply."""

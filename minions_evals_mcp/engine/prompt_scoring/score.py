@@ -21,8 +21,6 @@ from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.checks import Subject, Unchecked
-from minions_evals_mcp.scoring.examination import Expectation
-from minions_evals_mcp.scoring.expected import expectation
 from minions_evals_mcp.scoring.prompt_scoring import (
     TIE_THRESHOLD,
     ComparisonResult,
@@ -37,6 +35,8 @@ from minions_evals_mcp.scoring.prompt_scoring import (
 )
 from minions_evals_mcp.scoring.prompt_shelf import Case, Prompt, Shelf
 from minions_evals_mcp.scoring.rendering import render
+from minions_evals_mcp.scoring.verdicts.examination import Expectation
+from minions_evals_mcp.scoring.verdicts.expected import expectation
 from minions_evals_mcp.store.database import open_store
 
 CONCURRENCY = 16

@@ -21,10 +21,10 @@ from minions_evals_mcp.domain.definitions import (
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.records import FINAL, IMPORTABLE, Record, of_type
 from minions_evals_mcp.domain.relations import Relation
-from minions_evals_mcp.engine.cases.chain_growth import vet_growth
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import with_likeness
 from minions_evals_mcp.engine.records.branch_parameters import vet_parameters
+from minions_evals_mcp.engine.records.chain_growth import vet_growth
 from minions_evals_mcp.engine.records.pass_rule import with_pass_rule
 from minions_evals_mcp.engine.records.schedules import vet_schedule
 from minions_evals_mcp.engine.records.secret_marks import secrets_marked, without_secrets
@@ -32,9 +32,9 @@ from minions_evals_mcp.engine.seals.seal import SealAsked, seal_within
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, RuleError, UnsupportedError
 from minions_evals_mcp.judges.heuristic import guide
 from minions_evals_mcp.scoring.assertions import vet
-from minions_evals_mcp.scoring.expected import expectation
 from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import vet_rubric
+from minions_evals_mcp.scoring.verdicts.expected import expectation
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append, append_all

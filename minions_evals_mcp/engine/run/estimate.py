@@ -33,7 +33,7 @@ from minions_evals_mcp.judges.heuristic import guide
 from minions_evals_mcp.judges.llm import MAX_TOKENS
 from minions_evals_mcp.models.prices import estimate_usd
 from minions_evals_mcp.models.registry import ModelRef, parse_model
-from minions_evals_mcp.scoring.assertions.graded import asks_grade
+from minions_evals_mcp.scoring.assertions.kinds.graded import asks_grade
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db

@@ -13,8 +13,8 @@ from minions_evals_mcp.engine.run.planning import PAGE, SETTLED
 from minions_evals_mcp.engine.run.recorded_runs import Asked, RecordedRun, recorded_runs
 from minions_evals_mcp.engine.run.units import Bench, Unit, agent_runs, earlier_runs, made_before
 from minions_evals_mcp.engine.run.versions import vet_agent_run
-from minions_evals_mcp.scoring.history import Sample
 from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.scoring.verdicts.history import Sample
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 

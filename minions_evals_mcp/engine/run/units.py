@@ -32,7 +32,7 @@ from minions_evals_mcp.engine.seals.guard import hushed, hushed_ending
 from minions_evals_mcp.engine.version_chain import default_name
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.scoring.history import Likeness, Sample
+from minions_evals_mcp.scoring.verdicts.history import Likeness, Sample
 from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db

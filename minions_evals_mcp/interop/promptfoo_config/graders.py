@@ -22,8 +22,8 @@ from minions_evals_mcp.interop.promptfoo_config.model_provider import ACCESS, mo
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.tests import Test
-from minions_evals_mcp.scoring.assertions.graded import GRADED
-from minions_evals_mcp.scoring.assertions.similar import SIMILAR
+from minions_evals_mcp.scoring.assertions.kinds.graded import GRADED
+from minions_evals_mcp.scoring.assertions.kinds.similar import SIMILAR
 from minions_evals_mcp.scoring.max_score import SELECT_BEST
 
 Kind = Literal["text", "embedding"]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.graded import GRADED
-from minions_evals_mcp.scoring.assertions.similar import SIMILAR
+from minions_evals_mcp.scoring.assertions.kinds.graded import GRADED
+from minions_evals_mcp.scoring.assertions.kinds.similar import SIMILAR
 from minions_evals_mcp.scoring.max_score import SELECT_BEST
 
 TOLD = GRADED | {SELECT_BEST}

@@ -14,9 +14,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.scoring.assertions.snippets import as_given
+from minions_evals_mcp.scoring.assertions.kinds.snippets import as_given
 from minions_evals_mcp.scoring.assertions.transforms import called
-from minions_evals_mcp.scoring.assertions.values import shown
 from minions_evals_mcp.scoring.checks import (
     Aggregate,
     Broke,
@@ -29,6 +28,7 @@ from minions_evals_mcp.scoring.checks import (
     Unchecked,
 )
 from minions_evals_mcp.scoring.metrics import metric_scores, metric_weights, named_scores
+from minions_evals_mcp.scoring.values import shown
 
 NAME = "assertScoringFunction"
 ARGUMENTS = "namedScores, context"

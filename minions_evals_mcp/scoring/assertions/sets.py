@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.values import Found, shown
 from minions_evals_mcp.scoring.checks import Aggregate, Unchecked, Unmet
+from minions_evals_mcp.scoring.values import Found, shown
 
 MOST_NESTED = 8
 

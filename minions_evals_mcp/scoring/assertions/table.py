@@ -9,25 +9,22 @@ from difflib import get_close_matches
 
 from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
-from minions_evals_mcp.scoring.assertions import (
+from minions_evals_mcp.scoring.assertions import judges, sets
+from minions_evals_mcp.scoring.assertions.kinds import (
     graded,
-    judges,
     markup,
     measures,
     overlap,
     own,
     refusal,
-    sets,
     similar,
     snippets,
     sql,
     structure,
     text,
-    trajectory,
-    trajectory_match,
 )
+from minions_evals_mcp.scoring.assertions.trajectories import trajectory, trajectory_match
 from minions_evals_mcp.scoring.assertions.transforms import needs_behind, transformed, vet_transform
-from minions_evals_mcp.scoring.assertions.values import Found
 from minions_evals_mcp.scoring.checks import (
     NO_EVIDENCE,
     Aggregate,
@@ -39,6 +36,7 @@ from minions_evals_mcp.scoring.checks import (
     Unmet,
 )
 from minions_evals_mcp.scoring.max_score import SELECTING
+from minions_evals_mcp.scoring.values import Found
 
 SCORER_VERSION = "assertions/4"
 """Part of every digest of a scorer; raised when a check can give another verdict for the same output."""

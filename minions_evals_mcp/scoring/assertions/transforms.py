@@ -10,9 +10,9 @@ from functools import partial
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.snippets import vet_source, whole_output
-from minions_evals_mcp.scoring.assertions.values import js_text
+from minions_evals_mcp.scoring.assertions.kinds.snippets import vet_source, whole_output
 from minions_evals_mcp.scoring.checks import Behind, Evidence, Need, Ran, SnippetNeed, Subject, Unmet
+from minions_evals_mcp.scoring.values import js_text
 
 _FUNCTION = re.compile(r"(function\b|[\w$]+\s*=>|\([\w$,\s{}]*\)\s*=>)")
 Needs = Callable[[Assertion, Subject], tuple[Need, ...]]

@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Digests, TestRun
-from minions_evals_mcp.scoring.history import Sample, sample, score_fraction
+from minions_evals_mcp.scoring.verdicts.history import Sample, sample, score_fraction
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.rows import record_of, select, table_of

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.scoring.assertions.lenient import parsed
+from minions_evals_mcp.scoring.lenient import parsed
 
 _STRINGS_READ = 50
 _QUOTES = str.maketrans(

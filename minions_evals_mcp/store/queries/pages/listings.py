@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
+from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.values import from_millis
 from minions_evals_mcp.store import events, records
 from minions_evals_mcp.store.connection import AT_MOST, Db
@@ -75,7 +76,7 @@ def lines(db: Db, kind: str, *, after: int, limit: int) -> list[Line]:
     return [Line(seq, ident, title, status, from_millis(at)) for seq, ident, title, status, at in rows]
 
 
-def _result_lines(db: Db, table: Table, after: int, limit: int) -> list[Line]:
+def _result_lines(db: Db, table: Table[Fields], after: int, limit: int) -> list[Line]:
     """Results have no name and no status of their own: their type and id say which they are."""
     rows = db.execute(
         f"SELECT seq, id, {table.at} FROM {table.name} WHERE seq > ? ORDER BY seq {AT_MOST}", (after, limit)

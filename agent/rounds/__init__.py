@@ -1,0 +1,1 @@
+"""What the loop does besides messages: schedules, reactions, the steps of instructions."""

@@ -1,0 +1,1 @@
+"""Reports as files: which forms there are, and the page."""

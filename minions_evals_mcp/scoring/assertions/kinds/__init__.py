@@ -1,0 +1,1 @@
+"""The types of assertions, a module for those that look alike."""

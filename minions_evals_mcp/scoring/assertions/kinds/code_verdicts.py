@@ -1,0 +1,99 @@
+"""What a user's code gave, as a verdict: a Boolean, a number, or {pass, score, reason} with metrics and parts."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.scoring.checks import Checked, Language, Named, Unmet
+from minions_evals_mcp.scoring.values import Found, shown
+
+SLACK = 1e-9
+
+
+def verdict_of(assertion: Assertion, value: JsonValue, language: Language) -> Found | Unmet:
+    """The verdict that the code gave."""
+    if language == "python" and isinstance(value, str):
+        value = _written(value)
+    match value:
+        case bool():
+            return Found(passed=value, reason=f"the code gave {str(value).lower()}")
+        case int() | float():
+            limit = assertion.threshold
+            passed = value > 0 if limit is None else value >= limit - SLACK
+            reason = f"the code gave {value:g}" + ("" if limit is None else f", threshold {limit:g}")
+            return Found(passed, reason, float(value), float(value))
+        case {"pass": bool()} | {"pass_": bool()}:
+            return _graded(assertion, value, language)
+        case _:
+            return Unmet(f"the code must give a Boolean, a number or {{pass, score, reason}}, not {shown(value)}")
+
+
+def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Language) -> Found | Unmet:
+    passed = bool(given.get("pass", given.get("pass_")))
+    score = given.get("score", float(passed))
+    if isinstance(score, bool) or not isinstance(score, int | float):
+        return Unmet(f"the code must give a number as the score, not {shown(score)}")
+    reason = str(given.get("reason") or f"the code gave {'pass' if passed else 'fail'}")
+    limit = assertion.threshold
+    if language == "python" and limit is not None and score < limit - SLACK:
+        passed, reason = False, f"score {score:g} is below the threshold {limit:g}: {reason}"
+    try:
+        return Found(
+            passed, reason, float(score), float(score), _parts(assertion, given, language), _named(given, language)
+        )
+    except _NoFigureError as error:
+        return Unmet(str(error))
+
+
+class _NoFigureError(Exception):
+    """What the code gave beside its verdict does not fit."""
+
+
+def _told(given: Json, name: str, plain: str, language: Language) -> JsonValue:
+    """What the code gave under that name; Python may write it with underscores."""
+    return given.get(name, given.get(plain) if language == "python" else None)
+
+
+def _named(given: Json, language: Language) -> tuple[Named, ...]:
+    """The metrics that the code gave, each with its weight."""
+    scores = _told(given, "namedScores", "named_scores", language) or {}
+    weights = _told(given, "namedScoreWeights", "named_score_weights", language) or {}
+    if not isinstance(scores, dict) or not isinstance(weights, dict):
+        raise _NoFigureError(f"the code must give namedScores as {{name: number}}, not {shown(scores)}")
+    return tuple(Named(name, _figure(score), _figure(weights.get(name, 1.0))) for name, score in scores.items())
+
+
+def _figure(value: JsonValue) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _NoFigureError(f"the code must give numbers as namedScores, not {shown(value)}")
+    return float(value)
+
+
+def _parts(assertion: Assertion, given: Json, language: Language) -> tuple[Checked, ...]:
+    """The verdicts that the code's own is made of, as it tells them; they bear the name of its metric."""
+    told = _told(given, "componentResults", "component_results", language)
+    return tuple(
+        Checked(
+            language,
+            passed,
+            _figure(one.get("score", float(passed))),
+            str(one.get("reason", "")),
+            metric=assertion.metric,
+        )
+        for one in (told if isinstance(told, list) else [])
+        if isinstance(one, dict) and isinstance(passed := one.get("pass"), bool)
+    )
+
+
+def _written(text: str) -> JsonValue:
+    """What a text that Python gave stands for: true, false, a number or an object; else the text."""
+    plain = text.strip()
+    try:
+        found: JsonValue = json.loads(plain.lower() if plain.lower() in {"true", "false"} else plain)
+    except (ValueError, RecursionError):
+        return text
+    return text if isinstance(found, str | list) or found is None else found

@@ -1,0 +1,127 @@
+"""Checks that a model decides: `llm-rubric` and `factuality`. The grade is evidence; a judge that failed gives none.
+
+Where promptfoo 0.121.20 and we differ:
+- A judge that fails, or whose reply breaks the form after it was sent back, is no verdict; there it fails the output.
+- `not-factuality` turns the verdict round; there it says the same as `factuality`.
+- An output that says nothing gets no pass and score 0, without a call.
+
+What a `rubricPrompt` is filled with is promptfoo's: the test's variables and, before them, `output` and `rubric` of an
+`llm-rubric`; `completion`, `ideal` and `input` (the prompt) of a `factuality`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from minions_evals_mcp.domain.assertions import Assertion, Grader
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
+from minions_evals_mcp.scoring.values import Found, shown
+
+LLM_RUBRIC: GradeType = "llm-rubric"
+FACTUALITY: GradeType = "factuality"
+GRADED = frozenset({LLM_RUBRIC, FACTUALITY})
+SLACK = 1e-9
+
+
+def llm_rubric(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+    """A model grades the output by the rubric `value` (a text, or an object): its `pass`, and its `score` from 0 to 1.
+
+    With a `threshold` the score must reach it too.
+    """
+    return _graded(_need(LLM_RUBRIC, assertion, subject), assertion.threshold, evidence)
+
+
+def factuality(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+    """A model compares the facts of the output with those of `value`: only a contradiction fails, with score 0.
+
+    A part of them, more than them, the same, or a difference that does not matter pass with score 1.
+    """
+    return _graded(_need(FACTUALITY, assertion, subject), None, evidence)
+
+
+def llm_rubric_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed, ...]:
+    """The grade that `llm-rubric` rests on."""
+    return (_need(LLM_RUBRIC, assertion, subject),)
+
+
+def factuality_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed, ...]:
+    """The grade that `factuality` rests on."""
+    return (_need(FACTUALITY, assertion, subject),)
+
+
+def vet_rubric(assertion: Assertion) -> None:
+    """Refuses a `value` that is neither a text that is not blank nor an object, and a `threshold` outside 0 to 1.
+
+    Where a template tells the model what to do there may be none.
+    """
+    value = assertion.value
+    none_needed = value is None and assertion.rubric_prompt is not None
+    if not none_needed and not (isinstance(value, str) and value.strip()) and not (isinstance(value, dict) and value):
+        raise InvalidRecordError(f"must be a rubric, not {shown(value)}", field="value")
+    if assertion.threshold is not None and not 0 <= assertion.threshold <= 1:
+        raise InvalidRecordError(f"must lie from 0 to 1, not {assertion.threshold:g}", field="threshold")
+
+
+def vet_facts(assertion: Assertion) -> None:
+    """Refuses a `value` that is no text, or blank, and any `threshold`."""
+    if not isinstance(assertion.value, str) or not assertion.value.strip():
+        raise InvalidRecordError(f"must be the text to compare with, not {shown(assertion.value)}", field="value")
+    if assertion.threshold is not None:
+        raise InvalidRecordError("factuality has none", field="threshold")
+
+
+class Asks(NamedTuple):
+    """Whom an assertion asks for a grade (None: the run's judge), and what it tells it in place of our words."""
+
+    judge: Grader | None
+    template: str
+
+
+def grades_asked(assertions: Iterable[Assertion]) -> Iterator[Asks]:
+    """Whom each assertion asks that a model decides, those inside sets too."""
+    for one in assertions:
+        if one.base_type in GRADED:
+            yield Asks(one.provider, one.rubric_prompt or "")
+        yield from grades_asked(one.assertions)
+
+
+def asks_grade(assertions: Iterable[Assertion]) -> bool:
+    """Whether a model decides any of these assertions, those inside sets too."""
+    return any(True for _ in grades_asked(assertions))
+
+
+def _need(kind: GradeType, assertion: Assertion, subject: Subject) -> GradeNeed:
+    value = assertion.value
+    asked = value if isinstance(value, str) else "" if value is None else canonical(value)
+    judge = assertion.provider.name if assertion.provider else ""
+    if assertion.rubric_prompt is None:
+        return GradeNeed(kind, asked, subject.text, judge)
+    given = json.dumps(_given(kind, asked, subject), ensure_ascii=False)
+    return GradeNeed(kind, asked, subject.text, judge, assertion.rubric_prompt, given)
+
+
+def _given(kind: GradeType, asked: str, subject: Subject) -> Json:
+    """What fills a template."""
+    from minions_evals_mcp.scoring.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
+
+    own: Json = {"output": perhaps_json(subject.text), "rubric": asked}
+    if kind == FACTUALITY:
+        own = {"completion": perhaps_json(subject.text), "ideal": asked, "input": subject.prompt}
+    return {**subject.variables, **own}
+
+
+def _graded(need: GradeNeed, threshold: float | None, evidence: Evidence) -> Found | Unmet:
+    grade = evidence.grades.get(need)
+    if grade is None:
+        return evidence.ungraded.get(need) or Unmet(
+            "it needs a model that judges, and none is asked here: put it into a test case that is run with a judge model,"
+            " or into a config for `minions-evals eval`"
+        )
+    reached = threshold is None or grade.score >= threshold - SLACK
+    below = "" if reached else f"; score {grade.score:g} is below the threshold {threshold:g}"
+    return Found(grade.passed and reached, f"{grade.reason}{below}", grade.score)

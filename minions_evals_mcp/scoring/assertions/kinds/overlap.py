@@ -1,0 +1,223 @@
+"""Checks of how many words an output shares with a reference: ROUGE-N, BLEU, GLEU.
+
+Own functions, because rouge-score, sacrebleu and nltk tokenize and smooth otherwise; the numbers are promptfoo's.
+Where promptfoo 0.121.20 and we differ:
+- A number as `value` is read as its text; there it stops the evaluation.
+- An empty output scores 0 in all three; there GLEU stops the evaluation.
+- Outputs of more than 1,000,000 characters are not checked.
+- ROUGE-N's contractions (`cannot`, `gonna`) end at Python's word boundary, which leaves out combining marks, and a
+  quotation mark after a raised footnote letter does not open a quotation.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from unicodedata import category
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
+from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
+from minions_evals_mcp.scoring.values import Found, js_text, shown
+
+JS_SPACE = "\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
+"""What JavaScript's `\\s` and `trim` take for white space, as the inside of a character class."""
+
+ROUGE_THRESHOLD = 0.75
+OVERLAP_THRESHOLD = 0.5
+ORDERS = range(1, 5)
+SMOOTHED = 1e-7
+
+_SPACES = re.compile(f"[{JS_SPACE}]+")
+_BLANKS = re.compile(f"[{JS_SPACE}\x85]+")
+_QUOTE = re.compile("``|''|\"")
+_SEPARATED = (
+    (re.compile(r"(\.{3})"), r" \1 "),
+    (re.compile(r"([:,])(?!\d)"), r" \1 "),
+    (re.compile("([;@#$%&])"), r" \1 "),
+    (re.compile(r"([^.])(?<!\b[A-Za-z]\.[A-Za-z])(\.)([\])}>' ]*)\Z", re.ASCII), r"\1 \2\3 "),
+    (re.compile("([?!])"), r" \1 "),
+    (re.compile(r"([\]\[(){}<>])"), r" \1 "),
+    (re.compile("(--)"), r" \1 "),
+)
+_CLITICS = (
+    (re.compile("([^'])' "), r"\1 ' "),
+    (re.compile("'([sSmMdD]) "), r" '\1 "),
+    (re.compile("('ll|'LL|'re|'RE|'ve|'VE|n't|N'T) "), r" \1 "),
+)
+_CONTRACTIONS = tuple(
+    re.compile(rf"(?i)(?<![\w\u200c\u200d])({first})({second})(?![\w\u200c\u200d]){ahead}")
+    for first, second, ahead in (
+        ("can", "not", ""),
+        ("d", "'ye", ""),
+        ("gim", "me", ""),
+        ("gon", "na", ""),
+        ("got", "ta", ""),
+        ("lem", "me", ""),
+        ("more", "'n", ""),
+        ("wan", "na", "(?= )"),
+        ("'t", "is", ""),
+        ("'t", "was", ""),
+    )
+)
+
+
+def rouge_n(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+    """The F-measure of the single words that output and `value` share reaches `threshold` (default 0.75).
+
+    Words by the Penn Treebank's rules, case folded, each counted as often as both have it (N is 1, as in promptfoo).
+    """
+    return _reached(assertion, subject, "ROUGE-N", rouge_score, ROUGE_THRESHOLD)
+
+
+def bleu(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+    """BLEU of the output against the references in `value` (a text or a list) reaches `threshold` (default 0.5).
+
+    Stretches of 1 to 4 words (as many as the output has), evenly weighted; a precision of 0 counts as 1e-7.
+    """
+    return _reached(assertion, subject, "BLEU", bleu_score, OVERLAP_THRESHOLD)
+
+
+def gleu(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+    """GLEU of the output against the best reference in `value` (a text or a list) reaches `threshold` (default 0.5).
+
+    The smaller of precision and recall over all stretches of 1 to 4 words; full stops at a word's end are dropped.
+    """
+    return _reached(assertion, subject, "GLEU", gleu_score, OVERLAP_THRESHOLD)
+
+
+def vet_reference(assertion: Assertion) -> None:
+    """Refuses a `value` that is neither a text nor a number, and one of more than 1,000,000 characters."""
+    value = assertion.value
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        raise InvalidRecordError(f"must be a text, not {shown(value)}", field="value")
+    if len(js_text(value)) > TEXT_LIMIT:
+        raise InvalidRecordError(f"has more than {TEXT_LIMIT:,} characters", field="value")
+
+
+def vet_references(assertion: Assertion) -> None:
+    """Refuses a `value` that is neither a text nor a list of at least one text."""
+    references = assertion.value if isinstance(assertion.value, list) else [assertion.value]
+    if not references:
+        raise InvalidRecordError("the list is empty", field="value")
+    for reference in references:
+        vet_reference(assertion.model_copy(update={"value": reference}))
+
+
+def rouge_score(candidate: str, references: Sequence[str]) -> float:
+    """ROUGE-1 against the first reference, 0 to 1."""
+    ours, theirs = treebank_words(candidate.lower()), treebank_words(references[0].lower())
+    shared = _shared(_stretches(ours, 1), _stretches(theirs, 1))
+    if not shared:
+        return 0.0
+    precision, recall = shared / len(ours), shared / len(theirs)
+    return 2 * precision * recall / (precision + recall)
+
+
+def bleu_score(candidate: str, references: Sequence[str]) -> float:
+    """BLEU, 0 to 1; the reference whose length is nearest (the shorter of two) decides what brevity costs."""
+    ours, theirs = words(candidate), [words(reference) for reference in references]
+    if ours == [""]:
+        return 0.0
+    orders = [n for n in ORDERS if n <= len(ours)]
+    logarithms = 0.0
+    for n in orders:
+        counts = _stretches(ours, n)
+        clipped = max(_shared(counts, _stretches(reference, n)) for reference in theirs)
+        logarithms += math.log(clipped / counts.total() or SMOOTHED)
+    nearest = min((len(reference) for reference in theirs), key=lambda length: (abs(length - len(ours)), length))
+    return min(1.0, math.exp(1 - nearest / len(ours))) * math.exp(logarithms / len(orders))
+
+
+def gleu_score(candidate: str, references: Sequence[str]) -> float:
+    """GLEU against the reference that gives most, 0 to 1."""
+    ours = [word.rstrip(".") for word in words(candidate)]
+    if not candidate or not _SPACES.sub("", candidate):
+        return 0.0
+    return max(_one_gleu(ours, [word.rstrip(".") for word in words(reference)]) for reference in references)
+
+
+def words(text: str) -> list[str]:
+    """The words between JavaScript's white space, case folded; an empty text has one, which is empty."""
+    return _SPACES.split(_SPACES.sub(" ", text.lower()).strip(" "))
+
+
+def treebank_words(text: str) -> list[str]:
+    """The words and marks of a sentence by the Penn Treebank's rules: quotes, punctuation and clitics stand alone."""
+    text = _BLANKS.sub(" ", text).strip(" ")
+    parted = _quotes_parted(text)
+    for pattern, apart in _SEPARATED:
+        parted = pattern.sub(apart, parted)
+    parted = f" {parted} "
+    for pattern, apart in _CLITICS:
+        parted = pattern.sub(apart, parted)
+    for pattern in _CONTRACTIONS:
+        parted = pattern.sub(r" \1 \2 ", parted)
+    return [word for word in parted.split(" ") if word]
+
+
+def _quotes_parted(text: str) -> str:
+    quotes = list(_QUOTE.finditer(text))
+    parts: list[str] = []
+    inside, end = False, 0
+    for quote, following in zip(quotes, [*quotes[1:], None], strict=False):
+        paired = following is not None and following[0] == "''"
+        inside = _opens(text, quote, paired=paired, inside=inside)
+        parts += [text[end : quote.start()], " `` " if inside else " '' "]
+        end = quote.end()
+    return "".join([*parts, text[end:]])
+
+
+def _opens(text: str, quote: re.Match[str], *, paired: bool, inside: bool) -> bool:
+    if quote[0] == "``":
+        return True
+    start, before = quote.start(), text[quote.start() - 1 : quote.start()]
+    if inside or before in {".", "!", "?"}:
+        return False
+    if start > 0 and not (before in " <" or category(before)[0] == "P" or text[:start].endswith("``")):
+        return False
+    if start > 0 and quote.end() == len(text) and not (before in " <" or category(before) == "Ps"):
+        return False
+    return quote[0] == '"' or (start > 0 and paired and _begins_word(text[quote.end() : quote.end() + 1]))
+
+
+def _begins_word(character: str) -> bool:
+    return bool(character) and (category(character)[0] in "LN" or category(character) in {"Sc", "Ps"})
+
+
+def _one_gleu(ours: Sequence[str], theirs: Sequence[str]) -> float:
+    if ours == theirs:
+        return 1.0
+    shared = sum(_shared(_stretches(ours, n), _stretches(theirs, n)) for n in ORDERS)
+    return shared / max(sum(max(len(side) - n + 1, 0) for n in ORDERS) for side in (ours, theirs))
+
+
+def _stretches(found: Sequence[str], length: int) -> Counter[tuple[str, ...]]:
+    return Counter(zip(*(found[start:] for start in range(length)), strict=False))
+
+
+def _shared(ours: Counter[tuple[str, ...]], theirs: Counter[tuple[str, ...]]) -> int:
+    return (ours & theirs).total()
+
+
+def _reached(
+    assertion: Assertion,
+    subject: Subject,
+    name: str,
+    scored: Callable[[str, Sequence[str]], float],
+    default: float,
+) -> Found | Unmet:
+    if len(subject.text) > TEXT_LIMIT:
+        return Unmet(f"the output has {len(subject.text):,} characters; at most {TEXT_LIMIT:,} are compared")
+    score = scored(subject.text, _references(assertion.value))
+    threshold = default if assertion.threshold is None else assertion.threshold
+    return Found(score >= threshold, f"{name} {score:.4f}, threshold {threshold:g}", score)
+
+
+def _references(value: JsonValue) -> list[str]:
+    return [js_text(one) for one in value] if isinstance(value, list) else [js_text(value)]

@@ -1,0 +1,48 @@
+"""A check that is a function of the user's: it runs in their program, and its verdict is handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
+from minions_evals_mcp.scoring.values import Found, shown
+
+FUNCTION = "function"
+
+
+def function(assertion: Assertion, _subject: Subject, evidence: Evidence) -> Found | Unmet:
+    """A Python function of yours says so: `evaluate(…, checks=[function])` runs it, nothing else can.
+
+    `value` is {name, code}: what it is called, and the digest of its source. A number passes from `threshold` on.
+    """
+    name = named(assertion)
+    said = evidence.own.get(name)
+    if said is None:
+        return Unmet(f"the function {shown(name)} is in the program that calls evaluate(…); run that again")
+    if isinstance(said, Unmet):
+        return said
+    score = (1.0 if said.passed else 0.0) if said.score is None else said.score
+    threshold = 0.5 if assertion.threshold is None else assertion.threshold
+    passed = score >= threshold if said.passed is None else said.passed
+    return Found(passed, f"{name}: {said.reason}" if said.reason else name, score)
+
+
+def named(assertion: Assertion) -> str:
+    """The function's name."""
+    return str(assertion.value["name"]) if isinstance(assertion.value, dict) else ""
+
+
+def own_names(assertions: Sequence[Assertion]) -> Iterator[str]:
+    """The functions that assertions ask for, those in sets included."""
+    for one in assertions:
+        if one.base_type == FUNCTION:
+            yield named(one)
+        yield from own_names(one.assertions)
+
+
+def vet_named(assertion: Assertion) -> None:
+    """Refuses a `value` that names no function."""
+    if not isinstance(assertion.value, dict) or not assertion.value.get("name"):
+        raise InvalidRecordError(f"must be {{name, code}}, not {shown(assertion.value)}", field="value")

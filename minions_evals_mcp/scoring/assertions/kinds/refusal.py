@@ -1,0 +1,16 @@
+"""Whether an output declines to do what was asked."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.scoring.assertions.declining import refusal_signals
+from minions_evals_mcp.scoring.checks import Evidence, Subject
+from minions_evals_mcp.scoring.values import Found
+
+
+def is_refusal(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """The output declines to answer. Nothing at all counts as declining, with score 0 either way, as in promptfoo."""
+    if not subject.text.strip():
+        return Found(passed=True, reason="an empty output counts as a refusal", score=0.0, negated_score=0.0)
+    signals = refusal_signals(subject.text)
+    return Found(bool(signals), f"refuses: {', '.join(signals)}" if signals else "no sign of a refusal")

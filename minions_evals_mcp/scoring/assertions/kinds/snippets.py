@@ -1,0 +1,201 @@
+"""`python` and `javascript`: checks that a user wrote as code, which ran in a sandbox beforehand.
+
+The code is an expression, or lines that return; in it are `output` (a text, or the JSON value that the output is) and
+`context` ({vars}). It gives a verdict
+as a Boolean, as a number (the score: passes from `threshold`, without one above 0) or as {pass, score, reason}, which
+may also give metrics (`namedScores`) and the verdicts that it is made of (`componentResults`). Under `not-` the verdict
+turns round and a score stays.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import json
+import re
+from functools import lru_cache
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kinds.code_verdicts import verdict_of
+from minions_evals_mcp.scoring.checks import (
+    Broke,
+    Evidence,
+    Language,
+    Ran,
+    SnippetNeed,
+    Subject,
+    Unmet,
+)
+from minions_evals_mcp.scoring.values import Found, shown
+
+CODE_LIMIT = 20_000
+_GIVEN = frozenset(
+    {"output", "context", "json", "math", "re", "statistics", "mean", "fmean", "median", "stdev", "pstdev", "variance",
+     "pvariance", *dir(builtins)}
+)  # fmt: skip
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([\w+-]*)")
+_PYTHON = frozenset({"python", "py", "python3"})
+_OWN_MISTAKES = frozenset({"NameError", "ReferenceError"})
+
+
+def python(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+    """The Python in `value` says so, or none of its `assert` statements fails.
+
+    Statements that assert and name what they do not define run after the output's own code, its fence stripped.
+    """
+    return _checked(assertion, subject, evidence, "python")
+
+
+def javascript(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+    """The JavaScript in `value` says so."""
+    return _checked(assertion, subject, evidence, "javascript")
+
+
+def python_needs(assertion: Assertion, subject: Subject) -> tuple[SnippetNeed, ...]:
+    """The run that `python` will look up."""
+    return (_need(assertion, subject, "python"),)
+
+
+def javascript_needs(assertion: Assertion, subject: Subject) -> tuple[SnippetNeed, ...]:
+    """The run that `javascript` will look up."""
+    return (_need(assertion, subject, "javascript"),)
+
+
+def vet_code(assertion: Assertion) -> None:
+    """Refuses a `value` that is no code: nothing, no text, too long a text, or the name of a file."""
+    vet_source(assertion.value)
+
+
+def vet_source(code: JsonValue) -> None:
+    """Refuses what is no code, as above."""
+    if not isinstance(code, str) or not code.strip():
+        raise InvalidRecordError(f"must be code, not {shown(code)}", field="value")
+    if code.startswith("file://"):
+        raise InvalidRecordError(
+            f"{shown(code)} is a file, which only a config that a person runs with eval may name", field="value"
+        )
+    if len(code) > CODE_LIMIT:
+        raise InvalidRecordError(f"has more than {CODE_LIMIT:,} characters", field="value")
+
+
+def _need(assertion: Assertion, subject: Subject, language: Language) -> SnippetNeed:
+    code = str(assertion.value).strip()
+    under_test = language == "python" and _tests_the_output(code)
+    return SnippetNeed(language, code, whole_output(subject), own_code(subject.text) if under_test else "")
+
+
+def whole_output(subject: Subject) -> str:
+    """What code is given, as a JSON object: the output, and `context` with the case's variables."""
+    output = subject.text if subject.value is None else subject.value
+    return as_given({"output": output, "context": {"vars": dict(subject.variables)}})
+
+
+def as_given(variables: Json) -> str:
+    """The variables of a snippet as JSON."""
+    given = json.dumps(variables, ensure_ascii=False)
+    if not given.isascii():  # half a character would reach neither language
+        given = given.encode("utf-8", "replace").decode()
+    return given
+
+
+@lru_cache(maxsize=256)
+def _asserts(code: str) -> bool:
+    """Whether the Python is made of statements that assert, and returns nothing."""
+    nodes = _nodes(code)
+    return any(isinstance(node, ast.Assert) for node in nodes) and not any(
+        isinstance(node, ast.Return) for node in _outside_functions(code)
+    )
+
+
+@lru_cache(maxsize=256)
+def _tests_the_output(code: str) -> bool:
+    """Whether the Python asserts, and names what neither it nor the sandbox defines."""
+    if not _asserts(code):
+        return False
+    named, defined = set[str](), set[str](_GIVEN)
+    for node in _nodes(code):
+        match node:
+            case ast.Name(id=name, ctx=ast.Load()):
+                named.add(name)
+            case ast.Name(id=name) | ast.arg(arg=name) | ast.ExceptHandler(name=str(name)):
+                defined.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                defined.add(name)
+            case ast.alias(name=name, asname=other):
+                defined.add(other or name.partition(".")[0])
+            case _:
+                pass
+    return bool(named - defined)
+
+
+def _nodes(code: str) -> list[ast.AST]:
+    try:
+        return list(ast.walk(ast.parse(code)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the sandbox says what is wrong with it
+        return []
+
+
+def _outside_functions(code: str) -> list[ast.AST]:
+    """The statements that are not inside a function of the code's own."""
+    found = list[ast.AST]()
+    waiting = list[ast.AST](ast.parse(code).body)
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            waiting.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def own_code(output: str) -> str:
+    """The code in an output: its blocks of Python, else its first block, else all of it."""
+    blocks = _blocks(output)
+    tagged = [body for language, body in blocks if language in _PYTHON]
+    return "\n".join(tagged or [body for _, body in blocks[:1]]) or output
+
+
+def _blocks(output: str) -> list[tuple[str, str]]:
+    """The fenced blocks, each with the language that it names; one that is never closed goes to the end."""
+    blocks = list[tuple[str, list[str]]]()
+    fence = ""
+    for line in output.split("\n"):
+        bare = line.strip()
+        if not fence:
+            if opened := _FENCE.match(line):
+                fence = opened[1]
+                blocks.append((opened[2].lower(), []))
+        elif len(bare) >= len(fence) and bare == fence[0] * len(bare):
+            fence = ""
+        else:
+            blocks[-1][1].append(line)
+    return [(language, "\n".join(lines)) for language, lines in blocks]
+
+
+def _checked(assertion: Assertion, subject: Subject, evidence: Evidence, language: Language) -> Found | Unmet:
+    need = _need(assertion, subject, language)
+    match evidence.snippets.get(need):
+        case None:
+            return Unmet("the code was not run")
+        case Broke() as broke:
+            return _failed(assertion, broke, tests_the_output=need.before != "")
+        case Ran(value):
+            asserted = value is None and language == "python" and _asserts(need.code)
+            return (
+                Found(passed=True, reason="nothing was raised") if asserted else verdict_of(assertion, value, language)
+            )
+
+
+def _failed(assertion: Assertion, broke: Broke, *, tests_the_output: bool) -> Found | Unmet:
+    """What was raised fails the check, as it does in promptfoo also under `not-`; anything else is the instrument's failure.
+
+    So is a name that the code uses and nobody defines, unless the output was to define it.
+    """
+    if broke.kind != "raised" or (broke.name in _OWN_MISTAKES and not tests_the_output):
+        return Unmet(broke.error)
+    if broke.name == "AssertionError":
+        return Found(passed=False, reason=broke.error)
+    return Found(passed=assertion.negated, reason=f"raised {broke.error}", score=0.0, negated_score=0.0)

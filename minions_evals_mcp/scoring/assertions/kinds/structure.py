@@ -1,0 +1,82 @@
+"""Checks of structure: equality of values, JSON, and the schema that JSON fits."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kinds.schema import first_error, vet_schema
+from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
+from minions_evals_mcp.scoring.lenient import json_objects, parsed
+from minions_evals_mcp.scoring.values import Found, frozen, js_text, shown
+
+
+def equals(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """The output is `value`, exactly; a mapping, a list or null is compared with the output read as JSON."""
+    wanted = assertion.value
+    if not isinstance(wanted, dict | list | None):
+        passed = js_text(wanted) == subject.text
+        return Found(passed, f"{'equals' if passed else f'{shown(subject.text)} does not equal'} {shown(wanted)}")
+    try:
+        value = parsed(subject.text)
+    except json.JSONDecodeError as error:
+        return Found(passed=False, reason=_no_json(error))
+    passed = frozen(value) == frozen(wanted)
+    return Found(passed, f"{'equals' if passed else f'{shown(subject.text)} does not equal'} the value, read as JSON")
+
+
+def is_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """The whole output is JSON, and fits the JSON Schema in `value` where one is given."""
+    try:
+        value = parsed(subject.text)
+    except json.JSONDecodeError as error:
+        return Found(passed=False, reason=_no_json(error))
+    if not assertion.value:
+        return Found(passed=True, reason="is JSON")
+    return _against(assertion.value, value)
+
+
+def contains_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+    """A JSON object stands somewhere in the output, one that fits the JSON Schema in `value` where one is given.
+
+    As leniently as promptfoo (comments, trailing commas, a missing brace at the end); a list alone does not count.
+    """
+    found = Found(passed=False, reason="contains no JSON object")
+    for value in json_objects(subject.text):
+        if isinstance(value, Unmet):
+            return value
+        if not assertion.value:
+            return Found(passed=True, reason="contains a JSON object")
+        found = _against(assertion.value, value)
+        if found.passed:
+            break
+    return found
+
+
+def vet_optional_schema(assertion: Assertion) -> None:
+    """Refuses a `value` that is no JSON Schema; none at all is well."""
+    match assertion.value:
+        case None | "":
+            return
+        case dict() | str():
+            vet_schema(assertion.value)
+        case other:
+            raise InvalidRecordError(f"must be a JSON Schema, not {shown(other)}", field="value")
+
+
+def vet_given(assertion: Assertion) -> None:
+    """Refuses an assertion without a `value`; a null that is written down is one."""
+    if "value" not in assertion.model_fields_set:
+        raise InvalidRecordError("is missing", field="value")
+
+
+def _against(schema: JsonValue, value: JsonValue) -> Found:
+    error = first_error(schema, value)
+    return Found(not error, f"JSON does not fit the schema: {error}" if error else "JSON fits the schema")
+
+
+def _no_json(error: json.JSONDecodeError) -> str:
+    return f"is no JSON: {error.msg} at character {error.pos}"

@@ -1,0 +1,145 @@
+"""Checks of the text itself: what it contains, how it begins, which pattern it matches."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kinds.patterns import Elsewhere, compiled
+from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
+from minions_evals_mcp.scoring.values import Found, js_text, shown
+
+TEXT_LIMIT = 1_000_000
+_FIELD = re.compile(r'[\s,]*(?:"((?:[^"\\]|\\.|"")*)"\s*(?=,|$)|([^\s",][^,]*))', re.DOTALL)
+_ESCAPED = re.compile(r'\\(["\\])|"(")')
+
+
+def contains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """`value` stands in the output, case-sensitive; a number is looked for as its text."""
+    wanted = js_text(assertion.value)
+    passed = wanted in subject.text
+    return Found(passed, f"{'contains' if passed else 'does not contain'} {shown(wanted)}")
+
+
+def icontains(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """As `contains`, whatever the case."""
+    wanted = js_text(assertion.value)
+    passed = wanted.lower() in subject.text.lower()
+    return Found(passed, f"{'contains' if passed else 'does not contain'} {shown(wanted)} (any case)")
+
+
+def contains_all(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """Every element of `value` (a list, or a text with commas) stands in the output, case-sensitive."""
+    return _all_in(listed(assertion.value), subject.text)
+
+
+def icontains_all(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """As `contains-all`, whatever the case."""
+    return _all_in([wanted.lower() for wanted in listed(assertion.value)], subject.text.lower())
+
+
+def contains_any(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """At least one element of `value` (a list, or a text with commas) stands in the output, case-sensitive."""
+    return _any_in(listed(assertion.value), subject.text)
+
+
+def icontains_any(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """As `contains-any`, whatever the case."""
+    return _any_in([wanted.lower() for wanted in listed(assertion.value)], subject.text.lower())
+
+
+def starts_with(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """The output begins with `value`, case-sensitive, white space counted."""
+    wanted = js_text(assertion.value)
+    passed = subject.text.startswith(wanted)
+    return Found(passed, f"{'starts' if passed else 'does not start'} with {shown(wanted)}")
+
+
+def regex(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+    """The pattern `value` is found anywhere in the output, as JavaScript's `RegExp.test` would find it."""
+    pattern = js_text(assertion.value)
+    text = subject.text
+    if len(text) > TEXT_LIMIT:
+        return Unmet(f"the output has {len(text):,} characters; a pattern is searched in at most {TEXT_LIMIT:,}")
+    search = compiled(pattern)
+    hit = _searched(search, text, evidence) if isinstance(search, Elsewhere) else search(text)
+    if isinstance(hit, Unmet):
+        return hit
+    return Found(hit, f"{'matches' if hit else 'does not match'} the pattern {shown(pattern)}")
+
+
+def regex_needs(assertion: Assertion, subject: Subject) -> tuple[RegexNeed, ...]:
+    """The search that `regex` cannot make itself, if there is one."""
+    search = compiled(js_text(assertion.value))
+    if isinstance(search, Elsewhere) and len(subject.text) <= TEXT_LIMIT:
+        return (RegexNeed(search.pattern, subject.text),)
+    return ()
+
+
+def vet_scalar(assertion: Assertion) -> None:
+    """Refuses a `value` that is no text with at least one character, and no number."""
+    value = assertion.value
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
+        raise InvalidRecordError(f"must be a text that is not empty, or a number, not {shown(value)}", field="value")
+
+
+def vet_listed(assertion: Assertion) -> None:
+    """Refuses a `value` that is neither a list of texts or numbers nor a text with commas, or that is empty."""
+    value = assertion.value
+    if not isinstance(value, str | list) or any(isinstance(wanted, list | dict | None) for wanted in value):
+        raise InvalidRecordError(f"must be a list of texts or numbers, not {shown(value)}", field="value")
+    if not listed(value):
+        raise InvalidRecordError("the list is empty", field="value")
+
+
+def vet_pattern(assertion: Assertion) -> None:
+    """Refuses a pattern that is too long or that does not compile."""
+    vet_scalar(assertion)
+    compiled(js_text(assertion.value))
+
+
+def listed(value: JsonValue) -> list[str]:
+    """The elements of a list, or of a text with commas where `"…"` may hold a comma."""
+    return [js_text(wanted) for wanted in value] if isinstance(value, list) else list(_split(js_text(value)))
+
+
+@lru_cache(maxsize=1024)
+def _split(text: str) -> tuple[str, ...]:
+    found: list[str] = []
+    position = 0
+    while match := _FIELD.match(text, position):
+        quoted, plain = match.groups()
+        found.append(plain.strip() if quoted is None else _ESCAPED.sub(lambda one: one[1] or one[2], quoted))
+        position = match.end()
+    if text[position:].replace(",", " ").strip():
+        raise InvalidRecordError(
+            f"a quoted element does not end before a comma: {shown(text[position:])}", field="value"
+        )
+    return tuple(found)
+
+
+def _all_in(wanted: list[str], text: str) -> Found:
+    missing = [one for one in wanted if one not in text]
+    if missing:
+        return Found(passed=False, reason=f"{len(missing)} of {len(wanted)} missing: {shown(', '.join(missing))}")
+    return Found(passed=True, reason=f"contains all {len(wanted)}")
+
+
+def _any_in(wanted: list[str], text: str) -> Found:
+    for one in wanted:
+        if one in text:
+            return Found(passed=True, reason=f"contains {shown(one)}")
+    return Found(passed=False, reason=f"contains none of {shown(', '.join(wanted))}")
+
+
+def _searched(search: Elsewhere, text: str, evidence: Evidence) -> bool | Unmet:
+    hit = evidence.regexes.get(RegexNeed(search.pattern, text))
+    return (
+        Unmet("the pattern needs a search with look-around or back-references, and none was made")
+        if hit is None
+        else hit
+    )

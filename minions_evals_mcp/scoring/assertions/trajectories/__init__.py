@@ -1,0 +1,1 @@
+"""Assertions on the tools that an output's agent called."""

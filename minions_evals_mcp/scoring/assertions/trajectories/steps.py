@@ -1,0 +1,142 @@
+"""The steps of an agent's run: its log of calls, and which of them a name, a pattern or an object means."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kinds.patterns import linear
+from minions_evals_mcp.scoring.values import frozen, shown
+
+COMMAND_TOOLS = frozenset({"exec_command", "local_shell", "shell"})
+STEP_TYPES = frozenset({"command", "tool"})
+NAME_LIMIT = 400
+MATCHER_KEYS = frozenset({"name", "pattern", "type"})
+
+_SPECIAL = re.compile(r"[.+^${}()|\[\]\\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: what it is called, by any of its names, and what it was given."""
+
+    type: Literal["tool", "command"]
+    names: tuple[str, ...]
+    arguments: dict[str, JsonValue]
+
+
+class Matcher(NamedTuple):
+    """Which steps are meant: those of a type whose name fits the pattern (`*`, `?`, any case); none means any."""
+
+    types: frozenset[str]
+    pattern: str
+
+    def fits(self, step: Step) -> bool:
+        """Whether the step is one of those."""
+        if self.types and step.type not in self.types:
+            return False
+        return not self.pattern or any(_glob(self.pattern, name) for name in step.names)
+
+
+def steps_of(calls: Iterable[ToolCall]) -> list[Step]:
+    """The steps of a log, in order."""
+    return [_step(call) for call in calls]
+
+
+def _step(call: ToolCall) -> Step:
+    command = _command(call) if call.tool.strip().lower() in COMMAND_TOOLS else ""
+    if not command:
+        return Step("tool", (call.tool,), call.arguments)
+    return Step("command", (call.tool, command, command.split()[0]), call.arguments)
+
+
+def _command(call: ToolCall) -> str:
+    for key, between in (("cmd", " "), ("command", " "), ("commands", "; ")):
+        if key in call.arguments:
+            found = call.arguments[key]
+            parts = found if isinstance(found, list) else [found]
+            return between.join(part.strip() for part in parts if isinstance(part, str) and part.strip())
+    return ""
+
+
+def matcher_of(value: JsonValue, default: str) -> Matcher:
+    """Which steps a name, or {name, pattern, type}, means; `default` is the type where none is said."""
+    if isinstance(value, str):
+        return Matcher(frozenset({default}) - {""}, value)
+    found = mapping(value)
+    types = found.get("type") or default
+    pattern = found.get("pattern") or found.get("name") or ""
+    return Matcher(frozenset(texts(types)) - {""}, str(pattern))
+
+
+@lru_cache(maxsize=1024)
+def _glob(pattern: str, name: str) -> bool:
+    escaped = _SPECIAL.sub(r"\\\g<0>", pattern)
+    return linear("(?i)^" + escaped.replace("*", ".*").replace("?", ".") + "$")(name)
+
+
+def texts(value: JsonValue) -> list[str]:
+    """The elements of a list as texts, or a text alone."""
+    return [str(one) for one in value] if isinstance(value, list) else [] if value is None else [str(value)]
+
+
+def items(value: JsonValue) -> list[JsonValue]:
+    """The list, empty where it is none."""
+    return value if isinstance(value, list) else []
+
+
+def mapping(value: JsonValue) -> dict[str, JsonValue]:
+    """The object, empty where it is none."""
+    return value if isinstance(value, dict) else {}
+
+
+def without(arguments: dict[str, JsonValue], ignored: Sequence[str]) -> dict[str, JsonValue]:
+    """The arguments whose names no entry of `ignored` fits."""
+    return {key: one for key, one in arguments.items() if not any(is_ignored(entry, key) for entry in ignored)}
+
+
+def is_ignored(entry: str, key: str) -> bool:
+    """Whether an entry is the name of an argument, or a pattern of it."""
+    return entry == key or (bool({"*", "?"} & {*entry}) and _glob(entry, key))
+
+
+def same(actual: JsonValue, wanted: JsonValue) -> bool:
+    """Whether two JSON values are equal."""
+    return frozen(actual) == frozen(wanted)
+
+
+def vet_object(value: JsonValue, keys: Iterable[str]) -> dict[str, JsonValue]:
+    """The object; refuses anything else, and keys that are not known."""
+    if not isinstance(value, dict):
+        raise InvalidRecordError(f"must be an object, not {shown(value)}", field="value")
+    if unknown := sorted(value.keys() - set(keys)):
+        raise InvalidRecordError(f"has no {unknown[0]!r}; known are {', '.join(sorted(keys))}", field="value")
+    return value
+
+
+def vet_matcher(value: JsonValue, also: Iterable[str], *, named: bool) -> None:
+    """Refuses what names no steps, or steps that are not in the log."""
+    found = vet_object(value, {*MATCHER_KEYS, *also})
+    for key in ("name", "pattern"):
+        if key in found:
+            vet_pattern(found[key], f"value.{key}")
+    if named and "name" not in found and "pattern" not in found:
+        raise InvalidRecordError('must have "name" or "pattern"', field="value")
+    for one in texts(found.get("type")):
+        if one not in STEP_TYPES:
+            raise InvalidRecordError(
+                f"{one!r} is not in the log of tool calls; it has {', '.join(sorted(STEP_TYPES))}", field="value.type"
+            )
+
+
+def vet_pattern(value: JsonValue, field: str) -> None:
+    """Refuses what is no name and no pattern."""
+    if not isinstance(value, str) or not value.strip() or len(value) > NAME_LIMIT:
+        raise InvalidRecordError(f"must be a name or a pattern, not {shown(value)}", field=field)

@@ -1,0 +1,297 @@
+"""Checks of what an agent did: the tools that it called, in which order, with which arguments, and how it ended.
+
+The steps are the agent-run's `toolCallsLog`. Where promptfoo 0.121.20 and we differ:
+- There the steps come from OpenTelemetry spans and a missing trace stops the evaluation; here a log that nobody recorded
+  makes the output not judgeable, and an empty log is no steps.
+- The log has steps of type `tool` and `command` only (a call of `shell`, `local_shell` or `exec_command` that holds a
+  command is one); `message`, `reasoning`, `search` and `span` are refused, not counted as none.
+- `tool-call-f1` reads the log, and the output only where the log is empty or was not recorded; empty names in its `value` are left out.
+- Keys and modes that are not known are refused when they are read; there they are passed over.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from functools import wraps
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.assertions.kinds.text import listed
+from minions_evals_mcp.scoring.assertions.trajectories.steps import (
+    MATCHER_KEYS,
+    Matcher,
+    Step,
+    items,
+    mapping,
+    matcher_of,
+    same,
+    steps_of,
+    texts,
+    vet_matcher,
+    vet_object,
+    vet_pattern,
+    without,
+)
+from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
+from minions_evals_mcp.scoring.lenient import parsed
+from minions_evals_mcp.scoring.values import Found, shown
+
+NOT_RECORDED = Unmet("nobody recorded the tool calls of this output", not_judgeable=True)
+
+
+def on_log(
+    check: Callable[[Assertion, Subject, Evidence], Found | Unmet],
+) -> Callable[[Assertion, Subject, Evidence], Found | Unmet]:
+    """The check of a log: where nobody recorded one there is nothing to judge, and no verdict."""
+
+    @wraps(check)
+    def checked(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+        return NOT_RECORDED if subject.tool_calls is None else check(assertion, subject, evidence)
+
+    return checked
+
+
+def finish_reason(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """The model stopped for the reason `value` ("stop", "length", "tool_calls", …), whatever the case.
+
+    Where no reason is known it is not that one, so that `not-finish-reason` passes.
+    """
+    if not subject.finish_reason:
+        return Found(passed=False, reason="no finish reason is known")
+    passed = subject.finish_reason.lower() == str(assertion.value).lower()
+    return Found(passed, f"finish reason {shown(subject.finish_reason)}, looked for {shown(assertion.value)}")
+
+
+def tool_call_f1(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """F1 of the names of the tools called against those in `value` reaches `threshold` (default 1).
+
+    Names count once, in any order. The score is F1 under `not-` too, as in promptfoo.
+    """
+    wanted = set(_names(assertion.value))
+    called = {call.tool for call in subject.tool_calls or ()} or _called_in(subject.text)
+    f1 = 2 * len(wanted & called) / (len(wanted) + len(called))
+    threshold = 1.0 if assertion.threshold is None else assertion.threshold
+    reason = f"F1 {f1:.3f}, threshold {threshold:g}; called {shown(', '.join(sorted(called)) or 'nothing')}"
+    return Found(f1 >= threshold, reason, f1, f1)
+
+
+def tool_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """Every tool in `value` (a pattern or a list of them) was called; {name, min, max}: that often (default min 1).
+
+    `not-` with patterns passes only where none of them was called, as in promptfoo: with several, both may fail.
+    """
+    steps = _tools(subject)
+    if isinstance(assertion.value, dict):
+        count = _count(steps, matcher_of(assertion.value, "tool"))
+        return _within(assertion.value, count, least=1)
+    patterns = texts(assertion.value)
+    used = [one for one in patterns if _count(steps, Matcher(frozenset({"tool"}), one))]
+    passed = bool(used) if assertion.negated else len(used) == len(patterns)
+    return Found(passed, f"called {len(used)} of {len(patterns)} tools; calls: {_told(steps)}")
+
+
+def tool_sequence(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """The tools in `value` were called in that order, others between them or not; {steps, mode: "exact"}: only they."""
+    value = assertion.value
+    found = value if isinstance(value, dict) else {"steps": value}
+    wanted = [matcher_of(step, "tool") for step in items(found.get("steps"))]
+    steps = _tools(subject)
+    told = f"calls: {_told(steps)}"
+    if found.get("mode") == "exact":
+        exact = len(steps) == len(wanted) and all(one.fits(step) for one, step in zip(wanted, steps, strict=True))
+        return Found(exact, f"{'exactly' if exact else 'not exactly'} the {len(wanted)} tools; {told}")
+    reached = 0
+    for step in steps:
+        reached += reached < len(wanted) and wanted[reached].fits(step)
+    return Found(reached == len(wanted), f"{reached} of {len(wanted)} tools in order; {told}")
+
+
+def tool_args_match(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """A call of the tool `name` has the arguments `args`: at least those (mode "partial") or only those ("exact").
+
+    A list must be as long and fit element by element. `ignore` names arguments (patterns) that are left out on both
+    sides, `defaults` gives values that a call may hold besides.
+    """
+    value = mapping(assertion.value)
+    ignored = texts(value.get("ignore"))
+    defaults = mapping(value.get("defaults", {}))
+    wanted = value["args"] if "args" in value else value["arguments"]
+    wanted = without(wanted, ignored) if isinstance(wanted, dict) else wanted
+    fits = same if value.get("mode") == "exact" else _covers
+    matcher = matcher_of(value, "tool")
+    calls = [step for step in _tools(subject) if matcher.fits(step)]
+    passed = any(fits(_without_defaults(without(step.arguments, ignored), defaults), wanted) for step in calls)
+    fit = "a call has" if passed else "no call has"
+    return Found(passed, f"{fit} the arguments {shown(json.dumps(wanted))}; {len(calls)} calls of {matcher.pattern!r}")
+
+
+def step_count(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
+    """The number of steps (of {type, name} where given) lies in {min, max}, both inclusive, at least one of them."""
+    value = mapping(assertion.value)
+    return _within(value, _count(steps_of(subject.tool_calls or ()), matcher_of(value, "")), least=0)
+
+
+def vet_reason(assertion: Assertion) -> None:
+    """Refuses a `value` that is no text."""
+    if not isinstance(assertion.value, str) or not assertion.value:
+        raise InvalidRecordError(f"must be a finish reason, not {shown(assertion.value)}", field="value")
+
+
+def vet_names(assertion: Assertion) -> None:
+    """Refuses a `value` that names no tool."""
+    match assertion.value:
+        case str() | list():
+            names = _names(assertion.value)
+        case _:
+            names = []
+    if not names:
+        raise InvalidRecordError(f"must name tools, not {shown(assertion.value)}", field="value")
+
+
+def vet_used(assertion: Assertion) -> None:
+    """Refuses a `value` that is no pattern, no list of patterns and no {name, min, max}."""
+    if isinstance(assertion.value, dict):
+        vet_matcher(assertion.value, {"min", "max"}, named=True)
+        _vet_range(assertion.value)
+    else:
+        patterns = items(assertion.value) if isinstance(assertion.value, list) else [assertion.value]
+        _vet_steps([one if isinstance(one, str) else None for one in patterns])
+
+
+def vet_sequence(assertion: Assertion) -> None:
+    """Refuses a `value` that is neither a list of steps nor {steps, mode}."""
+    value = assertion.value
+    if isinstance(value, list):
+        _vet_steps(value)
+        return
+    found = vet_object(value, {"steps", "mode"})
+    _vet_choice(found, "mode", ("in_order", "exact"))
+    _vet_steps(items(found.get("steps")))
+
+
+def vet_arguments(assertion: Assertion) -> None:
+    """Refuses a `value` that is no {name, args, mode, defaults, ignore} with the first two."""
+    value = vet_object(assertion.value, {"args", "arguments", "mode", "defaults", "ignore", *MATCHER_KEYS})
+    vet_matcher(value, set(value), named=True)
+    if "args" not in value and "arguments" not in value:
+        raise InvalidRecordError('must have "args"', field="value")
+    _vet_choice(value, "mode", ("partial", "exact"))
+    if not isinstance(value.get("defaults", {}), dict):
+        raise InvalidRecordError("must map arguments to values", field="value.defaults")
+    ignored = value.get("ignore", [])
+    for entry in ignored if isinstance(ignored, list) else [ignored]:
+        vet_pattern(entry, "value.ignore")
+
+
+def vet_step_count(assertion: Assertion) -> None:
+    """Refuses a `value` without `min` and `max`."""
+    value = vet_object(assertion.value, {"min", "max", *MATCHER_KEYS})
+    vet_matcher(value, {"min", "max"}, named=False)
+    if "min" not in value and "max" not in value:
+        raise InvalidRecordError('must have "min" or "max"', field="value")
+    _vet_range(value)
+
+
+def _tools(subject: Subject) -> list[Step]:
+    return [step for step in steps_of(subject.tool_calls or ()) if step.type == "tool"]
+
+
+def _count(steps: Sequence[Step], matcher: Matcher) -> int:
+    return sum(matcher.fits(step) for step in steps)
+
+
+def _within(value: dict[str, JsonValue], count: int, *, least: int) -> Found:
+    low, high = value.get("min", least), value.get("max")
+    passed = (not isinstance(low, int | float) or count >= low) and (not isinstance(high, int | float) or count <= high)
+    return Found(passed, f"{count} steps, wanted {low} to {'any' if high is None else high}")
+
+
+def _told(steps: Sequence[Step]) -> str:
+    return shown(", ".join(step.names[0] for step in steps) or "none", 200)
+
+
+def _without_defaults(arguments: dict[str, JsonValue], defaults: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    return {key: one for key, one in arguments.items() if key not in defaults or not same(one, defaults[key])}
+
+
+def _covers(actual: JsonValue, wanted: JsonValue) -> bool:
+    match actual, wanted:
+        case list(), list():
+            return len(actual) == len(wanted) and all(map(_covers, actual, wanted))
+        case dict(), dict():
+            return all(key in actual and _covers(actual[key], one) for key, one in wanted.items())
+        case _:
+            return same(actual, wanted)
+
+
+def _names(value: JsonValue) -> list[str]:
+    names = listed(value) if isinstance(value, list) else str(value).split(",")
+    return [name.strip() for name in names if name.strip()]
+
+
+def _called_in(text: str) -> set[str]:
+    """The tools that an output calls in the forms of OpenAI, Anthropic and Google: as a whole, or line by line."""
+    try:
+        return set(_called(parsed(text)))
+    except json.JSONDecodeError:
+        lines = [line.strip() for line in text.split("\n")]
+    found: set[str] = set()
+    for line in lines:
+        try:
+            found |= {*_called(parsed(line))} if line.startswith(("{", "[")) else set()
+        except json.JSONDecodeError:
+            continue
+    return found
+
+
+def _called(value: JsonValue) -> list[str]:
+    if isinstance(value, str):
+        return [*_called_in(value)]
+    if isinstance(value, list):
+        return [name for block in value if isinstance(block, dict) for name in _called_by(block, "name")]
+    if not isinstance(value, dict):
+        return []
+    if isinstance(calls := value.get("tool_calls"), list):
+        both = [(mapping(call).get("function"), call) for call in calls]
+        return [name for pair in both for one in pair for name in _name(one)]
+    if isinstance(turn := value.get("toolCall"), dict) and not isinstance(value.get("functionCall"), dict):
+        return [name for call in items(turn.get("functionCalls")) for name in _name(call)]
+    return _called_by(value, "")
+
+
+def _called_by(block: dict[str, JsonValue], plain: str) -> list[str]:
+    if block.get("type") == "tool_use" and isinstance(block.get("name"), str):
+        return _name(block)
+    for key in ("functionCall", "function") if plain else ("functionCall",):
+        if isinstance(block.get(key), dict | list):
+            return _name(block[key])
+    return _name(block) if plain else []
+
+
+def _name(call: JsonValue) -> list[str]:
+    name = mapping(call).get("name")
+    return [name] if isinstance(name, str) else []
+
+
+def _vet_steps(steps: Sequence[JsonValue]) -> None:
+    if not steps:
+        raise InvalidRecordError("must have at least one step", field="value")
+    for step in steps:
+        if isinstance(step, dict):
+            vet_matcher(step, (), named=True)
+        else:
+            vet_pattern(step, "value")
+
+
+def _vet_choice(value: dict[str, JsonValue], key: str, choices: Sequence[str]) -> None:
+    if value.get(key, choices[0]) not in choices:
+        raise InvalidRecordError(f"must be one of {', '.join(choices)}, not {shown(value[key])}", field=f"value.{key}")
+
+
+def _vet_range(value: dict[str, JsonValue]) -> None:
+    for key in ("min", "max"):
+        if isinstance(value.get(key, 0), bool) or not isinstance(value.get(key, 0), int | float):
+            raise InvalidRecordError(f"must be a number, not {shown(value[key])}", field=f"value.{key}")

@@ -1,0 +1,1 @@
+"""What an output comes to: its checks together, its expected output, its case's history."""

@@ -1,0 +1,68 @@
+"""Judging by what was expected: a plain string is looked for, `/…/` is a pattern, other JSON must be equal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outputs import output_text, value_text
+from minions_evals_mcp.scoring.assertions import check, needs
+from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Checked, Evidence, Need, Subject, Unchecked
+from minions_evals_mcp.scoring.values import js_text
+
+
+def expectation(expected: JsonValue) -> Assertion:
+    """The check that an expected value stands for."""
+    if not isinstance(expected, str):
+        return Assertion(type="equals", value=expected)
+    if is_pattern(expected):
+        return Assertion(type="regex", value=expected[1:-1])
+    return Assertion(type="icontains", value=expected)
+
+
+def is_pattern(expected: JsonValue) -> bool:
+    """Whether an expected value is a pattern to be found: `/…/`."""
+    return isinstance(expected, str) and len(expected) > 2 and expected.startswith("/") and expected.endswith("/")
+
+
+def _parts(expected: Json, output: Json, subject: Subject) -> list[tuple[str, Assertion, Subject | None]]:
+    """Each expected key, its check, and the text that it looks at; None where the output lacks the key."""
+    if len(expected) == 1:
+        ((key, value),) = expected.items()
+        text = plain_text(output[key]) if key in output else output_text(output)
+        return [(key, expectation(value), replace(subject, text=text))]
+    return [
+        (key, expectation(value), replace(subject, text=plain_text(output[key])) if key in output else None)
+        for key, value in expected.items()
+    ]
+
+
+def plain_text(value: JsonValue) -> str:
+    """The text of one key's value; 5.0 reads as 5, as JSON has one kind of number."""
+    return value_text(value) if isinstance(value, dict | list) else js_text(value)
+
+
+def expected_needs(expected: Json, output: Json, subject: Subject) -> tuple[Need, ...]:
+    """The evidence that `meets` will look up."""
+    return tuple(
+        need for _, one, seen in _parts(expected, output, subject) if seen is not None for need in needs((one,), seen)
+    )
+
+
+def meets(expected: Json, output: Json, subject: Subject, *, evidence: Evidence = NO_EVIDENCE) -> Checked | Unchecked:
+    """Whether the output has everything that was expected; all keys must, and the reason names each that does not."""
+    reasons: list[str] = []
+    missed: list[str] = []
+    for key, one, seen in _parts(expected, output, subject):
+        if seen is None:
+            missed.append(f"{key}: the output has no such key")
+            continue
+        found = check(one, seen, evidence)
+        if isinstance(found, Unchecked):
+            return found
+        (reasons if found.passed else missed).append(f"{key}: {found.reason}" if len(expected) > 1 else found.reason)
+    passed = not missed
+    return Checked("expected", passed, float(passed), "; ".join(missed or reasons) or "nothing was expected")

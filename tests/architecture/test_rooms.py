@@ -1,0 +1,56 @@
+"""The house drawn as rooms and arrows: no circle among files or folders, and no folder too large to be looked over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import grimp
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OURS = ("minions_evals_mcp", "agent")
+MOST_MODULES = 25
+
+
+@cache
+def imports() -> grimp.ImportGraph:
+    return grimp.build_graph(*OURS, cache_dir=None)
+
+
+def is_package(module: str) -> bool:
+    return (ROOT / module.replace(".", "/")).is_dir()
+
+
+def folder(module: str) -> str:
+    """The folder of a module; those at the top stand for themselves, as composition roots do."""
+    return module if is_package(module) or module.count(".") == 1 else module.rpartition(".")[0]
+
+
+def circle(room: Callable[[str], str]) -> list[str]:
+    """A circle of imports among rooms; empty where there is none."""
+    graph = imports()
+    arrows: dict[str, set[str]] = {}
+    for module in graph.modules - set(OURS):
+        targets = {room(other) for other in graph.find_modules_directly_imported_by(module)}
+        arrows.setdefault(room(module), set()).update(targets - {room(module), *OURS})
+    try:
+        TopologicalSorter(arrows).prepare()
+    except CycleError as error:
+        return list(error.args[1])
+    return []
+
+
+@pytest.mark.parametrize("room", [str, folder], ids=["files", "folders"])
+def test_nothing_is_imported_in_a_circle(room: Callable[[str], str]) -> None:
+    assert circle(room) == []
+
+
+def test_a_folder_holds_at_most_25_modules() -> None:
+    files = [file for name in OURS for file in (ROOT / name).rglob("*.py") if file.name != "__init__.py"]
+    assert files
+    counted = Counter(str(file.parent.relative_to(ROOT)) for file in files)
+    assert {name: count for name, count in counted.items() if count > MOST_MODULES} == {}
