@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.run.run_test_case import run_test_case
     from minions_evals_mcp.engine.seals.exposures import budget_left, sealed_verdict
     from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark, unseal
-    from minions_evals_mcp.engine.seals.trial import TrialAnswer, TrialRequest, compare_sealed, try_version
+    from minions_evals_mcp.engine.trials.trial import TrialAnswer, TrialRequest, compare_sealed, try_version
     from minions_evals_mcp.evaluation.case import Case
     from minions_evals_mcp.evaluation.checks import Rubric, Verdict
     from minions_evals_mcp.evaluation.evaluate import evaluate, evaluate_async

@@ -21,7 +21,7 @@ from minions_evals_mcp.engine.failures.explain_failure import Explainer, explain
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.messages import payloads
 from minions_evals_mcp.engine.request import ComparisonRequest
-from minions_evals_mcp.engine.seals.trial import compare_sealed
+from minions_evals_mcp.engine.trials.trial import compare_sealed
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.agent import explained

@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.records.save_records import delete_record, get_rec
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.seals.exposures import budget_left
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark, unseal
-from minions_evals_mcp.engine.seals.trial import TrialRequest, compare_sealed, try_version
+from minions_evals_mcp.engine.trials.trial import TrialRequest, compare_sealed, try_version
 from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError, RuleError, SealedError
 from minions_evals_mcp.store import records, seals
 from tests.workshop import (

@@ -38,7 +38,7 @@ from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
-from minions_evals_mcp.engine.seals.trial import compare_sealed
+from minions_evals_mcp.engine.trials.trial import compare_sealed
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.store.seals import is_sealed
 

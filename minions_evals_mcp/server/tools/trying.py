@@ -10,8 +10,8 @@ from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.engine.seals.trial import TrialAnswer, TrialRequest
-from minions_evals_mcp.engine.seals.trial import try_version as tried
+from minions_evals_mcp.engine.trials.trial import TrialAnswer, TrialRequest
+from minions_evals_mcp.engine.trials.trial import try_version as tried
 from minions_evals_mcp.errors import StoppedError
 from minions_evals_mcp.server.answers.sizes import answered
 from minions_evals_mcp.server.edge import arguments

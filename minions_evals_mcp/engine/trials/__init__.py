@@ -1,0 +1,1 @@
+"""A candidate tried on a benchmark of which a part is sealed."""
