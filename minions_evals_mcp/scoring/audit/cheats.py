@@ -10,7 +10,7 @@ from typing import Literal
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import output_text, value_text
-from minions_evals_mcp.scoring.assertions.refusal import refusal_signals
+from minions_evals_mcp.scoring.assertions.kinds.refusal import refusal_signals
 from minions_evals_mcp.scoring.audit.references import Reference
 from minions_evals_mcp.scoring.audit.rules import Rules
 from minions_evals_mcp.scoring.audit.satisfying import REFUSAL, beginnings, keywords, satisfying

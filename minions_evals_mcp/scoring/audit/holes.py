@@ -14,7 +14,7 @@ from minions_evals_mcp.scoring.audit.cheats import CHEAT_KINDS, Asked, Cheat, Ch
 from minions_evals_mcp.scoring.audit.mutants import MUTANT_KINDS, Mutant, MutantKind, mutants
 from minions_evals_mcp.scoring.audit.probes import Probe, is_contradictory, may_never_fail, probes
 from minions_evals_mcp.scoring.audit.rules import CODE, Part, Rules, Trial, Tried
-from minions_evals_mcp.scoring.expected import expectation
+from minions_evals_mcp.scoring.verdicts.expected import expectation
 
 Finding = Literal["never-fails", "never-passes", "reference-fails", "no-reference", "duplicate"]
 

@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.outputs import output_text, value_text
 from minions_evals_mcp.scoring.audit.logs import LOG_KEYS, log_asked_for, log_in
 from minions_evals_mcp.scoring.audit.rules import Rules, flat
 from minions_evals_mcp.scoring.audit.samples import text_found_by, texts_listed_by
-from minions_evals_mcp.scoring.expected import is_pattern
+from minions_evals_mcp.scoring.verdicts.expected import is_pattern
 
 _TELLING = ("equals", "similar", "factuality", "levenshtein", "rouge-n", "bleu", "gleu")
 """Checks whose value is a right answer, the surest first."""

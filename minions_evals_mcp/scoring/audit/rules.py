@@ -13,11 +13,11 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import output_text, output_value
 from minions_evals_mcp.scoring.checks import Aggregate, Evidence, Need, SimilarityNeed, Subject, Unchecked, Unmet
-from minions_evals_mcp.scoring.examination import Checks, Expectation
-from minions_evals_mcp.scoring.expected import expectation
-from minions_evals_mcp.scoring.history import SIMILAR_ENOUGH, compared
+from minions_evals_mcp.scoring.likeness.similarity import normalised
 from minions_evals_mcp.scoring.rubric import TOLERANCE
-from minions_evals_mcp.scoring.similarity import normalised
+from minions_evals_mcp.scoring.verdicts.examination import Checks, Expectation
+from minions_evals_mcp.scoring.verdicts.expected import expectation
+from minions_evals_mcp.scoring.verdicts.history import SIMILAR_ENOUGH, compared
 
 GRADED = frozenset({"llm-rubric", "factuality"})
 LOGGED = frozenset(

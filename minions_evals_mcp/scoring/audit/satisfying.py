@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import SET, Assertion
-from minions_evals_mcp.scoring.assertions.values import js_text
 from minions_evals_mcp.scoring.audit.rules import CODE, Rules, flat
 from minions_evals_mcp.scoring.audit.samples import smallest, text_found_by
 from minions_evals_mcp.scoring.audit.words import words
+from minions_evals_mcp.scoring.values import js_text
 
 REFUSAL = "I'm sorry, but I can't help with that."
 FILLER = "ok"

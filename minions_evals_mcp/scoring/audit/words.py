@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 
 from minions_evals_mcp.scoring.audit.lexicon import FUNCTION_WORDS
-from minions_evals_mcp.scoring.similarity import normalised
+from minions_evals_mcp.scoring.likeness.similarity import normalised
 
 _WORD = re.compile(r"[^\W_]+(?:[.,:'’\-/][^\W_]+)*", re.UNICODE)
 _SCRIPT_WITHOUT_SPACES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u0e00-\u0e7f]")
