@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.judge import compose, yardstick
 from minions_evals_mcp.engine.run import run_benchmark, units
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring import rubric
-from minions_evals_mcp.scoring.failures import classify
+from minions_evals_mcp.scoring.classification import classify
 from minions_evals_mcp.skills import Skills, Step
 from minions_evals_mcp.stats import regression, trend
 from minions_evals_mcp.store import rows, runs

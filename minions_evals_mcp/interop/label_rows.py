@@ -7,7 +7,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.engine.people.label_import import ImportedLabel
+from minions_evals_mcp.engine.labels.label_import import ImportedLabel
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.table_rows import Row, read_rows
 

@@ -10,7 +10,7 @@ import pytest
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.scoring.failures import classify
+from minions_evals_mcp.scoring.classification import classify
 from tests.scoring.planted import FAULTS, Planted, failed, sound
 
 VARIATIONS = 20

@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import Audit, CaseAudit
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.interop.audits import audit as audit_checks
+from minions_evals_mcp.interop.audit.audits import audit as audit_checks
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.report.audits import audit_lines
 

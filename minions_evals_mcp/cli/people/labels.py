@@ -11,8 +11,8 @@ from cyclopts import Parameter, validators
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.cli.speaking import AS_A_PERSON, speaker_at
+from minions_evals_mcp.engine.labels.label_import import import_labels
 from minions_evals_mcp.engine.people.draws import DRAWN, LabelDraw, draw_labels
-from minions_evals_mcp.engine.people.label_import import import_labels
 from minions_evals_mcp.engine.people.promise import promise_error
 from minions_evals_mcp.interop.label_rows import labels_in
 

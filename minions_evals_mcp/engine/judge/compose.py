@@ -16,8 +16,9 @@ from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
 from minions_evals_mcp.judges.grading import AND
 from minions_evals_mcp.judges.heuristic import guide, is_rule
 from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.scoring.classification import classify
 from minions_evals_mcp.scoring.failure_causes import cause_key
-from minions_evals_mcp.scoring.failures import Analysis, FailedCriterion, FailedOutput, classify
+from minions_evals_mcp.scoring.failures import Analysis, FailedCriterion, FailedOutput
 from minions_evals_mcp.scoring.rubric import RubricInUse, Totals, fraction, run_judge_type, totals
 from minions_evals_mcp.scoring.verdicts.history import sample, score_fraction, standing
 from minions_evals_mcp.skills import ClassifyFailureParameters

@@ -1,0 +1,1 @@
+"""People's labels that come from elsewhere."""

@@ -1,0 +1,1 @@
+"""Which class a failure has, and where it began."""
