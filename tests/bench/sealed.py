@@ -27,7 +27,7 @@ from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_pro
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
-from minions_evals_mcp.engine.seals.trial import TrialRequest, try_version
+from minions_evals_mcp.engine.trials.trial import TrialRequest, try_version
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.stats.attempts import attempt_level
 from minions_evals_mcp.stats.comparison import CasePair, compare

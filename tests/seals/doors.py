@@ -4,7 +4,7 @@ fails the test that asks for it."""
 from __future__ import annotations
 
 from minions_evals_mcp.cli.commands import COMMANDS, NOUNS
-from minions_evals_mcp.report.forms import FORMS
+from minions_evals_mcp.report.documents.forms import FORMS
 from minions_evals_mcp.server.resources.picture import PAGE as PICTURE
 
 Arguments = tuple[tuple[str, ...], ...]

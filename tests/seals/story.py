@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.messages.send_message import Letter, send_message
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
-from minions_evals_mcp.engine.seals.trial import compare_sealed
+from minions_evals_mcp.engine.trials.trial import compare_sealed
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.judges.packets import Submission
 from minions_evals_mcp.store import jobs

@@ -1,6 +1,5 @@
 """Why an output failed, told by rule: its class, how grave, which criteria, and the step that it goes back to."""
 
-from minions_evals_mcp.scoring.classification.classify import classify
 from minions_evals_mcp.scoring.failures.failed import Analysis, FailedCriterion, FailedOutput
 
-__all__ = ["Analysis", "FailedCriterion", "FailedOutput", "classify"]
+__all__ = ["Analysis", "FailedCriterion", "FailedOutput"]
