@@ -1,1 +1,5 @@
-"""Which class a failure has, and where it began."""
+"""Which class a failure has, how grave it is, and where it began."""
+
+from minions_evals_mcp.scoring.classification.classify import classify
+
+__all__ = ["classify"]
