@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from typing import Annotated, Generic, TypeVar, cast
 
 from pydantic import Field, JsonValue, ValidationError
@@ -83,7 +85,8 @@ class Record(Generic[F_co]):
         """What the record says, whoever said it and whenever: equal digests mean that nothing changed."""
         fields = wire_fields(self.fields)
         return digest(
-            {"type": self.type, "title": self.title, "fields": fields, "tags": list(self.tags), "status": self.status}
+            {"type": self.type, "title": self.title, "fields": fields, "tags": list(self.tags), "status": self.status},
+            finite=True,
         )
 
     def touched(self, fields: Fields, at: datetime) -> Record[Fields]:
@@ -127,19 +130,19 @@ def record_from_wire(wire: JsonValue, *, new_id: str, now: datetime) -> Record[F
     Raises `InvalidRecordError` for an unknown type, an unknown key or a value that does not fit.
     """
     name = _name_of(wire)
+    held, around = _parted(wire)
     try:
-        envelope = Envelope.model_validate_json(_json(wire, name))
+        envelope = Envelope.model_validate_json(_json(around, name))
     except ValidationError as error:
         raise _refusal(error, name, "") from None
     if envelope.type not in TYPES:
         known = ", ".join(sorted(TYPES))
         raise InvalidRecordError(f"unknown type {envelope.type!r}; known are {known}", field="type", record=name)
-    held = envelope.fields
     if "assert" in held and "assertions" not in held:  # rows and configs call a case's checks so
         held = {("assertions" if key == "assert" else key): value for key, value in held.items()}
     if envelope.type == neighbours.AgentRun.slug:
         held = with_extra(held, neighbours.KNOWN_OF_A_RUN)
-    fields = fields_from_json(TYPES[envelope.type], to_json(held), record=name)
+    fields = fields_from_json(TYPES[envelope.type], _json(held, name, under="fields"), record=name)
     created = envelope.created_at or now
     return Record(
         id=envelope.id or new_id,
@@ -154,6 +157,13 @@ def record_from_wire(wire: JsonValue, *, new_id: str, now: datetime) -> Record[F
     )
 
 
+def _parted(wire: JsonValue) -> tuple[dict[str, JsonValue], JsonValue]:
+    """The fields, and the envelope without them: they are checked against their type, once."""
+    if not isinstance(wire, dict) or not isinstance(held := wire.get("fields"), dict):
+        return {}, wire
+    return held, {**wire, "fields": {}}
+
+
 def wire_fields(fields: Fields) -> dict[str, JsonValue]:
     """The fields as JSON; absent ones are left out, a null inside a user's own mapping stays."""
     return {key: value for key, value in fields.model_dump(mode="json").items() if value is not None}
@@ -161,19 +171,28 @@ def wire_fields(fields: Fields) -> dict[str, JsonValue]:
 
 def title_of(fields: Fields, ident: str) -> str:
     """A title for a record that was given none: its name or title, else its type and id."""
-    named = (name for name in ("title", "name") if name in type(fields).model_fields)
-    shown = (str(getattr(fields, name) or "") for name in named)  # each type has its own
+    shown = (str(getattr(fields, name) or "") for name in _titles(type(fields)))  # each type has its own
     return next(filter(None, shown), f"{fields.slug} {ident}")
 
 
-def _json(wire: JsonValue, name: str) -> str:
+@cache
+def _titles(kind: type[Fields]) -> tuple[str, ...]:
+    """The fields of a type that are a title."""
+    return tuple(name for name in ("title", "name") if name in kind.model_fields)
+
+
+def _json(wire: JsonValue, name: str, *, under: str = "") -> str:
     """The mapping as JSON text; raises for what JSON has no words for (NaN, infinities, nesting without end)."""
+    with suppress(ValueError, RecursionError):  # what is told below, in our words
+        text = to_json(wire, inf_nan_mode="constants")
+        if b"NaN" not in text and b"Infinity" not in text:
+            return text.decode()
     try:
         return json.dumps(wire, allow_nan=False)
     except RecursionError:
         raise InvalidRecordError("is nested too deeply", record=name) from None
     except ValueError as error:
-        raise InvalidRecordError(f"cannot be JSON: {error}", field=_not_finite(wire), record=name) from None
+        raise InvalidRecordError(f"cannot be JSON: {error}", field=_not_finite(wire, under), record=name) from None
 
 
 def _not_finite(value: JsonValue, path: str = "") -> str:

@@ -73,7 +73,7 @@ def parse_yaml(text: str, path: str, *, yaml12: bool = False) -> object:
 def parse_json(text: str, path: str, *, line: int = 1) -> object:
     """The value that the text is, which begins at that line of the file; raises `InvalidRecordError` with file and line."""
     try:
-        return json.loads(text, object_pairs_hook=_distinct)
+        return _DISTINCT.decode(text)
     except json.JSONDecodeError as error:
         reason, at = f"{error.msg} at column {error.colno}", line + error.lineno - 1
     except ValueError as error:
@@ -89,6 +89,9 @@ def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
         keys = [key for key, _ in pairs]
         raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} comes twice")
     return found
+
+
+_DISTINCT = json.JSONDecoder(object_pairs_hook=_distinct)
 
 
 @dataclass(slots=True)

@@ -110,6 +110,9 @@ def max_score_of(assertion: Assertion) -> MaxScore:
         raise InvalidRecordError(first["msg"], field=".".join(("value", *map(str, first["loc"])))) from None
 
 
+_BY_DEFAULT = MaxScore()
+
+
 def parted(assertions: Sequence[Assertion]) -> tuple[tuple[Assertion, ...], MaxScore]:
     """The checks of each output, and how one of several is chosen: as their `max-score` says, else by its defaults.
 
@@ -121,7 +124,7 @@ def parted(assertions: Sequence[Assertion]) -> tuple[tuple[Assertion, ...], MaxS
         raise InvalidRecordError(f"a second {MAX_SCORE}: one chooses", field="type")
     if asked and not checks:
         raise InvalidRecordError(f"{MAX_SCORE} requires at least one assertion to aggregate", field="type")
-    return checks, asked[0] if asked else MaxScore()
+    return checks, asked[0] if asked else _BY_DEFAULT
 
 
 def select(outputs: Sequence[OutputScores], config: MaxScore) -> Selection | Unchecked:

@@ -170,7 +170,7 @@ def add_all(db: Db, records: Sequence[Record[Fields]]) -> None:
 
 def _said(record: Record[Fields], content: str) -> tuple[object, ...]:
     return (
-        record.title, record.fields.model_dump_json(), json.dumps(record.tags), record.status, content,
+        record.title, record.fields.model_dump_json(), json.dumps(record.tags) if record.tags else "[]", record.status, content,
         to_millis(record.updated_at), None if record.deleted_at is None else to_millis(record.deleted_at),
     )  # fmt: skip
 

@@ -58,17 +58,14 @@ def remove_person(db: Db, name: str, *, at: datetime) -> bool:
 
 def note_handed_in(db: Db, idents: Iterable[str], speaker: str, *, at: datetime) -> None:
     """Keeps who handed in those outputs; a person who hands in what an agent did vouches for it."""
-    for ident in idents:
-        db.execute(
-            "INSERT INTO handed_in (record_id, speaker, at) SELECT ?1, ?2, ?3"
-            " WHERE NOT EXISTS (SELECT 1 FROM handed_in WHERE record_id = ?1)",
-            (ident, speaker, to_millis(at)),
-        )
-        if speaker.startswith("person:"):
-            db.execute(
-                "UPDATE handed_in SET speaker = ?2, at = ?3 WHERE record_id = ?1 AND speaker = 'agent'",
-                (ident, speaker, to_millis(at)),
-            )
+    rows = [(ident, speaker, to_millis(at)) for ident in idents]
+    db.executemany(
+        "INSERT INTO handed_in (record_id, speaker, at) SELECT ?1, ?2, ?3"
+        " WHERE NOT EXISTS (SELECT 1 FROM handed_in WHERE record_id = ?1)",
+        rows,
+    )
+    if speaker.startswith("person:"):
+        db.executemany("UPDATE handed_in SET speaker = ?2, at = ?3 WHERE record_id = ?1 AND speaker = 'agent'", rows)
 
 
 def outputs_not_of_people(db: Db, run_id: str) -> int:

@@ -30,6 +30,8 @@ class KeptVerdicts:
     given: dict[tuple[str, str], Verdict] = field(default_factory=dict[tuple[str, str], Verdict])
     """Verdicts that are handed in right now, by test-run and criterion; written with the run that they complete."""
     pending: deque[Ticket[None]] = field(default_factory=deque[Ticket[None]])
+    outputs: deque[jobs.UnitRow] = field(default_factory=deque[jobs.UnitRow])
+    """Outputs that the next write takes along: those that are made while the writer is busy are written in one go."""
 
     async def of(self, wanted: Sequence[Wanted]) -> dict[UnitKey, Given]:
         """The verdicts by unit and criterion that are there already: those handed in now, the unit's own, else the newest."""
@@ -61,6 +63,12 @@ class KeptVerdicts:
         """Queues a verdict to be kept; the run's own record comes after it in the same queue."""
         await self.queue(partial(_save_verdict, key=key, about=about, answer=answer, at=at))
 
+    async def keep_output(self, output: jobs.UnitRow) -> None:
+        """Queues an output to be kept, before it is judged: it was paid for."""
+        self.outputs.append(output)
+        if len(self.outputs) == 1:  # else the write that is queued takes it along
+            await self.queue(_Outputs(self.outputs))
+
     async def queue(self, work: Callable[[Db], None]) -> None:
         """Queues a write that nobody waits for now; one that failed earlier is raised here, or by `settle`."""
         while self.pending and self.pending[0].done.is_set():
@@ -71,6 +79,19 @@ class KeptVerdicts:
         """Waits until every write queued so far is committed."""
         while self.pending:
             await self.pending.popleft().result()
+
+
+@dataclass(slots=True, eq=False)
+class _Outputs:
+    """The write of all outputs that wait when its turn comes; the same ones should it have to be tried again."""
+
+    waiting: deque[jobs.UnitRow]
+    taken: list[jobs.UnitRow] = field(default_factory=list[jobs.UnitRow])
+
+    def __call__(self, db: Db) -> None:
+        while self.waiting:
+            self.taken.append(self.waiting.popleft())
+        jobs.save_units(db, self.taken)
 
 
 def _save_verdict(

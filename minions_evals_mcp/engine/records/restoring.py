@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.engine.records.save_records import Arrival, placed
 from minions_evals_mcp.errors import InvalidRecordError
@@ -20,7 +18,7 @@ def handed_in(arrival: Arrival) -> Arrival:
         return arrival
     with placed(arrival):
         _refuse_elsewhere(fields)
-    return replace(arrival, of_config=True)
+    return Arrival(arrival.record, arrival.where, of_config=True)
 
 
 def _refuse_elsewhere(case: TestCase) -> None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.neighbours import AgentRun, ProposalDraft
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.known_secrets import counted, masked
+from minions_evals_mcp.known_secrets import any_known, counted, masked
 from minions_evals_mcp.store.events import Event
 
 PRODUCED: dict[type[Fields], set[str]] = {
@@ -19,6 +19,8 @@ PRODUCED: dict[type[Fields], set[str]] = {
 
 def without_secrets(record: Record[Fields]) -> Record[Fields]:
     """The copy as it is kept; any other record as it is."""
+    if not any_known():
+        return record
     produced = _produced(record)
     if masked(produced) == produced:
         return record
@@ -30,7 +32,7 @@ def without_secrets(record: Record[Fields]) -> Record[Fields]:
 
 def secrets_marked(record: Record[Fields]) -> Event | None:
     """What is told of the marks in a copy: which secret, how often; None where there is none."""
-    replaced = counted(_produced(record))
+    replaced = counted(_produced(record)) if any_known() else {}
     return Event("secrets-marked", record.type, record.id, {"replaced": {**replaced}}) if replaced else None
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -29,11 +30,10 @@ from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.engine.budget import HaltedError
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, PEOPLE
-from minions_evals_mcp.engine.run.units import Bench, Unit, carry_out
+from minions_evals_mcp.engine.run.units import TOGETHER, Bench, Seen, Unit, carry_out, concluded, output_of
 from minions_evals_mcp.errors import EvalsError, ungrouped
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.database import Ticket
 from minions_evals_mcp.store.events import Event, append, tell
 
 BREAKER = 12
@@ -42,8 +42,13 @@ BREAKER = 12
 Once an output was judged, only errors count that nothing about the output explains: a judge may decline single outputs.
 """
 
+T = TypeVar("T")
 Progress = Callable[[Outcome], Awaitable[None]]
 PageProgress = Callable[[Sequence[Outcome]], Awaitable[None]]
+
+
+def _nothing() -> None:
+    """Nothing else stops the run."""
 
 
 @dataclass(slots=True, eq=False)
@@ -53,6 +58,8 @@ class Switch:
     reason: str = ""
     instrument: bool = False
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    look: Callable[[], object] = _nothing
+    """Called whenever outputs were made or judged: stops the run where something else says so, as its clock."""
 
     @property
     def is_off(self) -> bool:
@@ -114,31 +121,33 @@ class Health:
             self.switch.break_off(f"{self.errors_in_a_row} units in a row failed, the last with: {ended.reason}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Recorded:
-    """The ends of a page of units on their way to the disk."""
-
-    units: Sequence[Unit]
-    endings: Sequence[Ended]
-    ticket: Ticket[None]
+Endings = Sequence[tuple[Unit, Ended]]
+Made = tuple[Unit, Seen]
 
 
 async def run_units(
     bench: Bench, pages: AsyncIterator[list[Unit]], *, health: Health, workers: int, progress: PageProgress
 ) -> None:
-    """Carries the units out, `workers` pages at a time; returns when every ending is committed."""
+    """Carries the units out, `workers` pages at a time; returns when every ending is committed.
+
+    Outputs that are made one by one and judged by rule are judged together with those that came at the same time.
+    """
     switch = health.switch
     todo_in, todo_out = anyio.create_memory_object_stream[list[Unit]]()
-    done_in, done_out = anyio.create_memory_object_stream[_Recorded](workers)
+    made_in, made_out = anyio.create_memory_object_stream[Made](TOGETHER)
+    done_in, done_out = anyio.create_memory_object_stream[Endings](TOGETHER)
     with ungrouped():
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_confirm, bench, done_out, progress)
+            tasks.start_soon(_record_all, bench, done_out, progress)
             with switch.scope:
                 async with done_in, anyio.create_task_group() as working:
                     working.start_soon(_feed, pages, todo_in, switch)
                     for _ in range(workers):
-                        working.start_soon(_work, bench, todo_out.clone(), done_in, health)
+                        working.start_soon(_work, bench, todo_out.clone(), made_in.clone(), done_in, health)
+                        working.start_soon(_judge, bench, made_out.clone(), done_in, health)
                     todo_out.close()
+                    made_in.close()
+                    made_out.close()
     await bench.judging.kept.settle()
 
 
@@ -151,47 +160,76 @@ async def _feed(pages: AsyncIterator[list[Unit]], todo: MemoryObjectSendStream[l
 
 
 async def _work(
-    bench: Bench, todo: MemoryObjectReceiveStream[list[Unit]], done: MemoryObjectSendStream[_Recorded], health: Health
+    bench: Bench,
+    todo: MemoryObjectReceiveStream[list[Unit]],
+    made: MemoryObjectSendStream[Made],
+    done: MemoryObjectSendStream[Endings],
+    health: Health,
 ) -> None:
-    async with todo:
+    async with todo, made:
         async for page in todo:
             if health.switch.is_off:
                 continue
-            try:
-                endings = await carry_out(bench, page)
-            except HaltedError:
-                continue
-            save = partial(_record, bench=bench, page=page, endings=endings)
-            recorded = _Recorded(page, endings, await bench.engine.store.submit(save))
-            for ended in endings:
-                health.saw(ended)
-            await done.send(recorded)
+            with suppress(HaltedError):
+                if bench.judging.panel.asks_any_model(page[0].measure) or page[0].is_at_hand(bench):
+                    await _ended(list(zip(page, await carry_out(bench, page), strict=True)), done, health)
+                else:
+                    await made.send((page[0], await output_of(bench, page[0])))
+                    health.switch.look()
 
 
-def _record(db: Db, *, bench: Bench, page: Sequence[Unit], endings: Sequence[Ended]) -> None:
+async def _judge(
+    bench: Bench, made: MemoryObjectReceiveStream[Made], done: MemoryObjectSendStream[Endings], health: Health
+) -> None:
+    """Judges what was made by rule, as many outputs at once as are there."""
+    async with made:
+        async for first in made:
+            page = [first, *_there(made, TOGETHER - 1)]
+            units = [unit for unit, _ in page]
+            with suppress(HaltedError):
+                await _ended(list(zip(units, await concluded(bench, page), strict=True)), done, health)
+
+
+async def _ended(endings: Endings, done: MemoryObjectSendStream[Endings], health: Health) -> None:
+    for _, ended in endings:
+        health.saw(ended)
+    health.switch.look()
+    await done.send(endings)
+
+
+def _there(stream: MemoryObjectReceiveStream[T], most: int) -> Iterator[T]:
+    """What can be received without waiting."""
+    for _ in range(most):
+        try:
+            yield stream.receive_nowait()
+        except (anyio.WouldBlock, anyio.EndOfStream):
+            return
+
+
+def _record(db: Db, *, bench: Bench, endings: Endings) -> None:
     at = bench.engine.clock()
-    ended = [(unit.key, unit.measure.case.id, end) for unit, end in zip(page, endings, strict=True)]
-    runs.record_units(db, ended, at=at)
-    for unit, end in zip(page, endings, strict=True):
+    runs.record_units(db, [(unit.key, unit.measure.case.id, end) for unit, end in endings], at=at)
+    for unit, end in endings:
         if isinstance(end, Awaiting) and end.asks == "human":
             request_approval(db, unit.key, unit.measure, end, new_id=f"{unit.key.run_id}:approval", at=at)
 
 
-async def _confirm(bench: Bench, done: MemoryObjectReceiveStream[_Recorded], progress: PageProgress) -> None:
-    """Waits for each page to be committed, in order, and says so."""
+async def _record_all(bench: Bench, done: MemoryObjectReceiveStream[Endings], progress: PageProgress) -> None:
+    """Writes what has ended, all that is there in one go, and says so once it is committed."""
     async with done:
-        async for recorded in done:
+        async for first in done:
+            endings = [ending for page in (first, *_there(done, TOGETHER)) for ending in page]
             try:
-                await recorded.ticket.result()
+                await bench.engine.store.write(partial(_record, bench=bench, endings=endings))
             except EvalsError:
-                await _record_singly(bench, recorded)
-            await progress([outcome_of(ended) for ended in recorded.endings])
+                await _record_singly(bench, endings)
+            await progress([outcome_of(ended) for _, ended in endings])
 
 
-async def _record_singly(bench: Bench, recorded: _Recorded) -> None:
+async def _record_singly(bench: Bench, endings: Endings) -> None:
     """Writes what the store refused as a page unit by unit, so that one that it refuses costs no other; raises for that one."""
-    for unit, ended in zip(recorded.units, recorded.endings, strict=True):
-        await bench.engine.store.write(partial(_record, bench=bench, page=[unit], endings=[ended]))
+    for ending in endings:
+        await bench.engine.store.write(partial(_record, bench=bench, endings=[ending]))
 
 
 def request_approval(db: Db, key: UnitKey, measure: Measure, ended: Awaiting, *, new_id: str, at: datetime) -> None:

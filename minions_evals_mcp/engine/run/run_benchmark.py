@@ -160,6 +160,7 @@ async def _prepared(
 ) -> _Run:
     switch = Switch()
     budget = Budget(request.max_cost_usd, request.max_seconds, switch.stop)
+    switch.look = budget.look_at_clock  # a target that is no model's is not metered
     asked = request.prompt_version_ref
     request = await planning.resolved(engine, request, case_ids)
     judging = planning.judge_for(engine, request, budget, model=engine.judge_model())
@@ -255,7 +256,6 @@ def _telling(tally: _Tally, progress: Progress) -> PageProgress:
         begun = tally.done // SPENT_EVERY
         tally.done += len(outcomes)
         tally.tell()
-        run.budget.look_at_clock()  # a target that is no model's is not metered
         if tally.done // SPENT_EVERY > begun and (spent := run.budget.news()):
             await run.bench.judging.kept.queue(partial(jobs.add_spent, ident=run.job.id, spent=spent))
         for outcome in outcomes:

@@ -11,15 +11,12 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.run.planning import PAGE, SETTLED
 from minions_evals_mcp.engine.run.recorded_runs import Asked, RecordedRun, recorded_runs
-from minions_evals_mcp.engine.run.units import Bench, Unit, agent_runs, earlier_runs, made_before
+from minions_evals_mcp.engine.run.units import TOGETHER, Bench, Unit, agent_runs, earlier_runs, made_before
 from minions_evals_mcp.engine.run.versions import vet_agent_run
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.scoring.verdicts.history import Sample
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
-
-TOGETHER = 50
-"""How many units are judged and written in one go, where none of them has to wait for anything."""
 
 
 async def open_units(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase
@@ -42,6 +41,11 @@ from minions_evals_mcp.targets.live import ModelTarget, Target
 from minions_evals_mcp.targets.prompted import written_prompt
 from minions_evals_mcp.targets.recorded import observed_run
 
+TOGETHER = 50
+"""How many units are judged and written in one go, where none of them has to wait for anything."""
+Seen = Observed | Skipped | TargetErrored
+"""An output, or why there is none."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bench:
@@ -72,8 +76,11 @@ class Unit:
 
     def comes_alone(self, bench: Bench) -> bool:
         """Whether it may have to wait for its output or for a model: units that do not are judged by the page."""
-        at_hand = self.kept or self.recorded or self.made or bench.target is None
-        return not at_hand or bench.judging.panel.asks_any_model(self.measure)
+        return not self.is_at_hand(bench) or bench.judging.panel.asks_any_model(self.measure)
+
+    def is_at_hand(self, bench: Bench) -> bool:
+        """Whether its output is there already, or can be had from nowhere."""
+        return bool(self.kept or self.recorded or self.made) or bench.target is None
 
 
 async def carry_out(bench: Bench, page: Sequence[Unit]) -> list[Ended]:
@@ -81,14 +88,19 @@ async def carry_out(bench: Bench, page: Sequence[Unit]) -> list[Ended]:
 
     Raises `HaltedError` where a cap forbids a call: a unit that may call anything comes alone.
     """
+    return await concluded(bench, [(unit, unit.kept or await output_of(bench, unit)) for unit in page])
+
+
+async def concluded(bench: Bench, page: Sequence[tuple[Unit, Seen]]) -> list[Ended]:
+    """How each unit ended of which the output is there, or why there is none."""
     with hushed(bench.seal):
-        endings = await _carried_out(bench, page)
+        endings = await _concluded(bench, page)
     return endings if bench.seal is None else [hushed_ending(ended) for ended in endings]
 
 
-async def _carried_out(bench: Bench, page: Sequence[Unit]) -> list[Ended]:
-    outputs = [unit.kept or await _output(bench, unit) for unit in page]
-    there = [(unit, seen) for unit, seen in zip(page, outputs, strict=True) if isinstance(seen, Observed)]
+async def _concluded(bench: Bench, page: Sequence[tuple[Unit, Seen]]) -> list[Ended]:
+    outputs = [seen for _, seen in page]
+    there = [(unit, seen) for unit, seen in page if isinstance(seen, Observed)]
     endings = iter(await judged(bench, there))
     return [next(endings) if isinstance(seen, Observed) else seen for seen in outputs]
 
@@ -169,8 +181,13 @@ def proposal_scores(db: Db, agent_run_id: str) -> dict[str, float]:
     return found
 
 
-async def _output(bench: Bench, unit: Unit) -> Observed | Skipped | TargetErrored:
+async def output_of(bench: Bench, unit: Unit) -> Seen:
     """The output, from the first place that has one."""
+    with hushed(bench.seal):
+        return await _output(bench, unit)
+
+
+async def _output(bench: Bench, unit: Unit) -> Seen:
     case = unit.measure.case.fields
     if unit.recorded is not None:
         return observed_run(unit.recorded, timeout_ms=case.timeout_ms)
@@ -212,13 +229,8 @@ def made_before(db: Db, bench: Bench, case: TestCase) -> Observed | None:
 
 
 async def _keep_output(bench: Bench, unit: Unit, seen: Observed) -> None:
-    """Queues the output to be kept before it is judged: it was paid for."""
-    save = partial(_save_output, key=unit.key, case_id=unit.measure.case.id, seen=seen)
-    await bench.judging.kept.queue(save)
-
-
-def _save_output(db: Db, *, key: UnitKey, case_id: str, seen: Observed) -> None:
-    jobs.save_unit(db, key, case_id, observed=seen)
+    row = jobs.UnitRow(unit.key, unit.measure.case.id, None, "", seen, None, None)
+    await bench.judging.kept.keep_output(row)
 
 
 def agent_runs(db: Db, idents: Iterable[str]) -> dict[str, Record[AgentRun]]:

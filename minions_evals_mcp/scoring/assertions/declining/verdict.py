@@ -17,6 +17,7 @@ from minions_evals_mcp.scoring.assertions.declining.english import (
     SIGNS,
     Sign,
 )
+from minions_evals_mcp.scoring.assertions.declining.hints import may_decline
 from minions_evals_mcp.scoring.assertions.declining.languages import LANGUAGES, Language
 from minions_evals_mcp.scoring.assertions.declining.spoken import sentences, spoken
 
@@ -63,7 +64,8 @@ def refusal_signals(text: str) -> tuple[str, ...]:
 
 def _refusal(text: str) -> Refusal | None:
     head = sentences(text[:HEAD])
-    if not head or _is_limit(head):
+    closing = sentences(text[-TAIL:]) if len(text) > HEAD else []
+    if not may_decline("\n".join((*head, *closing[-1:]))) or _is_limit(head):
         return None
     outright = list(_outright(text, head))
     if outright:

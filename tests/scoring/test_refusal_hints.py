@@ -1,0 +1,39 @@
+"""A text without a hint of a sign holds none: what is passed over could not have been a refusal."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from minions_evals_mcp.scoring.assertions.declining.english import DECLINES, SIGNS
+from minions_evals_mcp.scoring.assertions.declining.hints import may_decline
+from minions_evals_mcp.scoring.assertions.declining.languages import LANGUAGES
+
+CORE = [DECLINES, *(sign.pattern for sign in SIGNS if sign.core)]
+FOREIGN = [sign for one in LANGUAGES for sign in (one.phrase, one.apology, one.regret, one.machine)]
+
+
+@pytest.mark.parametrize("sign", [*CORE, *FOREIGN], ids=lambda sign: sign.pattern[:40])
+def test_whatever_holds_a_sign_has_a_hint(sign: re.Pattern[str]) -> None:
+    @settings(max_examples=25, deadline=None)
+    @given(st.from_regex(sign))
+    def holds(text: str) -> None:
+        assert may_decline(text)
+
+    holds()
+
+
+def test_what_somebody_cannot_do_has_a_hint_in_every_language() -> None:
+    for sentence in (
+        "ich kann ihnen das nicht sagen", "je ne peux pas vous aider", "no puedo ayudarte", "non posso aiutarti",
+        "não posso ajudar",
+    ):  # fmt: skip
+        assert may_decline(sentence)
+
+
+def test_a_plain_answer_has_none_whatever_its_letters() -> None:
+    for text in ("the rollers were cleaned.\nthe tray holds heavier paper.", "", "été \ud800", "ticket 7 is resolved"):
+        assert not may_decline(text)
