@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.answers.run_summary import summarize
     from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
     from minions_evals_mcp.engine.cases.baselines import update_expected_output
+    from minions_evals_mcp.engine.cases.promote import Promoted, promote_failure
     from minions_evals_mcp.engine.cases.test_history import test_case, test_case_executions, test_case_stats, test_cases
     from minions_evals_mcp.engine.cases.testing import (
         batch_run_tests,
@@ -56,6 +57,7 @@ __all__ = [
     "EngineConfig",
     "EvaluationResult",
     "Output",
+    "Promoted",
     "Rubric",
     "RunRequest",
     "SealAsked",
@@ -83,6 +85,7 @@ __all__ = [
     "llm_judge",
     "open_engine",
     "pick_output",
+    "promote_failure",
     "rejudge_request",
     "rule_based",
     "run_ab_test",
@@ -119,6 +122,7 @@ _HOMES = {
     "EngineConfig": "engine.context",
     "EvaluationResult": "evaluation.result",
     "Output": "evaluation.output",
+    "Promoted": "engine.cases.promote",
     "Rubric": "evaluation.checks",
     "RunRequest": "engine.request",
     "SealAsked": "engine.seals.seal",
@@ -146,6 +150,7 @@ _HOMES = {
     "llm_judge": "engine.prompt_scoring.evaluators",
     "open_engine": "engine.context",
     "pick_output": "interop.row_answers",
+    "promote_failure": "engine.cases.promote",
     "rejudge_request": "engine.run.rejudge",
     "rule_based": "engine.prompt_scoring.evaluators",
     "run_ab_test": "engine.ab_test.run_ab_test",

@@ -31,6 +31,7 @@ COMMANDS = {
     "ab-test": ("decide.ab_tests:ab_test", "Run branches of a test case side by side; say which wins."),
     "branches": ("decide.ab_tests:branches", "Show a test case's branches and what they add up to."),
     "classify": ("look.classifying:classify", "Say why a run failed."),
+    "promote": ("look.promoting:promote", "Make a test case of a failure, or of an imported trace."),
     "submit": ("run.running:submit", "Hand in judgments for packets that wait."),
     "judge": ("people.queue:judge", "Judge what waits for a person, one output at a time."),
     "label": ("people.labels:label", "Draw outputs at random for people to judge, or take their labels in."),
@@ -99,7 +100,19 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     ),
     "data": (
         "Records, tables and messages: in, out, listed, scored.",
-        _under("import", "export", "list", "show", "delete", "outbox", "stats", "what-changed", "scorecard", "pick"),
+        _under(
+            "import",
+            "export",
+            "list",
+            "show",
+            "delete",
+            "outbox",
+            "stats",
+            "what-changed",
+            "scorecard",
+            "pick",
+            "promote",
+        ),
     ),
     "db": ("Look after the store: check, backup, salvage, path.", DB_COMMANDS),
 }

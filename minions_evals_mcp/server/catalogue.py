@@ -92,6 +92,16 @@ Not: for outputs without a run (score_outputs).
 Costs: nothing by rule; askModel one model call a failure, within waitSeconds and maxCostUsd.
 Errors: the run passed; unknown id; no model configured.""",
     ),
+    "promote_failure": Entry(
+        "analysis", "Make a case of a failure", arguments.PromoteFailure, shapes.PromotedAnswer, "analysis:promote_failure",
+        idempotent=True,
+        description="""\
+Makes a test case of a failed run or imported trace: its input and a check that this output fails and corrected passes.
+Use: so that a mended failure stays mended; without corrected it is a draft for a person.
+Not: for sealed cases.
+Costs: nothing.
+Errors: the run passed; unknown id; corrected changes nothing.""",
+    ),
     "detect_trend": Entry(
         "analysis", "Tell a benchmark's trend", arguments.DetectTrend, shapes.TrendAnswer, "analysis:detect_trend", writes=False,
         description="""\

@@ -331,6 +331,16 @@ def job_runs(db: Db, job_id: str, *, limit: int) -> list[Record[TestRun]]:
     return [record_of(table, row) for row in rows]
 
 
+def runs_of_case(db: Db, job_id: str, case_id: str) -> list[Record[TestRun]]:
+    """The runs of one case in a job, in the order of its trials."""
+    table = table_of(TestRun)
+    rows = db.execute(
+        select(table, "id IN (SELECT test_run_id FROM unit WHERE job_id = ? AND case_id = ?) ORDER BY trial"),
+        (job_id, case_id),
+    )
+    return [record_of(table, row) for row in rows]
+
+
 def judgments_of(db: Db, test_run_id: str) -> list[Record[EvalJudgment]]:
     """A test-run's judgments."""
     table = table_of(EvalJudgment)

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, NotFoundError
-from minions_evals_mcp.view import ab, benchmark, case, changes, judging, lists, overview, prompts, run, runs_again
+from minions_evals_mcp.view import ab, benchmark, case, changes, judging, lists, overview, promoting, prompts, run, runs_again
 from minions_evals_mcp.view.door import HOST, Guarded, Keys
 from minions_evals_mcp.view.rendering import rendered, script, stylesheet
 from minions_evals_mcp.view.runs_again import Start
@@ -60,6 +60,7 @@ def routes() -> list[Route]:
         Route("/report", lists.report),
         Route("/again", runs_again.again, methods=["GET"]),
         Route("/again", runs_again.started, methods=["POST"]),
+        Route("/promote", promoting.promoted, methods=["POST"]),
         Route("/ab", ab.ab_test),
         Route("/agreement", judging.agreement),
         Route("/label", judging.label, methods=["POST"]),

@@ -114,3 +114,18 @@ async def test_an_agent_s_steps_are_told_in_order_with_the_one_at_fault(engine: 
         assert "503 Service Unavailable" in page
         assert "✗ at fault" in page
         assert "No steps were recorded" not in (await client.get("/trajectory?run=job1&at=0.1")).text
+
+
+async def test_a_failed_case_is_made_a_test_case_from_its_page(engine: Engine) -> None:
+    await save(engine, case("c", expectedOutputs={"output": "on 19 May"}), answer("a", "c", "On 21 May."))
+    await save(engine, benchmark("b", "c"))
+    job = await bench(engine, "b")
+    async with visitor(engine) as client:
+        page = (await client.get(f"/case?run={job.id}&at=1.1")).text
+        assert f'name="id" value="{job.id}:1.1"' in page
+        form = {"id": f"{job.id}:1.1", "run": job.id, "at": "1.1", "corrected": "On 19 May.", "why": "<b>wrong</b> day"}
+        made = (await client.post("/promote", data=form)).text
+        assert "runs from now on" in made
+        assert "&lt;b&gt;wrong" in made
+        assert "is a draft" in (await client.post("/promote", data={**form, "corrected": " "})).text
+        assert "no failed run" in (await client.post("/promote", data={"id": "nothing"})).text

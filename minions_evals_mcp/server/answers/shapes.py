@@ -75,6 +75,20 @@ class FailuresAnswer(Answer):
     estimate: Object | None = None
 
 
+class PromotedAnswer(Answer):
+    """The test case that was made, and its checks."""
+
+    test_case_id: str = ""
+    status: str = ""
+    name: str = ""
+    source_id: str = ""
+    wrong_output: str = ""
+    corrected: str | None = None
+    assertions: list[Object] = []
+    what_was_wrong: str = ""
+    benchmark_id: str | None = None
+
+
 class TrendAnswer(Answer):
     """Where a benchmark's series is heading; `points` are oldest first."""
 

@@ -173,6 +173,17 @@ class ClassifyFailure(Arguments):
     detail: Detail = "summary"
 
 
+class PromoteFailure(Arguments):
+    """promote_failure"""
+
+    id: Annotated[Name, Field(description="RUN:CASE, a failed test-run or an agent-run")]
+    corrected: Annotated[
+        str | None, Field(min_length=1, max_length=40_000, description="The right output; else a draft")
+    ] = None
+    why: Annotated[str | None, Field(min_length=1, max_length=2000, description="What was wrong")] = None
+    into: Annotated[Id | None, Field(description="A benchmark")] = None
+
+
 class DetectTrend(Arguments):
     """detect_trend"""
 

@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.engine.answers.failure_causes import read_causes
 from minions_evals_mcp.engine.answers.trend_summary import TrendSummary, summarize_trend
 from minions_evals_mcp.engine.answers.what_changed import what_changed
+from minions_evals_mcp.engine.cases.promote import promote_failure as promote
 from minions_evals_mcp.engine.failures.classify_failure import classify_failure as classify
 from minions_evals_mcp.engine.failures.classify_failure import estimate_classification, failed_run_ids
 from minions_evals_mcp.engine.failures.explain_failure import ALLOW, Explainer, explainer
@@ -90,6 +91,17 @@ async def _estimated(
 
 def _failure(record: Record[EvalFailure]) -> Json:
     return {"id": record.id, **wire_fields(record.fields)}
+
+
+async def promote_failure(call: Call, asked: arguments.PromoteFailure) -> CallToolResult:
+    """The test case that was made of the failure."""
+    found = await promote(call.engine, asked.id, corrected=asked.corrected, why=asked.why, into=asked.into)
+    checks = len(found.assertions)
+    told: Json = {
+        "summary": f"{found.test_case_id}: {found.status}, {checks} check{'s' * (checks != 1)} that the output fails",
+        **found.model_dump(mode="json"),
+    }
+    return answered(told)
 
 
 async def detect_trend(call: Call, asked: arguments.DetectTrend) -> CallToolResult:

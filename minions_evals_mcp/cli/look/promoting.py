@@ -1,0 +1,78 @@
+"""From a failure to a test case."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.domain.outputs import value_text
+from minions_evals_mcp.engine.cases.promote import Promoted, promote_failure
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.report.plain import printable
+
+
+def promote(
+    failure: str,
+    /,
+    *,
+    corrected: str | None = None,
+    why: str | None = None,
+    into: str | None = None,
+    common: Common = DEFAULTS,
+) -> int:
+    """Make a test case of a failure: its input, what was wrong, and a check that this output fails.
+
+    With --corrected the check passes on the corrected output and the case runs from now on; without, it is a draft and
+    waits until you promote it again with one. Sealed cases are never promoted.
+    Example: minions-evals promote RUN:CASE --corrected "It arrives on 19 November."
+
+    Parameters
+    ----------
+    failure
+        RUN:CASE (a run's id, key or `latest`), a failed test-run's id, or an imported agent-run's.
+    corrected
+        What the agent should have answered: a text, or the name of a file that holds it.
+    why
+        What was wrong, in your words; else as the failure says it.
+    into
+        The benchmark that takes the case up.
+    """
+    return run(partial(_promote, failure, _text(corrected), why, into, common))
+
+
+def _text(given: str | None) -> str | None:
+    """The text, or what the file of that name holds."""
+    if given is None or "\n" in given or len(given) > 255 or not Path(given).is_file():
+        return given
+    try:
+        return Path(given).read_text("utf-8-sig").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInputError(f"--corrected {given}: {error}.", remedy="Give a text file in UTF-8.") from None
+
+
+async def _promote(failure: str, corrected: str | None, why: str | None, into: str | None, common: Common) -> int:
+    async with session(common) as engine:
+        found = await promote_failure(engine, failure, corrected=corrected, why=why, into=into)
+    if common.json:
+        say(found.model_dump(mode="json"))
+    else:
+        sys.stdout.write(_told(found, failure))
+    return 0
+
+
+def _told(found: Promoted, failure: str) -> str:
+    checks = "; ".join(f"{one['type']} {printable(value_text(one.get('value')), 120)}" for one in found.assertions)
+    lines = [
+        f"{found.test_case_id}: {found.status}, {printable(found.name, 120)}",
+        f"  what was wrong: {printable(found.what_was_wrong, 300)}",
+        f"  checks: {checks}",
+    ]
+    if found.status == "draft":
+        lines.append("  the output fails them; what is right nobody has said yet, so the case is not run. Say it:")
+        lines.append(f"  minions-evals promote {failure} --corrected TEXT")
+    else:
+        lines.append("  the output fails them, the corrected one passes")
+        lines.append(f"  next: minions-evals run-test-case {found.test_case_id}")
+    return "\n".join(lines) + "\n"
