@@ -121,9 +121,9 @@ async def test_a_failed_case_is_made_a_test_case_from_its_page(engine: Engine) -
     await save(engine, benchmark("b", "c"))
     job = await bench(engine, "b")
     async with visitor(engine) as client:
-        page = (await client.get(f"/case?run={job.id}&at=1.1")).text
+        page = (await client.get(f"/case?run={job.id}&at=0.1")).text
         assert f'name="id" value="{job.id}:1.1"' in page
-        form = {"id": f"{job.id}:1.1", "run": job.id, "at": "1.1", "corrected": "On 19 May.", "why": "<b>wrong</b> day"}
+        form = {"id": f"{job.id}:1.1", "run": job.id, "at": "0.1", "corrected": "On 19 May.", "why": "<b>wrong</b> day"}
         made = (await client.post("/promote", data=form)).text
         assert "runs from now on" in made
         assert "&lt;b&gt;wrong" in made
