@@ -17,7 +17,19 @@ from starlette.routing import Route
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, NotFoundError
-from minions_evals_mcp.view import ab, benchmark, case, changes, judging, lists, overview, promoting, prompts, run, runs_again
+from minions_evals_mcp.view import (
+    ab,
+    benchmark,
+    case,
+    changes,
+    judging,
+    lists,
+    overview,
+    promoting,
+    prompts,
+    run,
+    runs_again,
+)
 from minions_evals_mcp.view.door import HOST, Guarded, Keys
 from minions_evals_mcp.view.rendering import rendered, script, stylesheet
 from minions_evals_mcp.view.runs_again import Start
