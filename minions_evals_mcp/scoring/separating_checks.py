@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import parsed
 from minions_evals_mcp.scoring.checks import Aggregate, Subject
-from minions_evals_mcp.scoring.examination import Checks
+from minions_evals_mcp.scoring.verdicts.examination import Checks
 
 MOST_FACTS, MOST_WORDS = 6, 12
 _FACT = re.compile(
