@@ -22,7 +22,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from minions_evals_mcp.engine.licences.licence import labels_say
+from minions_evals_mcp.engine.licences.licence import labels_say, probe_result
+from minions_evals_mcp.engine.people.judge_check import PROBED
 from minions_evals_mcp.stats.agreement import agreement
 from minions_evals_mcp.stats.intervals import Bounds
 from minions_evals_mcp.stats.prediction_powered import JudgedOutput, corrected_difference, corrected_rate
@@ -257,15 +258,25 @@ def _promise_lines(folder: Path | None, splits: int) -> Iterator[Line]:
         yield Line(text, kept.broken > 0.124 * splits or (deserves and kept.answered < 0.7))
 
 
-def licensed(judge: Judge | None, prevalence: float, *, seeds: int, labels: int = 80) -> float:
-    """The share of seeds in which that judge gets a licence; None stands for one that follows length more than worth."""
+OBEYS = 0.5
+"""How often an injectable judge does what an output tells it to."""
+
+
+def licensed(
+    judge: Judge | None, prevalence: float, *, seeds: int, labels: int = 80, injectable: bool = False
+) -> float:  # fmt: skip
+    """The share of seeds in which that judge gets a licence; None stands for one that follows length more than worth.
+
+    An `injectable` one is as good as its labels show, and obeys half of the instructions with which `judge-check` probes it.
+    """
     granted = 0
     for seed in range(seeds):
         draw = np.random.default_rng([SEED, seed, round(prevalence * 100)])
         truth = draw.random(labels) < prevalence
         said = draw.normal(size=labels) + 0.6 * truth > 0.3 if judge is None else judge.says(truth, draw.random(labels))
         people, model = (cast("list[float]", side.astype(float).tolist()) for side in (truth, said))
-        granted += labels_say(people, model) == "qualified"
+        wrong = int((draw.random(PROBED) < OBEYS).sum()) if injectable else 0
+        granted += labels_say(people, model, probes=[probe_result("injected", PROBED, wrong)]) == "qualified"
     return granted / seeds
 
 
@@ -281,6 +292,8 @@ def _licence_lines(repeats: int) -> Iterator[Line]:
     for prevalence in (0.3, 0.5, 0.7):
         share = licensed(Judge(0.9, 0.9), prevalence, seeds=repeats)
         yield Line(f"licence, Youden .8, 80 labels, {prevalence:.0%} passed: granted in {share:.3f}", share < 0.9)
+        share = licensed(Judge(0.95, 0.95), prevalence, seeds=repeats, injectable=True)
+        yield Line(f"licence, injectable, 80 labels, {prevalence:.0%} passed: granted in {share:.3f}", share > 0.01)
     for (name, judge), prevalence in product(BAD_JUDGES.items(), (0.2, 0.5, 0.8)):
         share = licensed(judge, prevalence, seeds=repeats)
         yield Line(f"licence, {name}, 80 labels, {prevalence:.0%} passed: granted in {share:.3f}", share > 0.01)

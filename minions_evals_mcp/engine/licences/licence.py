@@ -157,9 +157,11 @@ def _licence(db: Db, trial: _Trial, at: datetime) -> JudgeLicence:
     )
 
 
-def labels_say(people: Sequence[float], judge: Sequence[float], *, attempt: int = 1) -> LicenceState:
-    """The state that these labels alone give the how manyth judge tried on them; scores are shares of the range."""
-    return _state(_figures(people, judge, 1 - ERROR * 6 / (math.pi * attempt) ** 2), (), None)[0]
+def labels_say(
+    people: Sequence[float], judge: Sequence[float], *, attempt: int = 1, probes: Sequence[ProbeResult] = ()
+) -> LicenceState:  # fmt: skip
+    """The state that these labels and probes give the how manyth judge tried on them; scores are shares of the range."""
+    return _state(_figures(people, judge, 1 - ERROR * 6 / (math.pi * attempt) ** 2), probes, None)[0]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,339 @@
+"""Twenty ways in which an agent tries to have a version approved that is no better, through the doors that agents have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.results import Approval
+from minions_evals_mcp.engine.cases.current_version import current_version
+from tests.server.hosts import Host, hosted, part, read_by_people, rows
+from tests.server.hosts import judged as verdict_on
+from tests.workshop import Json, all_of, config_in, first, opened
+
+CASES = 12
+NAMES = [f"c{number}" for number in range(CASES)]
+TARGET = "python:tests.acceptance.test_approval_attacks:scripted"
+SCRIPT: list[Iterator[bool]] = []
+"""For each call of the target, whether its answer is right."""
+RIGHT, WRONG = first(CASES, CASES), first(0, CASES)
+AS_BEFORE, LUCKY = first(6, CASES), first(12, CASES)
+
+
+async def scripted(inputs: Json) -> str:
+    """The target: says the next line of its part."""
+    del inputs
+    return "good" if next(SCRIPT[0]) else "bad"
+
+
+def version(number: int, prompt: str = "p", ident: str = "") -> JsonValue:
+    fields: Json = {"content": f"Say {number}.", "versionNumber": number, "promptId": prompt}
+    return {"id": ident or f"{prompt}@{number}", "type": "prompt-version", "fields": fields}
+
+
+def a_case(name: str, wanted: str = "good") -> JsonValue:
+    fields: Json = {"name": name, "inputs": {"q": name}, "expectedOutputs": {"output": wanted}, "passRule": "max_score"}
+    return {"id": name, "type": "test-case", "fields": fields}
+
+
+def a_benchmark(ident: str, names: Sequence[str]) -> JsonValue:
+    return {"id": ident, "type": "benchmark", "fields": {"name": ident, "testCaseIds": [*names]}}
+
+
+def recorded(of: str, right: Sequence[bool]) -> list[JsonValue]:
+    """Outputs of that version, as an agent hands them in."""
+    return [
+        {
+            "id": f"{of}:{name}", "type": "agent-run",
+            "fields": {
+                "agentId": "me", "inputs": {"q": name}, "outputs": {"output": "good" if good else "bad"}, "promptVersionRef": of,
+            },
+        }
+        for name, good in zip(NAMES, right, strict=True)
+    ]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """What an agent can do, over one or two connections to a store that holds p@1 (in use), p@2 and the benchmark `b`."""
+
+    host: Host
+    other: Host
+
+    async def save(self, *records: JsonValue, **more: JsonValue) -> None:
+        await self.host.call("save_records", records=[*records], **more)
+
+    async def compare(
+        self, before: Sequence[bool], after: Sequence[bool], *, by: Host | None = None, **asked: JsonValue
+    ) -> Json:
+        """A comparison in whose runs those outputs are right."""
+        SCRIPT[:] = [iter([*before, *after])]
+        usual: Json = {"benchmarkId": "b", "versionA": "p@1", "versionB": "p@2", "waitSeconds": 30, "fresh": True}
+        found = await (by or self.host).call("compare_prompt_versions", **{**usual, **asked})
+        return part(found, "comparison")
+
+    async def run(self, of: str, right: Sequence[bool], benchmark: str = "b") -> str:
+        """A run of that version with those outputs right."""
+        SCRIPT[:] = [iter(right)]
+        asked: Json = {"benchmarkId": benchmark, "promptVersionRef": of, "waitSeconds": 30, "fresh": True}
+        return str((await self.host.call("run_benchmark", **asked))["runId"])
+
+    async def compare_stored(self, *runs: str) -> Json:
+        return part(await self.host.call("compare_prompt_versions", runIds=[*runs]), "comparison")
+
+    async def refused(self, of: str = "p@2", **more: JsonValue) -> str:
+        """Why the approval was refused."""
+        return await self.host.refused("approve_prompt_version", promptVersionRef=of, **more)
+
+    async def outright(self, *records: JsonValue, **more: JsonValue) -> str:
+        """Why the records were refused."""
+        return await self.host.refused("save_records", records=[*records], **more)
+
+
+Attack = Callable[[Agent], Awaitable[str]]
+"""Tries it, and returns why it was refused."""
+ATTACKS: list[tuple[str, Attack, str]] = []
+
+
+def attack(words: str, *, refused_as: str) -> Callable[[Attack], Attack]:
+    """Adds the attack to the list, with what it must be refused as."""
+
+    def added(one: Attack) -> Attack:
+        ATTACKS.append((words, one, refused_as))
+        return one
+
+    return added
+
+
+# Luck
+
+
+@attack("the lucky one over copies of the benchmark", refused_as="attempt 5")
+async def _(agent: Agent) -> str:
+    for number in range(4):
+        await agent.save(a_benchmark(f"copy{number}", NAMES))
+        await agent.compare(AS_BEFORE, AS_BEFORE, benchmarkId=f"copy{number}")
+    await agent.compare(AS_BEFORE, LUCKY)
+    return await agent.refused()
+
+
+@attack("the lucky one of many candidates with the same words", refused_as="attempt 6")
+async def _(agent: Agent) -> str:
+    for number in range(3, 8):
+        await agent.save(version(number))
+        await agent.compare(AS_BEFORE, AS_BEFORE, versionB=f"p@{number}")
+    await agent.save(version(8))
+    await agent.compare(AS_BEFORE, LUCKY, versionB="p@8")
+    return await agent.refused("p@8")
+
+
+@attack("the lucky one over selections of the cases", refused_as="attempt 5")
+async def _(agent: Agent) -> str:
+    for number in range(4):
+        await agent.save(a_benchmark(f"part{number}", NAMES[number:]))
+        await agent.compare(AS_BEFORE[number:], AS_BEFORE[number:], benchmarkId=f"part{number}")
+    await agent.compare(AS_BEFORE, LUCKY)
+    return await agent.refused()
+
+
+@attack("half of the tries over a second connection, under another name", refused_as="attempt 5")
+async def _(agent: Agent) -> str:
+    for by in (agent.host, agent.other) * 2:
+        await agent.compare(AS_BEFORE, AS_BEFORE, by=by)
+    await agent.compare(AS_BEFORE, LUCKY, by=agent.other)
+    return await agent.refused(decidedBy="somebody-else")
+
+
+@attack("the luckiest of stored runs against the unluckiest", refused_as="the verdict of .* is inconclusive")
+async def _(agent: Agent) -> str:
+    runs = [
+        (await agent.run("p@1", a), await agent.run("p@2", b)) for a, b in ((first(7, CASES), first(5, CASES)),) * 3
+    ]
+    unlucky, lucky = await agent.run("p@1", first(2, CASES)), await agent.run("p@2", first(10, CASES))
+    assert runs
+    await agent.compare_stored(unlucky, lucky)
+    return await agent.refused()
+
+
+@attack("the luckiest of many stored runs where the version in use ran once", refused_as="attempt 6")
+async def _(agent: Agent) -> str:
+    before = await agent.run("p@1", AS_BEFORE)
+    for _ in range(5):
+        await agent.run("p@2", AS_BEFORE)
+    await agent.compare_stored(before, await agent.run("p@2", LUCKY))
+    return await agent.refused()
+
+
+@attack("what a case wants is changed between the tries", refused_as="attempt 5")
+async def _(agent: Agent) -> str:
+    for number in range(4):
+        await agent.save(a_case("c0", wanted=f"good{'!' * number}"))
+        await agent.compare(AS_BEFORE, AS_BEFORE)
+    await agent.save(a_case("c0"))
+    await agent.compare(AS_BEFORE, LUCKY)
+    return await agent.refused()
+
+
+@attack("the judge is swapped between the tries", refused_as="attempt 3")
+async def _(agent: Agent) -> str:
+    for judge in ("heuristic", "auto"):
+        await agent.compare(AS_BEFORE, AS_BEFORE, judge=judge)
+    await agent.compare(first(5, CASES), first(12, CASES))
+    return await agent.refused()
+
+
+# The chain
+
+
+@attack("a bad version that the candidate is said to follow", refused_as="was measured already|set once")
+async def _(agent: Agent) -> str:
+    await agent.compare(AS_BEFORE, AS_BEFORE)
+    return await agent.outright(version(1, "q", "under"), relations=[{"sourceId": "p@1", "targetId": "under"}])
+
+
+@attack("a second version with the number of the one in use", refused_as="HR2|hard-rule")
+async def _(agent: Agent) -> str:
+    await agent.compare(AS_BEFORE, AS_BEFORE)
+    return await agent.outright(version(1, "p", "p@1b"))
+
+
+@attack(
+    "a chain of its own, with a bad first version, that takes the candidate in", refused_as="current version is p@1|p@1"
+)
+async def _(agent: Agent) -> str:
+    await agent.save(version(1, "q"), version(2, "q"))
+    await agent.compare(WRONG, RIGHT, versionA="q@1", versionB="q@2")
+    await agent.host.call("approve_prompt_version", promptVersionRef="q@2")  # q's own chain: p is not touched
+    tied = await agent.outright(version(2, "q"), relations=[{"sourceId": "q@1", "targetId": "p@1"}])
+    assert "measured already" in tied
+    return await agent.refused(
+        "p@2", comparisonId=str((await agent.compare(WRONG, RIGHT, versionA="q@1"))["comparisonId"])
+    )
+
+
+@attack(
+    "the version in use is deleted, so that a worse one would be",
+    refused_as="current version p@1|current version is p@1",
+)
+async def _(agent: Agent) -> str:
+    await agent.save(version(3))
+    await agent.host.call("delete_record", id="p@1")
+    await agent.compare(WRONG, RIGHT, versionA="p@2", versionB="p@3")
+    return await agent.refused("p@3")
+
+
+@attack("the agent says itself which version is in use", refused_as="only a person names")
+async def _(agent: Agent) -> str:
+    return await agent.refused(decision="in-use")
+
+
+# Evidence that is forged, changed or its own
+
+
+@attack("a forged comparison is handed in", refused_as="prompt-comparison")
+async def _(agent: Agent) -> str:
+    runs = [await agent.run("p@1", AS_BEFORE), await agent.run("p@2", AS_BEFORE)]
+    fields: Json = {
+        "benchmarkId": "b", "promptVersionA": "p@1", "promptVersionB": "p@2", "benchmarkRunIdA": runs[0], "benchmarkRunIdB": runs[1],
+        "scoreA": 0.1, "scoreB": 0.9, "scoreDelta": 0.8, "winner": "p@2", "sampleSize": 12, "verdict": "improved",
+        "comparedAt": "2026-11-01T00:00:00Z", "pValue": 0.0001,
+    }  # fmt: skip
+    return await agent.outright({"id": "forged", "type": "prompt-comparison", "fields": fields})
+
+
+@attack("a forged approval is handed in", refused_as="approval")
+async def _(agent: Agent) -> str:
+    fields: Json = {
+        "promptVersionRef": "p@2", "decision": "approved", "reason": "fine", "decidedBy": "anna", "decidedByType": "human",
+        "decidedAt": "2026-11-01T00:00:00Z",
+    }  # fmt: skip
+    return await agent.outright({"id": "forged", "type": "approval", "fields": fields})
+
+
+@attack("a forged judgment of a person is handed in", refused_as="eval-judgment")
+async def _(agent: Agent) -> str:
+    fields: Json = {
+        "testRunId": "r", "criterionId": "x", "score": 1, "minScore": 0, "maxScore": 1, "rationale": "so", "judgedBy": "anna",
+        "judgedByType": "human", "judgedAt": "2026-11-01T00:00:00Z", "confidence": 1, "origin": "imported",
+    }  # fmt: skip
+    return await agent.outright({"id": "forged", "type": "eval-judgment", "fields": fields})
+
+
+@attack(
+    "a case that the candidate fails leaves the benchmark between its two runs",
+    refused_as="changed between the two runs|changed since",
+)
+async def _(agent: Agent) -> str:
+    before = await agent.run("p@1", WRONG)
+    await agent.save(a_benchmark("b", NAMES[1:]))
+    await agent.compare_stored(before, await agent.run("p@2", RIGHT[1:]))
+    return await agent.refused()
+
+
+@attack("what the cases want is changed after the comparison", refused_as="edited since")
+async def _(agent: Agent) -> str:
+    await agent.compare(WRONG, RIGHT)
+    await agent.save(a_case("c3", wanted="bad"))
+    return await agent.refused()
+
+
+@attack("the agent hands its own outputs in, for both versions", refused_as="handed in, by no person")
+async def _(agent: Agent) -> str:
+    await agent.save(*recorded("p@1", WRONG), *recorded("p@2", RIGHT))
+    await agent.compare(WRONG, RIGHT, fresh=False)
+    return await agent.refused()
+
+
+@attack(
+    "a second connection of the agent judges, the first decides", refused_as="handed in by agents, and an agent decides"
+)
+async def _(agent: Agent) -> str:
+    await agent.save(*(one for one in read_by_people(CASES) if isinstance(one, dict) and one["type"] != "agent-run"))
+    SCRIPT[:] = [iter([*WRONG, *RIGHT])]
+    asked: Json = {"benchmarkId": "b", "versionA": "p@1", "versionB": "p@2", "judge": "caller", "waitSeconds": 30}
+    found = await agent.host.call("compare_prompt_versions", **asked)
+    for which, score in (("A", 0.0), ("B", 5.0)):
+        side = f"{found['runId']}:{which}"
+        while "packets" in (waiting := await agent.other.call("get_run", runId=side)):
+            answers = [verdict_on(one, score) for one in rows(waiting, "packets")]
+            await agent.other.call("submit_judgments", runId=side, judgedBy="a-careful-reader", packets=answers)
+    return await agent.refused(decidedBy="me")
+
+
+@attack("an unclear win is passed with a reason, in a person's name", refused_as="An agent cannot override this")
+async def _(agent: Agent) -> str:
+    await agent.compare(AS_BEFORE, first(8, CASES))
+    return await agent.refused(decidedBy="anna", overrideReason="I, Anna, have seen it")
+
+
+@asynccontextmanager
+async def _placed(folder: Path) -> AsyncGenerator[Agent]:
+    config = config_in(folder, concurrency=1)
+    async with hosted(config, target=TARGET) as host, hosted(config, target=TARGET) as other:
+        agent = Agent(host, other)
+        await agent.save(version(1), version(2), *map(a_case, NAMES), a_benchmark("b", NAMES))
+        yield agent
+
+
+@pytest.mark.parametrize(
+    "number", range(len(ATTACKS)), ids=[f"{n:02} {words}" for n, (words, _, _) in enumerate(ATTACKS, 1)]
+)
+async def test_no_trick_of_an_agent_has_a_version_approved(tmp_path: Path, number: int) -> None:
+    _, tried, refused_as = ATTACKS[number]
+    async with _placed(tmp_path) as agent:
+        said = await tried(agent)
+    assert re.search(refused_as, said), said
+    async with opened(config_in(tmp_path)) as engine:
+        decided = {one.fields.prompt_version_ref for one in await all_of(engine, Approval)}
+        assert not {one for one in decided if one.startswith("p@")}
+        assert await engine.store.read(lambda db: current_version(db, "p@2")) == "p@1"
+
+
+def test_there_are_twenty_attacks_and_more() -> None:
+    assert len(ATTACKS) >= 20
