@@ -6,14 +6,19 @@ import re
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
+from mcp import Client
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.engine.cases.current_version import current_version
-from tests.server.hosts import Host, hosted, part, read_by_people, rows
+from minions_evals_mcp.engine.context import open_engine
+from minions_evals_mcp.server.app import build_server
+from minions_evals_mcp.server.session.opened import Session
+from tests.server.hosts import EVERYTHING, Host, part, read_by_people, rows
 from tests.server.hosts import judged as verdict_on
 from tests.workshop import Json, all_of, config_in, first, opened
 
@@ -315,8 +320,9 @@ async def _(agent: Agent) -> str:
 @asynccontextmanager
 async def _placed(folder: Path) -> AsyncGenerator[Agent]:
     config = config_in(folder, concurrency=1)
-    async with hosted(config, target=TARGET) as host, hosted(config, target=TARGET) as other:
-        agent = Agent(host, other)
+    connections = [build_server(Session(partial(open_engine, config), target=TARGET), EVERYTHING) for _ in range(2)]
+    async with Client(connections[0]) as one, Client(connections[1]) as another:
+        agent = Agent(Host(one), Host(another))
         await agent.save(version(1), version(2), *map(a_case, NAMES), a_benchmark("b", NAMES))
         yield agent
 
