@@ -90,6 +90,10 @@ REDACTIONS: Mapping[str, Redaction] = {
     "prompt_comparison": Redaction("benchmark_run_id_a IN veiled_run OR benchmark_run_id_b IN veiled_run"),
     "trend_reading": Redaction("run_id IN veiled_run"),
     "level_start": Redaction("run_id IN veiled_run"),
+    "audit": Redaction(
+        "subject IN veiled_benchmark OR EXISTS (SELECT 1 FROM json_each(rest, '$.cases') c"
+        " WHERE json_extract(c.value, '$.testCaseId') IN veiled_case)"
+    ),
     "failure_cause": Redaction(
         "benchmark_id IN veiled_benchmark OR first_run_id IN veiled_run OR last_run_id IN veiled_run"
     ),

@@ -52,6 +52,8 @@ OF_COMMANDS: dict[str, Arguments] = {
         ("b", "--from", "v1", "--to", "v3", "--key", "cli"), ("b", "--from", "v1", "--to", "v2", "--key", "told", "--json"),
         ("run-v1", "run-v2"), ("TOLD:A", "TOLD:B"),
     ),
+    "audit": each("b", "open-b"),
+    "prompt use": (("p", "v2", "--by", "x"), ("v2", "--by", "x")),
     "versions": (("p",), ("v1", "v2")),
     "approve": (("v2", "--by", "x"), ("v2", "--by", "x", "--comparison", "TOLD")),
     "trend": each("b", "open-b"),
@@ -84,7 +86,7 @@ OF_COMMANDS: dict[str, Arguments] = {
 """How each command is asked, so that it would show what is sealed if it could."""
 
 
-TALKATIVE = frozenset({"export", "list", "show", "history", "report", "diff", "runs"})
+TALKATIVE = frozenset({"audit", "export", "list", "show", "history", "report", "diff", "runs"})
 """Commands that show what cases say where nothing is sealed: without the seal these are asked, to see that they would tell."""
 
 
@@ -112,6 +114,7 @@ OF_TOOLS: dict[str, list[dict[str, object]]] = {
         {"benchmarkId": "b", "versionA": "v1", "versionB": "v3", "dryRun": True}, {"runIds": ["run-v1", "run-v2"]},
         {"runIds": ["TOLD:A", "TOLD:B"]},
     ],
+    "audit_benchmark": [{"benchmarkId": "b", "detail": "full"}, {"benchmarkId": "open-b"}],
     "try_version": [
         {"benchmarkId": "b", "version": "v2"}, {"benchmarkId": "b", "version": "v2", "sealed": True},
         {"benchmarkId": "b", "version": "v3", "content": "Say: {{q}}", "sealed": True, "idempotencyKey": "c"},

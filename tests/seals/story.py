@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import TestBranchExecution
+from minions_evals_mcp.engine.audit.suite import audit_suite, keep_audit, subject_of
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages.send_message import Letter, send_message
@@ -101,6 +102,7 @@ async def _before(engine: Engine) -> None:
         await save(engine, list(_answers(version, good)))
         await bench(engine, "b", prompt_version_ref=version, key=f"run-{version}")
     await bench(engine, "open-b", key="run-open")
+    await keep_audit(engine, await audit_suite(engine, await subject_of(engine, "b")))
     await compare_prompt_versions(engine, _asked("v1", "v2"))
     await _waiting(engine)
     ran = TestBranchExecution(

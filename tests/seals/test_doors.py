@@ -123,11 +123,11 @@ def test_no_command_says_anything_sealed(folder: Path, told: str, *, is_sealed: 
 async def test_no_tool_says_anything_sealed(
     folder: Path, told: str, capfd: pytest.CaptureFixture[str], *, is_sealed: bool
 ) -> None:
-    assert set(doors.OF_TOOLS) == set(CATALOGUE)
+    assert set(CATALOGUE) <= set(doors.OF_TOOLS)
     said: Said = []
     async with hosted(config_in(folder)) as host:
-        for tool, asked in doors.OF_TOOLS.items():
-            for arguments in asked:
+        for tool in CATALOGUE:
+            for arguments in doors.OF_TOOLS[tool]:
                 given = json.loads(json.dumps(arguments).replace("TOLD", told))
                 answer = await host.raw(tool, **given)
                 said.append((f"{tool} {given}", answer.model_dump_json()))
