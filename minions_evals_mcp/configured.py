@@ -59,6 +59,7 @@ def engine_config(settings: Settings, chosen: Chosen = NOTHING_CHOSEN) -> Engine
         read_only=chosen.read_only,
         embedder=chosen.embedder or settings.embedder or DEFAULT_EMBEDDER,
         trust_code=chosen.trust_code,
+        seal_key=settings.seal_key,
         explain=(chosen.explain or settings.explain) == "llm",
         explain_calls=settings.explain_calls,
     )

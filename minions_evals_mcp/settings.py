@@ -25,6 +25,7 @@ KNOWN = (
     "EMBEDDER",
     "HTTP_TOKEN",
     "PERSON_TOKEN",
+    "SEAL_KEY",
     "EXPLAIN",
     "EXPLAIN_CALLS",
 )
@@ -49,6 +50,7 @@ class Settings:
     embedder: str | None = None
     http_token: str | None = field(default=None, repr=False)
     person_token: str | None = field(default=None, repr=False)
+    seal_key: str | None = field(default=None, repr=False)
     explain: str = "off"
     explain_calls: int = EXPLAIN_CALLS
     project: Project | None = None
@@ -87,10 +89,13 @@ def read_settings(environment: Mapping[str, str] = os.environ, project: Project 
         http_token=own("HTTP_TOKEN"),
         project=project,
         person_token=own("PERSON_TOKEN"),
+        seal_key=own("SEAL_KEY"),
         explain=_one_of("EXPLAIN", own("EXPLAIN"), EXPLAIN),
         explain_calls=_whole("EXPLAIN_CALLS", own("EXPLAIN_CALLS"), EXPLAIN_CALLS),
     )
-    known_secrets.remember_keys((*(access.api_key for access in read.providers.values()), read.http_token))
+    known_secrets.remember_keys(
+        (*(access.api_key for access in read.providers.values()), read.http_token, read.seal_key)
+    )
     known_secrets.remember_named(environment)
     known_secrets.remember_named(written_down())
     return read

@@ -22,6 +22,7 @@ from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import OwnVerdict, Unmet
 from minions_evals_mcp.skills import Skills, load_skills
 from minions_evals_mcp.store.database import Store, open_store
+from minions_evals_mcp.store.sealed_content import use_key
 from minions_evals_mcp.targets.http import Web
 from minions_evals_mcp.targets.own import OwnTarget
 
@@ -62,6 +63,8 @@ class EngineConfig:
     explain_calls: int = 50
     """About so many failures at the most: by one command, or by the agent in a day."""
 
+    seal_key: str | None = field(default=None, repr=False)
+    """Encrypts what is sealed, where it is kept."""
     people: tuple[str, ...] = ()
     """Addressees whose messages are a person's word, as the operator of the agent names them."""
 
@@ -131,6 +134,7 @@ async def open_engine(config: EngineConfig) -> AsyncGenerator[Engine]:
     Raises `BadInputError` for a skill file that does not parse, `StoreError` for a file that cannot be used.
     """
     skills = load_skills(config.skills)
+    use_key(config.seal_key)
     async with (
         open_store(config.db, read_only=config.read_only) as store,
         Models(config.providers) as models,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -11,10 +12,38 @@ import anyio.to_thread
 from minions_evals_mcp.errors import ConflictError, StoreError
 from minions_evals_mcp.store.connection import Db, connect, translated
 from minions_evals_mcp.store.migrate import require_store
+from minions_evals_mcp.store.sealed_content import held
 
 
-async def back_up(path: Path, target: Path) -> int:
-    """Writes a consistent copy and returns its size in bytes; a half-written one never bears the name.
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A copy's size in bytes, and how many sealed cases it holds: a copy of the file holds what no door shows."""
+
+    size: int
+    sealed: int
+    encrypted: int
+
+    @property
+    def warning(self) -> str:
+        """What its keeper must know; empty where nothing is sealed."""
+        if not self.sealed:
+            return ""
+        rest = self.sealed - self.encrypted
+        how = (
+            "all encrypted"
+            if not rest
+            else f"{rest} in plain text"
+            if not self.encrypted
+            else f"{rest} of them in plain text"
+        )
+        return (
+            f"it holds {self.sealed} sealed cases, {how}, and what was put out and said of them:"
+            " keep it from whoever must not see them"
+        )
+
+
+async def back_up(path: Path, target: Path) -> Copied:
+    """Writes a consistent copy and says what it holds; a half-written one never bears the name.
 
     Raises `ConflictError` where the target exists, `StoreError` where either file cannot be used.
     """
@@ -27,6 +56,7 @@ async def back_up(path: Path, target: Path) -> int:
     try:
         await connection
         await connection.run(lambda db: require_store(db, path))
+        sealed, encrypted = await connection.run(held)
         with translated(target):
             await connection.run(lambda db: _copy(db, half))
             await anyio.to_thread.run_sync(_settle, half, target)
@@ -34,7 +64,7 @@ async def back_up(path: Path, target: Path) -> int:
         with anyio.CancelScope(shield=True):
             await connection.close()
             half.unlink(missing_ok=True)
-    return (await anyio.Path(target).stat()).st_size
+    return Copied((await anyio.Path(target).stat()).st_size, sealed, int(encrypted))
 
 
 def _copy(db: Db, half: Path) -> None:

@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.errors import NotFoundError, SealedError
 from minions_evals_mcp.scoring.rubric import TOLERANCE
-from minions_evals_mcp.store import events
+from minions_evals_mcp.store import events, sealed_content
 from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.rows import TABLES, UNSELECTED, record_of, select, table_of
 
@@ -30,6 +30,8 @@ Lookup = Callable[[str], "Record[Fields] | None"]
 
 def _record(row: tuple[Any, ...]) -> Record[Fields]:
     _, ident, kind, title, fields, tags, status, created_at, updated_at, created_by, deleted_at = row
+    if kind == "test-case" and sealed_content.is_encrypted(fields):
+        fields, title, tags = sealed_content.opened(fields, record=ident)
     return Record(
         id=ident,
         fields=fields_from_json(TYPES[kind], fields, record=ident),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from cryptography.fernet import Fernet
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Benchmark
@@ -22,6 +24,7 @@ from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark, unsea
 from minions_evals_mcp.engine.trials.trial import TrialRequest, compare_sealed, try_version
 from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError, RuleError, SealedError
 from minions_evals_mcp.store import records, seals
+from minions_evals_mcp.store.backup import back_up
 from tests.workshop import (
     answer,
     bench,
@@ -248,6 +251,49 @@ async def test_a_benchmark_that_comes_in_sealed_is_sealed_at_once(tmp_path: Path
         assert await engine.store.read(lambda db: [one.benchmark_id for one in seals.seals(db)]) == ["b"]
         with pytest.raises(SealedError):
             await bench(engine, "b")
+
+
+def telling(folder: Path, word: bytes) -> list[str]:
+    """The files in the folder that hold the word."""
+    return [file.name for file in folder.iterdir() if file.is_file() and word in file.read_bytes()]
+
+
+async def test_with_a_key_the_file_itself_does_not_tell_what_is_sealed(tmp_path: Path) -> None:
+    key = Fernet.generate_key().decode()
+    with_key, without = replace(config_in(tmp_path), seal_key=key), config_in(tmp_path)
+    secret = case(
+        "c1", name="Whisper name", inputs={"q": "Whisper input"}, tags=["Whisper"],
+        assertions=[{"type": "icontains", "value": "Whisper asserted"}],
+    )  # fmt: skip
+    async with opened(with_key) as engine:
+        await save(engine, secret, benchmark("b", "c1"))
+        await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+        assert (await get_record(engine, "c1")).title == "sealed case"
+    assert telling(tmp_path, b"Whisper") == []
+    copied = await back_up(tmp_path / "evals.db", tmp_path / "copy.db")
+    assert "1 sealed cases, all encrypted" in copied.warning
+    async with opened(without) as engine:
+        assert (await get_record(engine, "c1")).status == "sealed"
+        with pytest.raises(BadInputError, match="MINIONS_EVALS_SEAL_KEY"):
+            await unseal(engine, "b", "without the key", by="agent")
+    async with opened(with_key) as engine:
+        await unseal(engine, "b", "with the key", by="agent")
+        back = await get_record(engine, "c1")
+    assert (back.title, back.wire()["fields"]) == (secret.title, secret.wire()["fields"])
+
+
+async def test_encrypted_cases_are_compared_as_before(tmp_path: Path) -> None:
+    async with opened(replace(config_in(tmp_path), seal_key=Fernet.generate_key().decode())) as engine:
+        await versions(engine, [False] * CASES, [True] * CASES)
+        await seal_benchmark(engine, SealAsked(benchmark_id="b", share=0.5), by="agent")
+        assert (await compare_sealed(engine, asked(of="b.sealed"))).verdict == "improved"
+        assert (await decide(engine, "v2")).decision == "approved"
+
+
+async def test_a_key_that_is_none_is_refused_at_the_start(tmp_path: Path) -> None:
+    with pytest.raises(BadInputError, match="MINIONS_EVALS_SEAL_KEY is no key"):
+        async with opened(replace(config_in(tmp_path), seal_key="secret")):
+            pass
 
 
 async def test_what_is_sealed_is_read_whole_only_where_the_engine_works(tmp_path: Path) -> None:

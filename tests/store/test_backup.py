@@ -50,7 +50,7 @@ async def test_a_backup_made_while_a_writer_writes_is_whole_and_opens(small_stor
                 while len(written) < 20:
                     await anyio.wait_all_tasks_blocked()
                 before = len(written)
-                size = await back_up(small_store, target)
+                size = (await back_up(small_store, target)).size
                 after = len(written)
                 stop.set()
     copied = await counted(target) - 3

@@ -67,11 +67,14 @@ def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:
         Where to; an existing file is not overwritten.
     """
     path = db_path(common, settings_here())
-    size = run(partial(back_up, path, file))
+    copied = run(partial(back_up, path, file))
     if common.json:
-        say({"path": str(path), "backup": str(file), "bytes": size})
+        sealed: dict[str, JsonValue] = {"cases": copied.sealed, "encrypted": copied.encrypted}
+        say({"path": str(path), "backup": str(file), "bytes": copied.size, "sealed": sealed})
     else:
-        sys.stdout.write(f"{path} → {file}: {size} bytes\n")
+        sys.stdout.write(f"{path} → {file}: {copied.size} bytes\n")
+        if copied.warning:
+            sys.stdout.write(f"{copied.warning}\n")
     return 0
 
 

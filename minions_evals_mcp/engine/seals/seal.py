@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measures
 from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.store import records, seals
+from minions_evals_mcp.store import records, sealed_content, seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.seals import Seal, SealedCase
@@ -81,6 +81,8 @@ def seal_within(db: Db, asked: SealAsked, *, by: str, at: datetime) -> SealMade:
     share, seed = (asked.share, asked.seed) if asked.share is not None else (None, None)
     opened = None if asked.share is None else benchmark.id
     seen = seals.runs_of_cases(db, chosen)
+    if sealed_content.has_key():
+        sealed_content.encrypt(db, chosen)
     seals.put(db, Seal(0, sealed_id, opened, share, seed, by, at), [_sealed(measure) for measure in judged])
     detail = {"cases": len(chosen), "openBenchmarkId": opened, "share": share, "by": by}
     append(db, Event("sealed", "benchmark", sealed_id, {**detail}), at=at)
@@ -110,6 +112,7 @@ async def unseal(engine: Engine, benchmark_id: str, reason: Visible, *, by: str)
             raise NotFoundError("sealed benchmark", benchmark_id, remedy="`minions-evals seal` shows every seal.")
         seals.end(db, seal, by=by, reason=reason, at=now)
         idents = [case.case_id for case in seals.sealed_cases(db, seal)]
+        sealed_content.decrypt(db, idents)
         _give_back(db, seal, now)
         append(db, Event("unsealed", "benchmark", seal.benchmark_id, {"reason": reason, "by": by}), at=now)
         return SealEnded(benchmark_id=seal.open_benchmark_id or seal.benchmark_id, cases=len(idents), reason=reason)
