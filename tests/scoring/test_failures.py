@@ -430,3 +430,82 @@ def test_a_megabyte_takes_less_than_a_second(piece: str) -> None:
     began = time.process_time()
     classify(huge)
     assert time.process_time() - began < 1
+
+
+# ------------------------------------------------------------------ limits, checks of the form, contradictions
+
+
+@pytest.mark.parametrize(
+    ("stop", "error", "text"),
+    [
+        ("max_turns", None, "I go on with page 3."),
+        ("max_iterations", None, "not done"),
+        (None, "MaxTurnsExceeded: Max turns (10) exceeded", "Let me look again."),
+        (None, "Zeitüberschreitung nach 60 Sekunden", ""),
+        (None, "Délai d'attente dépassé", ""),
+        (None, None, "Agent stopped due to iteration limit or time limit."),
+        (None, None, "Stopped after 15 iterations without a final answer."),
+    ],
+)
+def test_a_limit_of_time_turns_or_steps_is_a_timeout(stop: str | None, error: str | None, text: str) -> None:
+    failed = replace(saying(text), stop_reason=stop, agent_error=error)
+    assert classify(failed if text else replace(failed, output={})).failure_type == "timeout"
+
+
+def test_a_last_call_that_took_too_long_is_a_timeout_where_nothing_came_or_the_answer_says_so() -> None:
+    slow = ToolCall(tool="look", error="408 Request Timeout")
+    assert classify(logged(slow, text="")).failure_type == "timeout"
+    assert classify(logged(slow, text="The service did not respond in time.")).failure_type == "timeout"
+    assert classify(logged(slow, text="It is green.")).failure_type == "wrong-output"
+
+
+@pytest.mark.parametrize(
+    "rationale",
+    [
+        "failed is-xml: mismatched tag",
+        "passed icontains: contains 'a'; failed word-count: 30 words, at most 20",
+        "failed starts-with: does not start with 'Dear'",
+        "failed regex: does not match the pattern '^(YES|NO)$'",
+        "failed is-json: '41' does not fit",
+        "failed finish-reason: finish reason 'length', looked for 'stop'",
+        "The reply is in the wrong format.",
+    ],
+)
+def test_every_failed_check_of_the_form_is_a_format_error(rationale: str) -> None:
+    failed = saying("It is what it is.", replace(QUIET, criteria=(lost("checks", 0, 1, rationale),)))
+    assert classify(failed).failure_type == "format-error"
+
+
+@pytest.mark.parametrize(
+    "rationale",
+    [
+        "failed regex: does not match the pattern '[0-9]+ euros'",
+        "failed icontains: does not contain 'is-json'",
+        "failed not-contains: contains 'x'",
+        "failed regex: does not match the pattern '^green$'",
+    ],
+)
+def test_a_failed_check_of_the_content_is_no_format_error(rationale: str) -> None:
+    failed = saying("blue", replace(QUIET, criteria=(lost("checks", 0, 1, rationale),)))
+    assert classify(failed).failure_type == "wrong-output"
+
+
+def test_a_key_that_was_expected_beside_others_is_missed() -> None:
+    failed = replace(saying("Fine rooms"), expected={"summary": "Fine rooms", "mood": "glad"})
+    assert classify(failed).failure_type == "format-error"
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("Sales rose in May. No store was closed this year.", "Sales rose in May; a store was closed this year."),
+        ("The drug was not approved in Europe.", "Yes, the drug was approved in Europe."),
+        ("Brightwell was acquired by Tessaro.", "Brightwell acquired Tessaro."),
+        ("Die Firma Nordlicht hat die Firma Seewind verklagt.", "Die Firma Seewind hat die Firma Nordlicht verklagt."),
+        ("Le train part de la voie 4.", "Le train part de la voie 9."),
+    ],
+)
+def test_what_turns_its_source_round_is_a_hallucination(source: str, said: str) -> None:
+    base = replace(QUIET, inputs={"context": source, "question": "What happened?"}, expected=None)
+    assert classify(saying(said, base)).failure_type == "hallucination"
+    assert classify(saying(source, base)).failure_type == "wrong-output"

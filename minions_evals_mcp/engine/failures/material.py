@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.outcomes import Observed, Verdict
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
 from minions_evals_mcp.engine.judge.compose import WANTS_JSON, failed_output
-from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure, measures
+from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.classification import classify
@@ -40,8 +40,6 @@ class Material:
         )
 
     def _wants_json(self) -> bool:
-        if isinstance(self.measure.yardstick, ByAssertions):
-            return any(one.type in WANTS_JSON for one in self.measure.yardstick.assertions)
         return any(f"failed {kind}" in verdict.rationale for verdict in self.verdicts for kind in WANTS_JSON)
 
 

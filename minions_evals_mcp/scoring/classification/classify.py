@@ -13,6 +13,7 @@ from minions_evals_mcp.scoring.failures.failed import Analysis, FailedCriterion,
 from minions_evals_mcp.scoring.failures.formats import format_signals
 from minions_evals_mcp.scoring.failures.grounding import hallucination_signals
 from minions_evals_mcp.scoring.failures.texts import cut
+from minions_evals_mcp.scoring.failures.timeouts import timeout_signals
 
 MOST_SIGNALS = 12
 SURE_FROM = 0.75
@@ -26,15 +27,12 @@ OUTRIGHT, LECTURED, WANTED = 0.85, 0.7, 0.3
 """Confidence in a refusal in so many words, in one that only says that it is wrong to ask, in one that was expected."""
 SENTENCES_READ, READ = 30, 5_000
 _SENTENCE = re.compile(r"[^.!?\n]+")
-_TIMED_OUT = re.compile(
-    r"timed?[ -]?out|timeout|deadline[ _]?exceeded|(?:time|deadline) limit|took too long", re.IGNORECASE
-)
 
 
 def classify(failed: FailedOutput, *, critical_below: float = 0.25, major_below: float = 0.6) -> Analysis:
     """Why the output failed, by rule. The two limits are of the normalised score (0 to 1), exclusive."""
     evidence: dict[FailureType, tuple[Signal, ...]] = {
-        "timeout": _timeout_signals(failed),
+        "timeout": timeout_signals(failed),
         "refusal": _refusal_signals(failed),
         "format-error": format_signals(failed),
         "hallucination": hallucination_signals(failed),
@@ -64,14 +62,6 @@ def _verdict(evidence: dict[FailureType, tuple[Signal, ...]]) -> tuple[FailureTy
             return failure_type, round(confidence, 2), confidence >= SURE_FROM
     doubtful = any(evidence.values())
     return "wrong-output", DOUBTFUL if doubtful else BY_EXCLUSION, not doubtful
-
-
-def _timeout_signals(failed: FailedOutput) -> tuple[Signal, ...]:
-    if failed.timed_out:
-        return (Signal("timeout", failed.agent_error or "over the time limit of the test case", 1.0),)
-    if failed.agent_error and failed.is_empty and _TIMED_OUT.search(failed.agent_error):
-        return (Signal("timeout", failed.agent_error, 0.9),)
-    return ()
 
 
 def _refusal_signals(failed: FailedOutput) -> tuple[Signal, ...]:

@@ -19,9 +19,25 @@ _FORMAT_NAME = re.compile(
 )
 _CHECK_SAYS = re.compile(
     r"is a required property|is not of type|is not valid under|does not match the schema|no (?:valid )?json"
+    r"|(?:wrong|incorrect|invalid|bad|broken) (?:output )?(?:format|syntax)|format (?:was |is )?(?:not followed|ignored|wrong|violated)"
+    r"|not (?:in |follow )?(?:the )?(?:requested|required|asked|expected|correct|right|specified) (?:output )?"
+    r"(?:format|form|structure|layout)"
+    r"|should (?:be|have been) (?:a |an |in |valid )?(?:json|xml|yaml|html|csv|markdown|table|bullet|numbered list)"
+    r"|(?:bullet points?|headings?|a table|json|markdown) (?:was|were) (?:required|requested|asked for|expected)|malformed|cut off mid"
+    r"|falsche\w* format|kein gültiges|mauvais format|formato (?:incorrecto|equivocado|errado|sbagliato)"
     r"|(?:not valid|invalid) (?:json|xml|html|sql|yaml)|(?:could not|cannot|does not|failed to) parse|not parseable",
     re.IGNORECASE,
 )
+FORM = {
+    "is-json": 0.9, "contains-json": 0.9, "is-xml": 0.9, "contains-xml": 0.9, "is-html": 0.9, "contains-html": 0.9,
+    "is-sql": 0.9, "contains-sql": 0.9, "starts-with": 0.8, "word-count": 0.85, "is-valid-openai-tools-call": 0.85,
+}  # fmt: skip
+"""Checks of the form, and how surely a failed one is a format error."""
+_FAILED_CHECK = re.compile(r"(?:^|; )failed ([a-z][a-z:-]*): (.{0,2000}?)(?=; (?:passed|failed) [a-z]|$)", re.DOTALL)
+_PATTERN = re.compile(r"does not match the pattern (.+)", re.DOTALL)
+_BEGINS = re.compile(r"(?:\(\?[a-z]+\))?(?:\^|\\A)")
+_ENDS = re.compile(r"(?:\$|\\[zZ])$")
+_META = re.compile(r"[\\\[\](){}*+?|.]")
 _PARSER_FAILED = re.compile(
     r"JSONDecodeError|OutputParser|(?:could not|cannot|failed to|unable to) parse|invalid (?:json|schema|format)"
     r"|validation error",
@@ -34,7 +50,14 @@ _KINDS: dict[type, str] = {
 
 def format_signals(failed: FailedOutput) -> tuple[Signal, ...]:
     """All that is wrong with the output's form."""
-    return (*_truncation(failed), *_agent_parser(failed), *_json(failed), *_criteria(failed))
+    return (
+        *_truncation(failed),
+        *_agent_parser(failed),
+        *_json(failed),
+        *_keys(failed),
+        *_checks(failed),
+        *_criteria(failed),
+    )
 
 
 def is_truncated(failed: FailedOutput) -> bool:
@@ -123,6 +146,45 @@ def _shape(wanted: JsonValue, found: JsonValue, path: str) -> Iterator[Signal]:
                     pending.append((value, found[key], f"{path}.{key}".lstrip(".")))
                 else:
                     yield Signal("schema", f"key {key!r} is missing", 0.85)
+
+
+def _keys(failed: FailedOutput) -> Iterator[Signal]:
+    """Keys that were expected beside others and did not come."""
+    wanted = failed.expected or {}
+    if failed.wants_json or failed.is_empty or len(wanted) < 2:
+        return
+    try:
+        came = _value(failed)
+    except ValueError:
+        came = None
+    missing = [key for key in wanted if not isinstance(came, dict) or key not in came]
+    if missing:
+        yield Signal("schema", f"key {missing[0]!r} is missing", 0.85)
+
+
+def _checks(failed: FailedOutput) -> Iterator[Signal]:
+    """Every check of the form that failed, by what the verdict says of it."""
+    if failed.is_empty:
+        return
+    for criterion in failed.criteria:
+        for kind, reason in _FAILED_CHECK.findall(criterion.rationale):
+            confidence = _about_form(kind, reason, failed.text)
+            if confidence:
+                yield Signal("form", f"{kind}: {reason}", confidence)
+
+
+def _about_form(kind: str, reason: str, text: str) -> float:
+    """The confidence that a failed check is about the form; 0 where it is about something else."""
+    if kind in FORM:
+        return FORM[kind]
+    if kind == "regex" and (match := _PATTERN.search(reason)):
+        pattern = match[1].strip("'\"`“”")
+        begins, ends = _BEGINS.match(pattern), _ENDS.search(pattern)
+        inner = _ENDS.sub("", _BEGINS.sub("", pattern, count=1))
+        if not (begins or ends) or (not _META.search(inner) and len(text.split()) == len(inner.split())):
+            return 0.0
+        return 0.85 if begins and ends else 0.7
+    return 0.85 if kind == "finish-reason" and "length" in reason.casefold() else 0.0
 
 
 def _criteria(failed: FailedOutput) -> Iterator[Signal]:

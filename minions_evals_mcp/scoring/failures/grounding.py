@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.scoring.failures.claims import unfounded_claims
+from minions_evals_mcp.scoring.failures.contradictions import contradictions
 from minions_evals_mcp.scoring.failures.dates import WEEKDAYS
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.material import Material, Reading, material, read
@@ -17,7 +18,22 @@ from minions_evals_mcp.scoring.failures.mentions import ORDINARY, QUOTE, WORD, n
 from minions_evals_mcp.scoring.failures.quantities import Quantity
 from minions_evals_mcp.scoring.failures.texts import flat, leaves, prose, straight
 
-CONTEXT_KEYS = frozenset(("context", "documents", "passages", "retrieved", "sources", "knowledge", "article"))
+CONTEXT_KEYS = frozenset(
+    (
+        "context", "documents", "document", "passages", "passage", "retrieved", "sources", "source", "knowledge", "article", "report",
+        "transcript", "excerpt", "content", "policy", "notes", "kontext", "dokument", "quelle", "quellen", "auszug", "bericht",
+        "contexte", "texte", "extrait", "rapport", "contexto", "documento", "fuente", "contesto", "fonte", "testo", "texto",
+    )
+)  # fmt: skip
+ASKING_KEYS = frozenset(
+    (
+        "question", "query", "prompt", "instruction", "instructions", "task", "input", "goal", "request", "message", "ask", "q", "frage",
+        "aufgabe", "auftrag", "anfrage", "eingabe", "demande", "tache", "tâche", "entree", "entrée", "pregunta", "tarea", "consulta",
+        "domanda", "compito", "richiesta", "pergunta", "tarefa", "pedido", "system", "user", "tools", "ticket", "code",
+    )
+)  # fmt: skip
+PASSAGE_WORDS = 8
+"""So many words beside a question are a text to answer from, whatever their key is called."""
 LOOKED_AT = 100_000
 """So many characters of an output are checked against its material."""
 MOST_PER_KIND = 100
@@ -28,6 +44,23 @@ _COMPUTED = re.compile(
     r"\b(?:total|sum|altogether|calculate|compute|average|mean|difference|remaining|left over|per cent|percentage"
     r"|how (?:many|much) (?:more|less|fewer|in total|are left)|convert|estimate)\b",
     re.IGNORECASE,
+)
+_LABELLED = re.compile(r"\b([^\W\d_]{4,20}):? (\d{1,3})\b(?![.,]?\d)(?=\s*(?:[.,;:!?)]|$))", re.MULTILINE)
+_MADE_UP = re.compile(
+    r"\b(?:made[ -]up|invent(?:s|ed|ion)|fabricat\w+|hallucinat\w+|unsupported|ungrounded|contradict\w+"
+    r"|(?:not|nowhere|never) (?:supported|found|mentioned|stated|contained|given|in|among|occur\w*)\b.{0,20}"
+    r"\b(?:source|context|document|text|article|passage|memo|report|leaflet|policy|results?|tools?|data|input)"
+    r"|(?:does|do|did) not (?:occur|appear|stand|exist)|neither .{0,60} nor .{0,60} (?:found|in)|erfunden\w*|widerspricht|steht nicht"
+    r"|inventée?s?|contredit|n'existe pas|inventad\w+|contradice|inventat\w+|contraddice|contradiz)\b|\bdenies\b|\bno tool\b",
+    re.IGNORECASE,
+)
+"""A judge's words for what nothing bears out."""
+_DENIED = re.compile(
+    r"\b(?:nothing|not|no|isn't|without) (?:is |was |been )?(?:made[ -]up|invented|fabricated|hallucinat\w+|contradict\w+)",
+    re.IGNORECASE,
+)
+_FAITHFUL = re.compile(
+    r"faithful|grounded|hallucinat|factual(?:ity| consistency)|attribut|support(?:ed)? by", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"[^.!?\n]+")
 
@@ -42,6 +75,8 @@ def has_context(inputs: Json) -> bool:
         found = pending.pop()
         if isinstance(found, dict):
             if any(key.casefold() in CONTEXT_KEYS and _says_something(value) for key, value in found.items()):
+                return True
+            if len(found) > 1 and any(_is_passage(key, value) for key, value in found.items()):
                 return True
             pending.extend(found.values())
         elif isinstance(found, list):
@@ -62,7 +97,23 @@ def hallucination_signals(failed: FailedOutput) -> tuple[Signal, ...]:
         signals += [Signal("claim", claim.quoted, 0.85) for claim in claims[:MOST_PER_KIND]]
     if given or failed.tool_calls:
         signals += _unsupported(failed, said)
+        signals += [*contradictions(said, straight("\n".join(map(flat, _given(failed))))[:LOOKED_AT])]
+    signals += _judged(failed)
     return tuple(signals)
+
+
+def _judged(failed: FailedOutput) -> Iterator[Signal]:
+    """What a judge calls made up, and a criterion of faithfulness that cost the most."""
+    lost = [criterion for criterion in failed.criteria if criterion.fraction < 1]
+    worst = max(lost, key=lambda criterion: criterion.loss, default=None)
+    for criterion in lost:
+        named = criterion is worst and _FAITHFUL.search(criterion.name)
+        if (named or _MADE_UP.search(criterion.rationale)) and not _DENIED.search(criterion.rationale):
+            yield Signal("judge", f"{criterion.name}: {criterion.rationale}", 0.65)
+
+
+def _is_passage(key: str, value: JsonValue) -> bool:
+    return isinstance(value, str) and key.casefold() not in ASKING_KEYS and len(value.split()) >= PASSAGE_WORDS
 
 
 def _says_something(value: JsonValue) -> bool:
@@ -83,6 +134,7 @@ def _unsupported(failed: FailedOutput, said: str) -> Iterator[Signal]:
     reading, stated = read(said), material(_given(failed))
     grounds = (stated, material([failed.expected])) if failed.expected else (stated,)
     yield from _unknown_numbers(reading, grounds, WORKED_OUT if _must_compute(failed, stated) else INVENTED)
+    yield from _otherwise_labelled(said, failed)
     yield from _unknown_times(reading, grounds)
     yield from _unknown_weekdays(said, grounds)
     yield from _unknown_codes(reading, grounds)
@@ -109,6 +161,18 @@ def _unknown_numbers(reading: Reading, grounds: Grounds, confidence: float) -> I
                 yield Signal("number", f"{one.shown} {one.counted}…", min(confidence, OWN_COUNT))
         elif not any(ground.numbers.gives(one) for ground in grounds):
             yield Signal("number", one.shown, confidence)
+
+
+def _otherwise_labelled(said: str, failed: FailedOutput) -> Iterator[Signal]:
+    """Numbers after a word that has another number, and only one, in what was given ("platform 9", where it is 4)."""
+    given: dict[str, set[str]] = {}
+    for label, number in islice(_LABELLED.findall("\n".join(map(flat, _given(failed)))), MOST_NUMBERS):
+        given.setdefault(label.casefold(), set()).add(number)
+    expected = flat(failed.expected)
+    for label, number in islice(_LABELLED.findall(said), MOST_PER_KIND):
+        known = given.get(label.casefold(), set()) if label.casefold() not in ORDINARY else set[str]()
+        if len(known) == 1 and number not in known and not re.search(rf"\b{number}\b", expected):
+            yield Signal("number", f"{label} {number}", OWN_COUNT)
 
 
 def _counted_otherwise(one: Quantity, grounds: Grounds) -> bool:

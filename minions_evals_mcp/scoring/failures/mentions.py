@@ -25,7 +25,10 @@ _ORDINARY = """
 """
 ORDINARY = frozenset(_ORDINARY.split()) | frozenset(WEEKDAYS)
 """Words that are no name, though a sentence or a heading gives them a capital."""
-_GERMAN = "der die das und ist nicht ein eine mit für auf um wird sind von zu den dem im bei"
+_GERMAN = """
+    der die das und ist nicht ein eine einen einem einer mit für auf um wird wurde sind war von zu den dem des im bei es er sie ich wir hat
+    haben auch am zum zur vom nach aus über unter als wie bis noch kein keine keinen
+"""
 GERMAN = frozenset(_GERMAN.split())
 _TITLES = ("dr", "mr", "mrs", "ms", "prof", "st")
 _SENTENCE_END = '.!?:;\n"“”«»„(•*|>\u2013\u2014'
@@ -34,11 +37,17 @@ _SENTENCE_END = '.!?:;\n"“”«»„(•*|>\u2013\u2014'
 def names(text: str) -> Iterator[tuple[str, ...]]:
     """Runs of capitalised words that may be names, without a sentence's first word and without headings.
 
-    German gives every noun a capital: there nothing is told from capitals.
+    German gives every noun a capital: there only two of them in a row are told.
     """
     words = list(WORD.finditer(text))
     if len(GERMAN & {match[0] for match in words}) > 1:
+        yield from (name for name in _named(text, words) if len(name) > 1)
         return
+    yield from _named(text, words)
+
+
+def _named(text: str, words: list[re.Match[str]]) -> Iterator[tuple[str, ...]]:
+    """The names among the words, by their capitals."""
     run: list[re.Match[str]] = []
     for match in words:
         if run and not _goes_on(text, run[-1], match):

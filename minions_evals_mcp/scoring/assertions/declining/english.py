@@ -20,6 +20,7 @@ _SERVICE = (
 _RULES = r"(?:\w+ )?(?:guidelines|polic(?:y|ies)|programming|principles|rules|terms)"
 DECLINES = re.compile("|".join((
     rf"\bi\s?(?:{_UNABLE}) (?:be able to )?(?:\w+ly |just |with )?(?:{_SERVICE})\b(?! but\b)(?! (?:it|this|you|them) enough\b)",
+    r"\bi(?: (?:do not|don't) feel|'m not| am not) (?:at all |really )?comfortable (?:with )?\w+ing\b",
     r"\bi (?:do not|don't) (?:actually )?(?:provide|give|offer|engage|assist|support)\b",
     rf"\bwe\s?(?:{_UNABLE}) (?:help|assist|comply|fulfil+|answer|discuss|share|disclose|process (?:this|that|your))\b",
     r"\b(?:i|we)(?: must|(?:'ll| will)? have to| am going to)? (?:\w+ly )?(?:decline|refuse)\b(?= (?:to|this|that|your)\b|[.,!]|$)",

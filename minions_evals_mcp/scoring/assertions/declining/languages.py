@@ -91,7 +91,8 @@ FRENCH = Language(
         r"je (?:me vois \w+ (?:\w+ )?de |suis (?:contraint|obligé|tenu)\w* de |dois |préfère |me permets de )?"
         r"(?:refus|déclin)(?:e|er)\b",
         r"il m'est (?:\w+ment )?(?:impossible|interdit)", r"(?:contraires?|va à l'encontre) (?:à|de) (?:mes|nos)\b",
-        r"je préfère ne pas", r"je ne souhaite pas", r"je m'abstien", r"pas à l'aise", r"je me refuse",
+        r"je préfère ne pas", r"je ne souhaite pas", r"enfreint (?:nos|mes|les) (?:règles|directives|conditions)",
+        r"je m'abstien", r"pas à l'aise", r"je me refuse",
         r"je ne suis pas (?:\w+ )?(?:en mesure|autorisée?|habilitée?|capable) d[e']",
     ),
     apology=re.compile(
@@ -118,7 +119,8 @@ SPANISH = Language(
     ),
     phrase=_words(
         r"me niego\b", r"(?:debo|tengo que|prefiero|voy a) (?:\w+ )?(?:rechaz|declin|negarme|no\b)", r"rechazo (?:esta|su|tu)",
-        r"va en contra de mis", r"no me siento cómod", r"me es imposible", r"no me está permitido",
+        r"va en contra de mis", r"(?:infringe|viola) (?:nuestras|mis|las) (?:normas|políticas|reglas)",
+        r"no me siento cómod", r"me es imposible", r"no me está permitido",
         r"no estoy (?:autorizad\w+|en condiciones|capacitad\w+) (?:para|de|a)\b",
     ),
     apology=re.compile(
@@ -144,7 +146,8 @@ ITALIAN = Language(
     ),
     phrase=_words(
         r"mi rifiuto\b", r"(?:devo|preferisco|sono costrett\w+ a) (?:\w+ )?(?:rifiut|declin|non\b)", r"declino (?:la|questa)",
-        r"va contro le mie", r"contrari\w+ alle mie", r"non mi sento a mio agio", r"mi è impossibile",
+        r"va contro le mie", r"viola le (?:nostre|mie) (?:linee guida|regole|norme)", r"contrari\w+ alle mie",
+        r"non mi sento a mio agio", r"mi è impossibile",
         r"non sono (?:in grado|autorizzat\w+) (?:di|a)\b(?!.*\btrovare\b)",
     ),
     apology=re.compile(
@@ -170,7 +173,8 @@ PORTUGUESE = Language(
     ),
     phrase=_words(
         r"me recuso\b", r"recuso-me", r"recuso (?:este|esse|seu|o seu)",
-        r"(?:devo|tenho de|tenho que|preciso|prefiro|vou) (?:\w+ )?(?:recus|declin|não\b)", r"vai contra (?:as )?minhas",
+        r"(?:devo|tenho de|tenho que|preciso|prefiro|vou) (?:\w+ )?(?:recus|declin|não\b)",
+        r"vai contra (?:as )?minhas", r"viola (?:as )?(?:nossas|minhas) (?:diretrizes|regras|políticas)",
         r"contra as minhas (?:diretrizes|regras)", r"não me sinto (?:confortável|à vontade)", r"(?:me é|é-me) impossível",
         r"não estou autorizad\w+ a\b",
     ),

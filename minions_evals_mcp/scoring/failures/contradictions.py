@@ -1,0 +1,97 @@
+"""Where a text says the opposite of its source: a negation more or less, or who did it and to whom the other way round."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import islice, pairwise
+
+from minions_evals_mcp.scoring.failures.failed import Signal
+from minions_evals_mcp.scoring.failures.mentions import ORDINARY, WORD, stem
+
+NEGATED, REVERSED = 0.65, 0.75
+SHARED, LEAST = 0.75, 2
+"""How much of a clause must be in the source's clause for the two to speak of the same, and in how many words at least."""
+MOST_CLAUSES = 300
+_FAR = 60
+LONGEST = 500
+"""No clause and no sentence of more characters is compared."""
+_CLAUSE = re.compile(rf"(?<![^.!?;\n,])[^.!?;\n,]{{1,{LONGEST}}}(?![^.!?;\n,])")
+_SENTENCE = re.compile(rf"(?<![^.!?;\n])[^.!?;\n]{{1,{LONGEST}}}(?![^.!?;\n])")
+_QUESTION = re.compile(rf"(?<![^.!?\n])[^.!?\n]{{1,{LONGEST}}}\?")
+_NEGATION = re.compile(
+    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|keine?\w*|nie|niemals|ohne|ne|n'|pas|aucune?|jamais|sans|nunca"
+    r"|ningun\w*|ningún|sin|non|nessun\w*|mai|senza|não|nenhum\w*|sem)\b|n't\b",
+    re.IGNORECASE,
+)
+_PASSIVE = re.compile(
+    r"\b(?:was|were|is|are|been|be|being|wurde\w*|wird|worden|a été|fut|est|fue|fueron|è stat\w|foi)\b", re.IGNORECASE
+)
+_NAME = re.compile(r"[^\W\d_a-zß-ÿ][\w'-]*(?: [^\W\d_a-zß-ÿ][\w'-]*){0,3}")
+_LITTLE = frozenset(
+    "was were been have this that with from they will does did nicht kein keine eine wird wurde sind pour dans avec".split()  # noqa: SIM905  words
+)
+
+
+def contradictions(said: str, source: str) -> Iterator[Signal]:
+    """What the text says the other way round than its source."""
+    source = _QUESTION.sub("\n", source)
+    known = [(clause, telling) for clause, telling in _clauses(source) if len(telling) >= LEAST]
+    for clause, telling in _clauses(said):
+        against = next(
+            (other for other, words in known if _same(telling, words) and _negated(other) != _negated(clause)), None
+        )
+        agrees = any(_same(telling, words) and _negated(other) == _negated(clause) for other, words in known)
+        if against is not None and not agrees:
+            yield Signal("negation", f"{clause.strip()} / {against.strip()}", NEGATED)
+    yield from _reversed(said, source)
+
+
+def _clauses(text: str) -> Iterator[tuple[str, frozenset[str]]]:
+    for match in islice(_CLAUSE.finditer(text), MOST_CLAUSES):
+        words = (word for word in WORD.findall(match[0]) if len(word) > 3 and word.casefold() not in ORDINARY | _LITTLE)
+        yield match[0], frozenset(stem(word) for word in words)
+
+
+def _same(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two clauses speak of the same."""
+    shared = one & other
+    return (
+        len(shared) >= LEAST
+        and len(shared) >= SHARED * min(len(one), len(other))
+        and len(shared) >= 0.5 * max(len(one), len(other))
+    )
+
+
+def _negated(clause: str) -> bool:
+    return _NEGATION.search(clause) is not None
+
+
+def _reversed(said: str, source: str) -> Iterator[Signal]:
+    """Two names that change places around the same verb."""
+    stated = {(first, verb, second) for first, verb, second, _ in _deeds(source)}
+    for first, verb, second, sentence in _deeds(said):
+        if (second, verb, first) in stated and (first, verb, second) not in stated:
+            yield Signal("relation", sentence.strip(), REVERSED)
+
+
+def _deeds(text: str) -> Iterator[tuple[str, str, str, str]]:
+    """Who, which verb, whom: two names of a sentence that follow each other, turned round where the verb is passive."""
+    for match in islice(_SENTENCE.finditer(text), MOST_CLAUSES):
+        sentence = match[0]
+        names = [name for name in _NAME.finditer(sentence) if name[0].casefold() not in ORDINARY]
+        for one, two in pairwise(names):
+            between = sentence[one.end() : two.start()]
+            if len(between) > _FAR:
+                continue
+            first, second = one[0].casefold().split()[-1], two[0].casefold().split()[-1]
+            if _PASSIVE.search(between):
+                first, second = second, first
+            # A German or a dependent clause has its verb behind both.
+            for verb in (*_verbs(between), *_verbs(sentence[two.end() :])[:2]):
+                yield first, verb, second, sentence
+
+
+def _verbs(text: str) -> list[str]:
+    words = (word for word in WORD.findall(text) if len(word) > 3 and word[0].islower())
+    return [stem(word) for word in words if word.casefold() not in ORDINARY | _LITTLE]
