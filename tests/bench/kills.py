@@ -41,6 +41,8 @@ RESULTS = (
     "inbox",
 )
 LONGEST_S = 0.9
+ON_ONE_STORE = 100
+"""After so many kills a new store: the deep check after each grows with what is in it."""
 
 
 @dataclass(slots=True)
@@ -240,13 +242,25 @@ def main() -> None:
     wanted.add_argument("--kills", type=int, default=1000)
     wanted.add_argument("--seed", type=int, default=1)
     options = wanted.parse_args()
+    at_work, harm = 0, list[str]()
+    for number, first in enumerate(range(0, options.kills, ON_ONE_STORE)):
+        kills = min(ON_ONE_STORE, options.kills - first)
+        found, counted = _on_a_store(kills, options.seed + number)
+        sys.stdout.write(f"store {number}: {kills} kills, {found.at_work} of them at work; {counted}\n")
+        sys.stdout.flush()
+        at_work += found.at_work
+        harm += [f"store {number}: {said}" for said in found.said]
+    sys.stdout.write(f"{options.kills} kills, {at_work} of them at work, {len(harm)} harmed\n")
+    sys.exit("\n".join(harm) if harm else 0)
+
+
+def _on_a_store(kills: int, seed: int) -> tuple[Harm, str]:
+    """What that many kills did to a new store, and what is in it at the end."""
     with tempfile.TemporaryDirectory() as folder:
-        desk = Desk(Path(folder), options.seed)
+        desk = Desk(Path(folder), seed)
         desk.prepare()
-        found = harmed(desk, options.kills)
-        counted = ", ".join(f"{desk.rows(f'SELECT count(*) FROM {table}')[0][0]} {table}" for table in RESULTS)
-    sys.stdout.write(f"{options.kills} kills, {found.at_work} of them at work; {counted}\n")
-    sys.exit("\n".join(found.said) if found.said else 0)
+        found = harmed(desk, kills)
+        return found, ", ".join(f"{desk.rows(f'SELECT count(*) FROM {table}')[0][0]} {table}" for table in RESULTS)
 
 
 if __name__ == "__main__":
