@@ -33,7 +33,7 @@ class Source:
     def key(self, row: str) -> str:
         """The SQL for what a row is known by, where `row` is its name."""
         if self.keys == ("seq",):
-            return f"{row}.seq"
+            return f"+{row}.seq"  # without its affinity: with it the primary key of `row_digest` would not be searched
         return f"json_array({', '.join(f'{row}.{column}' for column in self.keys)})"
 
     def digest(self, row: str) -> str:
