@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from agent.actions import judging, learning
+from agent.actions import judging, learning, testing_api
 from agent.instructions import instruction
 from agent.message_work import Action
+from minions_evals_mcp.engine.messages.testing_api import VERBS
 
 ACTIONS: dict[str, dict[str, Action]] = {
     "run-test-case": {
@@ -17,5 +18,8 @@ ACTIONS: dict[str, dict[str, Action]] = {
 }  # fmt: skip
 """By skill and trigger. Which of them are carried out, the skills' files decide."""
 
-UNBOUND: dict[str, Action] = {"instruction": instruction.follow_instruction}
+UNBOUND: dict[str, Action] = {
+    "instruction": instruction.follow_instruction,
+    **dict.fromkeys(VERBS, testing_api.carry_out_verb),
+}
 """What is carried out with all skills at once, so that none of their files names it."""

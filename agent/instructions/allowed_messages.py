@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages.payloads import KINDS, ApprovePromptVersion, Running, payload_as
+from minions_evals_mcp.engine.messages.testing_api import VERBS as TESTING_VERBS
 from minions_evals_mcp.engine.records.save_records import get_record
 from minions_evals_mcp.errors import BadInputError, RuleError, UnsupportedError
 from minions_evals_mcp.models.prices import price_known
@@ -20,8 +21,9 @@ from minions_evals_mcp.store import records
 
 FINISH = "finish"
 LIST, SHOW = "list-records", "show-record"
-WITHHELD = ("approval-decided", "instruction")
-"""A person's scores are a person's to give, and an instruction gives no instructions."""
+WITHHELD = ("approval-decided", "instruction", *TESTING_VERBS)
+"""A person's scores are a person's to give, an instruction gives no instructions, and what a model is measured by is not its
+to edit."""
 WRITING = tuple(name for name in KINDS if name not in WITHHELD)
 VERBS = (*WRITING, LIST, SHOW, FINISH)
 LISTED = 50

@@ -11,12 +11,19 @@ COMMANDS = {
     "export": ("keep.suites:export", "Write records as JSON lines."),
     "list": ("keep.suites:list_", "List the records of one type."),
     "show": ("keep.suites:show", "Show one record and what it is linked to."),
+    "add": ("keep.definitions:add", "Make a test case of a prompt, or a branch of a test case."),
+    "set": ("keep.definitions:set_", "Change fields of a test case or of a branch."),
     "delete": ("keep.suites:delete", "Hide a record; what refers to it is kept."),
     "run": ("run.project_run:run_", "Run the project, or the benchmark or test case of that id."),
     "run-test-case": ("run.running:run_test_case", "Judge one output of one test case."),
+    "batch-run-tests": (
+        "run.batches:batch_run_tests",
+        "Run test cases of a prompt against a version of it, several at once.",
+    ),
     "run-benchmark": ("run.running:run_benchmark", "Judge a benchmark's cases, catch regressions, keep everything."),
     "watch": ("run.watching:watch", "Run a benchmark again whenever its suite files change."),
     "compare": ("decide.comparing:compare", "Say which prompt version is better, and how sure that is."),
+    "cases": ("look.cases:cases", "Show the test cases of a prompt with their figures."),
     "versions": ("look.versions:versions", "Show the versions of a prompt, or what changed between two."),
     "approve": ("decide.comparing:approve", "Approve a version that a comparison shows to be better."),
     "audit": ("decide.audits:audit", "Show which wrong answers a suite's checks let pass."),
@@ -83,9 +90,10 @@ def _under(*names: str) -> dict[str, tuple[str, str]]:
 
 NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "prompt": (
-        "Versions and branches of a prompt; how sure a difference is.",
+        "Versions, test cases and branches of a prompt; how sure a difference is.",
         {
             **_under("versions", "branches", "compare", "approve", "ab-test", "calibrate", "rejudge", "seal"),
+            **_under("cases", "batch-run-tests"),
             "use": ("look.versions:use", "Say which version is in use, before any was approved."),
         },
     ),
@@ -105,6 +113,8 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
             "export",
             "list",
             "show",
+            "add",
+            "set",
             "delete",
             "outbox",
             "stats",

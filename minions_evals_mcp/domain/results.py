@@ -189,6 +189,7 @@ class PromptComparison(Fields):
     `pooled`: earlier comparisons of the same contents, measured alike, whose data count in interval, p-value and verdict;
     `storedResults`: where stored results were compared and all of either version decide, how many there were.
     `openPart`: made on the open part of a benchmark that is sealed in part: it approves nothing, and is no attempt.
+    `whatChanged`: all that differs from run A to run B: the version (which to which), the target, judge, rubric or cases.
     """
 
     slug: ClassVar[str] = "prompt-comparison"
@@ -219,6 +220,7 @@ class PromptComparison(Fields):
     pooled: Ids = ()
     stored_results: Annotated[int, Field(ge=1)] | None = None
     open_part: Annotated[bool, Field(exclude_if=lambda is_open: not is_open)] = False
+    what_changed: Annotated[tuple[str, ...], Field(strict=False)] = ()
 
 
 class ModelCause(Value):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.text import Text
 
@@ -10,32 +10,21 @@ from minions_evals_mcp.domain.definitions import TestBranch
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution
 from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.ab_test.branches import BranchConfiguration
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbBranch, AbTestResult
+from minions_evals_mcp.report.ab_words import UNKNOWN, against, between, dollars, figure, how_sure, ms, percent, score
 from minions_evals_mcp.report.columns import Column, show_columns
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.tables import console
 
 NAME, MODEL, OUTPUT = 32, 28, 60
-UNKNOWN = "–"
-EVIDENCE = {
-    "supported": "more than chance",
-    "within-noise": "could be chance",
-    "undecidable": "too few decided iterations to tell it from chance",
-}
-
-
-LEAD = {
-    "supported": "more than chance",
-    "within-noise": "no more than chance would give it",
-    "undecidable": "not to be told from chance: too few cases differ",
-}
 
 
 def show_ab_test(found: AbTestResult) -> None:
     """The A/B test on stdout."""
     out = console()
     out.print(_headline(found), soft_wrap=True)
-    if (line := _how_sure(found)) is not None:
+    if line := how_sure(found):
         out.print(Text(f"  {line}"), soft_wrap=True)
     show_columns(out, _columns(found))
     for line in _closing(found):
@@ -47,34 +36,7 @@ def _headline(found: AbTestResult) -> Text:
         return Text(f"NO WINNER by {found.criteria}", style="bold yellow")
     first = found.branches[0]
     text = Text(f"{shortened(first.branch_name, NAME)} wins", style="bold green")
-    return text.append(f"  by {found.criteria} ({_figure(found, first)}), {printable(first.model)}", style="default")
-
-
-def _figure(found: AbTestResult, branch: AbBranch) -> str:
-    match found.criteria:
-        case "fastest":
-            return _ms(branch.figure)
-        case "cheapest":
-            return _dollars(branch.figure)
-        case "best_value":
-            return "no cost" if branch.figure is None else f"{branch.figure:.4g} a dollar"
-        case "best_quality" | "balanced":
-            return _score(branch.figure)
-
-
-def _how_sure(found: AbTestResult) -> str | None:
-    """The winner's share of the iterations, and whether chance would give it as many."""
-    if found.winner is not None and found.test_case_id is None:
-        verdict = LEAD.get(found.evidence or "", "")
-        p_value = "" if found.p_value is None else f" (p = {found.p_value:.2g})"
-        return f"over {found.test_cases} cases its lead over every other branch is {verdict}{p_value}"
-    if found.winner is None or found.iterations == 1:
-        return None
-    first = found.branches[0]
-    ties = f", {found.ties} by a tie" if found.ties else ""
-    told = "" if found.evidence is None else f": {EVIDENCE[found.evidence]}"
-    p_value = "" if found.p_value is None else f" (p = {found.p_value:.2g})"
-    return f"first in {first.wins} of {found.completed_iterations} iterations{ties}{told}{p_value}"
+    return text.append(f"  by {found.criteria} ({figure(found, first)}), {printable(first.model)}", style="default")
 
 
 def _columns(found: AbTestResult) -> list[Column]:
@@ -83,19 +45,16 @@ def _columns(found: AbTestResult) -> list[Column]:
         Column("", [str(one.rank) for one in made], right=True),
         Column("branch", [shortened(one.branch_name, NAME) + (" (control)" if one.is_control else "") for one in made]),
         Column("model", [shortened(one.model, MODEL) for one in made], 4),
-        Column("quality", [_score(one.quality_score) for one in made], right=True),
-        Column("passed", [_percent(one.pass_rate) for one in made], 1, right=True),
-        Column("latency", [_ms(one.latency_ms) for one in made], 2, right=True),
-        Column("first token", [_ms(one.time_to_first_token) for one in made], 6, right=True),
+        Column("quality", [score(one.quality_score) for one in made], right=True),
+        Column("95 %", [between(one.quality_interval, score) for one in made], 8, right=True),
+        Column("passed", [percent(one.pass_rate) for one in made], 1, right=True),
+        Column("latency", [ms(one.latency_ms) for one in made], 2, right=True),
+        Column("first token", [ms(one.time_to_first_token) for one in made], 6, right=True),
         Column("tokens/s", [_rate(one.tokens_per_second) for one in made], 7, right=True),
-        Column("cost each", [_dollars(one.estimated_cost) for one in made], 3, right=True),
-        Column("cost in all", [_dollars(one.total_cost) for one in made], 5, right=True),
+        Column("cost each", [dollars(one.estimated_cost) for one in made], 3, right=True),
+        Column("cost in all", [dollars(one.total_cost) for one in made], 5, right=True),
         Column("first in" if found.iterations > 1 else "", [_fate(found, one) for one in made], 1),
     ]
-
-
-def _percent(rate: float | None) -> str:
-    return "" if rate is None else f"{rate:.0f} %"
 
 
 def _fate(found: AbTestResult, one: AbBranch) -> str:
@@ -107,6 +66,11 @@ def _fate(found: AbTestResult, one: AbBranch) -> str:
 
 def _closing(found: AbTestResult) -> list[str]:
     lines = [f"{found.note[0].upper()}{found.note[1:]}."] if found.note else []
+    control = next((one for one in found.branches if one.against_control is None), None)
+    for one in found.branches:
+        if control is not None and (said := against(one)):
+            names = f"{shortened(one.branch_name, NAME)} against {shortened(control.branch_name, NAME)}"
+            lines.append(f"{names}: {said}")
     for one in found.branches:
         error = (one.execution or {}).get("error")
         if isinstance(error, str):
@@ -124,8 +88,10 @@ def _closing(found: AbTestResult) -> list[str]:
     return lines
 
 
-def show_branches(case_id: str, found: Sequence[Record[TestBranch]]) -> None:
-    """The branches of a test case with what their executions add up to."""
+def show_branches(
+    case_id: str, found: Sequence[Record[TestBranch]], configured: Mapping[str, Sequence[BranchConfiguration]]
+) -> None:
+    """The branches of a test case with what their executions add up to, and what they did under earlier configurations."""
     if not found:
         console().print(Text(f"{case_id} has no branches; `minions-evals import FILE` brings some"), soft_wrap=True)
         return
@@ -138,13 +104,33 @@ def show_branches(case_id: str, found: Sequence[Record[TestBranch]]) -> None:
         Column(
             "pass rate", [UNKNOWN if one.pass_rate is None else f"{one.pass_rate:.0f} %" for one in kept], 3, right=True
         ),
-        Column("quality", [_score(one.avg_quality_score) for one in kept], 1, right=True),
-        Column("latency", [_ms(one.avg_latency) for one in kept], 6, right=True),
+        Column("quality", [score(one.avg_quality_score) for one in kept], 1, right=True),
+        Column("latency", [ms(one.avg_latency) for one in kept], 6, right=True),
         Column("tokens/s", [_rate(one.avg_tokens_per_sec) for one in kept], 9, right=True),
-        Column("cost", [_dollars(one.avg_cost) for one in kept], 7, right=True),
-        Column("inconsistency", [_score(one.consistency_score) for one in kept], 8, right=True),
+        Column("cost", [dollars(one.avg_cost) for one in kept], 7, right=True),
+        Column("inconsistency", [score(one.consistency_score) for one in kept], 8, right=True),
     ]
-    show_columns(console(), columns)
+    out = console()
+    show_columns(out, columns)
+    for record in found:
+        for earlier in configured.get(record.id, ())[1:]:
+            out.print(Text(f"  {record.id} before: {_configuration(earlier)}", style="dim"), soft_wrap=True)
+
+
+def _configuration(made: BranchConfiguration) -> str:
+    """A configuration with its version, and the figures of its executions."""
+    asked = dict(made.configuration or {})
+    model = f"{asked.pop('provider', '?')}:{asked.pop('model', '?')}"
+    sent = [f"{name} {value}" for name, value in asked.items()]
+    version = [] if made.prompt_version is None else [f"version {made.prompt_version}"]
+    figures = (
+        f"{made.runs} runs" + (f" ({made.errors} failed)" if made.errors else ""),
+        f"{percent(made.pass_rate)} passed",
+        f"quality {score(made.avg_quality_score)}",
+        ms(made.avg_latency),
+        dollars(made.avg_cost),
+    )
+    return printable(", ".join((model, *sent, *version)), 200) + ": " + ", ".join(figures)
 
 
 def _marks(one: TestBranch) -> str:
@@ -156,7 +142,7 @@ def show_executions(branch_id: str, made: Sequence[Record[TestBranchExecution]])
     out = console()
     for record in made:
         one = record.fields
-        figures = f"{_score(one.quality_score)}  {_ms(one.latency_ms)}  {_dollars(one.estimated_cost)}"
+        figures = f"{score(one.quality_score)}  {ms(one.latency_ms)}  {dollars(one.estimated_cost)}"
         shown = one.output if one.error is None else one.error
         out.print(
             Text(f"{iso(record.created_at)}  {one.status:<7}  {figures}  {shortened(shown, OUTPUT)}"), soft_wrap=True
@@ -165,17 +151,5 @@ def show_executions(branch_id: str, made: Sequence[Record[TestBranchExecution]])
         out.print(Text(f"{branch_id} has no executions here; `minions-evals ab-test` makes some"), soft_wrap=True)
 
 
-def _score(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:.3f}"
-
-
 def _rate(value: float | None) -> str:
     return UNKNOWN if value is None else f"{value:.0f}"
-
-
-def _ms(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{value:,.0f} ms"
-
-
-def _dollars(value: float | None) -> str:
-    return UNKNOWN if value is None else f"${value:.6f}" if value < 0.01 else f"${value:,.4f}"

@@ -6,6 +6,7 @@ from rich.text import Text
 
 from minions_evals_mcp.engine.answers.comparison_summary import ChangedCase, ComparisonSummary
 from minions_evals_mcp.engine.answers.names import in_sentence, short_id
+from minions_evals_mcp.engine.conclude.setup import changes_sentence
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.tables import console
 from minions_evals_mcp.stats.comparison import METHOD_WORDS
@@ -69,7 +70,7 @@ def _case(case: ChangedCase) -> Text:
 
 
 def _closing(summary: ComparisonSummary) -> list[str]:
-    lines: list[str] = []
+    lines = [printable(changes_sentence(summary.what_changed), 400)]
     if summary.caution:
         lines.append(f"Caution: {summary.caution}.")
     if summary.settle:

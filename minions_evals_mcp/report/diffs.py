@@ -10,6 +10,7 @@ from rich.text import Text
 
 from minions_evals_mcp.domain.results import DiffPart
 from minions_evals_mcp.engine.answers.run_diff import APART, KINDS, CaseChange, RunDiff, Totals
+from minions_evals_mcp.engine.conclude.setup import changes_sentence
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.sentences import EVIDENCE, KIND_WORDS, change_words
 from minions_evals_mcp.report.tables import console, whole
@@ -63,6 +64,7 @@ def _figures(found: RunDiff, out: Console) -> Iterator[Text]:
     apart = ", ".join(f"{found.counts[kind]} {KIND_WORDS[kind]}" for kind in APART if kind in found.counts)
     if apart:
         yield from _indented(Text(f"left out of these figures: {apart}", style="yellow"), 2, out)
+    yield from _indented(Text(printable(changes_sentence(found.what_changed), 400)), 2, out)
     yield Text("")
 
 

@@ -40,20 +40,21 @@ async def markdown(report: Report, cases: AsyncIterator[ReportedCase]) -> AsyncG
 
 
 def _head(report: Report) -> Iterator[str]:
-    yield f"**{_inert(answer(report))}**\n"
+    yield f"**{inert(answer(report))}**\n"
     summary = report.run.summary
     yield _about(report) + "\n"
     if report.diff is not None:
+        yield f"{inert(sentences.set_up_words(report.diff))}\n"
         failing = [one for one in report.diff.changes if one.kind == "newly-failing"]
         if failing:
-            shown = ", ".join(_inert(printable(one.title or one.test_case_id, 80)) for one in failing[:NAMED])
+            shown = ", ".join(inert(printable(one.title or one.test_case_id, 80)) for one in failing[:NAMED])
             more = f" and {len(failing) - NAMED} more" if len(failing) > NAMED else ""
             yield f"Newly failing: {shown}{more}\n"
     if summary.regression is not None:
-        yield f"> ▼ {_inert(printable(str(summary.regression['summary']), 600))}\n"
+        yield f"> ▼ {inert(printable(str(summary.regression['summary']), 600))}\n"
         yield f"> {sentences.EVIDENCE[str(summary.regression['evidence'])]}\n"
     if report.comparison is not None and report.comparison.notes:
-        yield f"{_inert(printable(report.comparison.notes, 600))}\n"
+        yield f"{inert(printable(report.comparison.notes, 600))}\n"
     yield from _causes(summary)
     if summary.failure_types:
         yield "Failed by cause: " + ", ".join(f"{count} {kind}" for kind, count in summary.failure_types.items()) + "\n"
@@ -67,9 +68,9 @@ def _causes(summary: RunSummary) -> Iterator[str]:
     """What the failures go back to, the cause with the most new failures first."""
     for one in summary.causes[:NAMED]:
         share = f"{100 * one.share_of_loss:.0f} % of what was lost"
-        cases = ", ".join(_inert(printable(case.title, 80)) for case in one.affected[:NAMED])
+        cases = ", ".join(inert(printable(case.title, 80)) for case in one.affected[:NAMED])
         more = f" and {one.cases - NAMED} more" if one.cases > NAMED else ""
-        yield f"- **{_inert(printable(one.summary, 400))}** ({share}). Next: {_inert(one.suggestion)} Cases: {cases}{more}"
+        yield f"- **{inert(printable(one.summary, 400))}** ({share}). Next: {inert(one.suggestion)} Cases: {cases}{more}"
     if summary.causes:
         yield ""
 
@@ -83,7 +84,7 @@ def _about(report: Report) -> str:
 def _side(side: Side, names: Mapping[str, str]) -> str:
     found = side.summary.benchmark_run or {}
     version, at = found.get("promptVersionRef"), str(found.get("ranAt") or side.summary.started_at)
-    name = f"{_inert(printable(names.get(version, version), 80))}, " if isinstance(version, str) else ""
+    name = f"{inert(printable(names.get(version, version), 80))}, " if isinstance(version, str) else ""
     return f"{name}{at[:16].replace('T', ' ')} UTC"
 
 
@@ -93,7 +94,7 @@ def _criteria(report: Report) -> Iterator[str]:
     yield "|---|--:|--:|" + ("--:|" if beside else "")
     for one in report.criteria:
         before = f" {number(one.before)} |" if beside else ""
-        yield f"| {_inert(printable(one.title, 80))} | {one.score:.3f} | {one.max_score:g} |{before}"
+        yield f"| {inert(printable(one.title, 80))} | {one.score:.3f} | {one.max_score:g} |{before}"
     yield ""
 
 
@@ -103,7 +104,7 @@ def _matters(case: ReportedCase, report: Report) -> bool:
     return case.status != "passed"
 
 
-def _inert(text: str) -> str:
+def inert(text: str) -> str:
     """Free text inside Markdown: no character of it can be read as markup, a link, a mention or a reference."""
     return _ACTIVE.sub(lambda one: f"&#{ord(one[0])};", text)
 

@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.results import UNSCORED, FailureType, Interval, Pr
 from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase, Side, Status
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.engine.conclude.setup import changes_sentence
 from minions_evals_mcp.stats.attempts import BUDGET
 from minions_evals_mcp.stats.comparison import Difference
 from minions_evals_mcp.stats.trend import SMALLEST_WINDOW
@@ -83,6 +84,11 @@ EVIDENCE = {
     "within-noise": "could be noise (exact McNemar test)",
     "undecidable": "too few cases changed to tell it from chance",
 }
+
+
+def set_up_words(diff: RunDiff) -> str:
+    """How the two runs were made and judged differently, in a sentence."""
+    return changes_sentence(diff.what_changed)
 
 
 def answer(report: Report) -> str:

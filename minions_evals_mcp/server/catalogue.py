@@ -48,11 +48,11 @@ CATALOGUE: Mapping[str, Entry] = {
     "run_test_case": Entry(
         "runs", "Run a test case", arguments.RunTestCase, shapes.RunAnswer, "running:run_test_case", open_world=True,
         description="""\
-Judges one output of one test case (recorded agent-run, else the target's) and keeps score, reasons and failure.
-Use: to check one case; its answer has every judgment. judge=caller returns a packet for you to judge.
-Not: many cases (run_benchmark); outputs not to be kept (score_outputs).
-Costs: nothing by rule or caller; one model call a criterion for llm.
-Errors: unknown id, no output, changed settings under one key.""",
+Judges one output of one test case (recorded, else the target's); keeps score, reasons, failure.
+Use: to check one case, or promptId's. judge=caller: you judge a packet.
+Not: a benchmark (run_benchmark); to keep nothing (score_outputs).
+Costs: a model call a criterion for llm.
+Errors: unknown id, no output, reused key.""",
     ),
     "run_benchmark": Entry(
         "runs", "Run a benchmark", arguments.RunBenchmark, shapes.RunAnswer, "running:run_benchmark", open_world=True,

@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from agent.actions.table import ACTIONS
+from agent.actions.table import ACTIONS, UNBOUND
 from agent.binding import Doing
 from agent.daemon import Agent, Rhythm
 from agent.loop import serve
@@ -311,4 +311,4 @@ async def test_a_schedule_that_was_missed_runs_once_however_often_it_was_missed(
 def test_every_action_belongs_to_a_skill_and_a_message_or_event() -> None:
     triggers = [name for actions in ACTIONS.values() for name in actions]
     assert len(triggers) == len(set(triggers))
-    assert set(triggers) == {*KINDS, *OWN} - {"instruction"}
+    assert set(triggers) == {*KINDS, *OWN} - set(UNBOUND)

@@ -73,6 +73,7 @@ async def test_the_benchmark_runs_once_for_each_version_and_both_scores_are_kept
             await found(engine, ident, BenchmarkRun) for ident in (made.benchmark_run_id_a, made.benchmark_run_id_b)
         ]
         assert [run.fields.prompt_version_ref for run in runs] == ["v1", "v2"]
+        assert made.what_changed == ("the version: v1 → v2",)
         assert [run.fields.overall_score for run in runs] == [made.score_a, made.score_b] == [2 / 12, 11 / 12]
         assert {run.fields.purpose for run in runs} == {"comparison"}
         assert len(await all_of(engine, BenchmarkRun)) == 2

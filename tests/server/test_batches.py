@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import cast
 
+from pydantic import JsonValue
+
 from tests.server.hosts import Host, hosted, part, rows, suite
 from tests.workshop import Json, config_in
 
@@ -97,3 +99,27 @@ async def test_a_comparison_names_versions_or_runs_and_not_both(host: Host) -> N
         ({"benchmarkId": "b", "versionA": "p", "versionB": "p"}, "name two versions"),
     ):
         assert why in await host.refused("compare_prompt_versions", **arguments)
+
+
+async def test_a_batch_of_a_prompt_names_what_passed_what_could_not_be_run_and_what_goes_on(host: Host) -> None:
+    versions: list[JsonValue] = [
+        {"id": "v1", "type": "prompt-version", "fields": {"content": "{{q}}", "versionNumber": 1, "promptId": "p"}}
+    ]
+    cases = cast("list[Json]", [one for one in suite(3) if cast("Json", one)["type"] != "benchmark"])
+    for record in cases:
+        if record["type"] == "test-case":
+            cast("Json", record["fields"])["promptId"] = "p"
+    silent = {"name": "silent", "promptId": "p", "inputs": {"q": "silent"}, "expectedOutputs": {"output": "good"}}
+    await host.call(
+        "save_records", records=[*versions, *cases, {"id": "silent", "type": "test-case", "fields": silent}]
+    )
+    dry = await host.call("run_test_case", promptId="p", dryRun=True)
+    assert dry["units"] == 4
+    batch = await host.call("run_test_case", promptId="p", waitSeconds=50)
+    assert batch["summary"] == "2 of 4 test cases of p passed; 1 could not be run"
+    assert [(one["testCaseId"], one["passed"]) for one in rows(batch, "executions")] == [
+        ("c0", False), ("c1", True), ("c2", True),
+    ]  # fmt: skip
+    assert [one["testCaseId"] for one in rows(batch, "notRun")] == ["silent"]
+    assert "promptId" in await host.refused("run_test_case", testCaseIds=["c1"])
+    assert (await host.refused("run_test_case", promptId="p", promptVersionRef="9")).startswith("not-found")

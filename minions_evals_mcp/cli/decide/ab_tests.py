@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, cast
 
@@ -12,7 +13,12 @@ from pydantic import JsonValue, ValidationError
 from minions_evals_mcp.cli.run.running import BROKEN, Positive, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.domain.definitions import Benchmark
-from minions_evals_mcp.engine.ab_test.branches import branch_executions, branches_of_case
+from minions_evals_mcp.engine.ab_test.branches import (
+    BranchConfiguration,
+    branch_configurations,
+    branch_executions,
+    branches_of_case,
+)
 from minions_evals_mcp.engine.ab_test.plan import LEAST
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, AbTestResult, InlineBranch, run_ab_test
 from minions_evals_mcp.engine.context import Engine
@@ -180,17 +186,25 @@ def branches(
 async def _branches(case: str, executions: str | None, limit: int, offset: int, common: Common) -> int:
     async with session(common) as engine:
         found = await branches_of_case(engine, case)
+        configured = {one.id: await branch_configurations(engine, one.id) for one in found}
         made = []
         if executions is not None:
             made = await branch_executions(engine, executions, limit=limit, offset=offset)
     if common.json:
         name, shown = ("branches", found) if executions is None else ("executions", made)
-        say({name: [one.wire() for one in shown]})
+        say({name: [one.wire() for one in shown], **(_configurations(configured) if executions is None else {})})
         return 0
     from minions_evals_mcp.report.ab_tests import show_branches, show_executions  # noqa: PLC0415  as above
 
     if executions is None:
-        show_branches(case, found)
+        show_branches(case, found, configured)
     else:
         show_executions(executions, made)
     return 0
+
+
+def _configurations(configured: Mapping[str, Sequence[BranchConfiguration]]) -> dict[str, JsonValue]:
+    """Each branch's figures under each configuration and version, the newest first."""
+    return {
+        "configurations": {ident: [one.model_dump(mode="json") for one in made] for ident, made in configured.items()}
+    }

@@ -13,6 +13,7 @@ from minions_evals_mcp.engine.cases.test_history import (
     RunLine,
     TestCaseExecution,
     TestCaseStats,
+    test_case,
     test_case_executions,
     test_case_stats,
 )
@@ -41,8 +42,9 @@ def stats(id: str, /, *, limit: Limit = 10, common: Common = DEFAULTS) -> int:  
 async def _stats(ident: str, limit: int, common: Common) -> int:
     async with session(common) as engine:
         found = await test_case_stats(engine, ident, limit=limit)
+        case = await test_case(engine, ident)
     if common.json:
-        say(found.model_dump(mode="json"))
+        say({**found.model_dump(mode="json"), "testCase": case.model_dump(mode="json")})
     else:
         sys.stdout.write("\n".join(_stats_lines(found)) + "\n")
     return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from dataclasses import replace
 from functools import partial
@@ -11,6 +12,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.engine.ab_test.titled import ab_test_under, titled_ab_test
+from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report.writing import written
 
 SHOWN = 20
@@ -24,7 +27,7 @@ def report(
     compare: str | None = None,
     common: Common = DEFAULTS,
 ) -> int:
-    """Write a report of a run, of a benchmark's newest run, or of a comparison.
+    """Write a report of a run, of a benchmark's newest run, of a comparison or of an A/B test.
 
     The file's extension says which form: .html (one file, opens anywhere, needs no network), .md (fits a pull-request
     comment), .xml (JUnit: a failed case is a failure, an instrument that failed an error), .json (everything), .csv.
@@ -33,7 +36,7 @@ def report(
     Parameters
     ----------
     id
-        A run's id or key, a benchmark's id, or a comparison's id.
+        A run's id, its beginning, its key or latest; a benchmark's id, or a comparison's.
     out
         The file; one that is there already is replaced.
     compare
@@ -49,6 +52,8 @@ async def _report(ident: str, out: Path, compare: str | None, common: Common) ->
 
     form = form_of(out)
     async with session(replace(common, read_only=True)) as engine:
+        if (ab_test := await ab_test_under(engine, ident)) is not None:
+            return await _ab_report(engine, ab_test, out, common)
         subject = await find_subject(engine, ident, compare=compare)
         found = await read_report(engine, subject)
         async with aclosing(form(engine, found)) as pieces:
@@ -60,6 +65,27 @@ async def _report(ident: str, out: Path, compare: str | None, common: Common) ->
 
     show_written(out, answer(found))
     return 0
+
+
+async def _ab_report(engine: Engine, job_id: str, out: Path, common: Common) -> int:
+    from minions_evals_mcp.report.ab_words import headline  # noqa: PLC0415  as above
+    from minions_evals_mcp.report.documents.ab_report import ab_form_of  # noqa: PLC0415  as above
+
+    form = ab_form_of(out)
+    found, title = await titled_ab_test(engine, job_id)
+    size = await written(out, _whole(form(found, title)))
+    if common.json:
+        say({"file": str(out), "bytes": size, "runId": found.run_id, "answer": headline(found)})
+        return 0
+    from minions_evals_mcp.report.diffs import show_written  # noqa: PLC0415  as above
+
+    show_written(out, headline(found))
+    return 0
+
+
+async def _whole(text: str) -> AsyncGenerator[str]:
+    """A text in one piece."""
+    yield text
 
 
 def diff(before: str, after: str, /, *, limit: Limit = SHOWN, common: Common = DEFAULTS) -> int:

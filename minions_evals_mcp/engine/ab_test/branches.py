@@ -23,10 +23,12 @@ COMPARED = 50
 """So many of a branch's newest outputs are compared with each other for its consistency."""
 
 
-async def create_branch(engine: Engine, fields: Mapping[str, JsonValue]) -> Record[TestBranch]:
+async def create_branch(
+    engine: Engine, fields: Mapping[str, JsonValue], *, branch_id: str | None = None
+) -> Record[TestBranch]:
     """A new branch with the documented fields; raises `InvalidRecordError`, for the sixth of a test case too."""
     wire: Json = {"type": TestBranch.slug, "fields": dict(fields)}
-    record = record_from_wire(wire, new_id=engine.new_id(), now=engine.clock())
+    record = record_from_wire(wire, new_id=branch_id or engine.new_id(), now=engine.clock())
     return await _saved(engine, record)
 
 

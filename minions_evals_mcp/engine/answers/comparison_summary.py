@@ -18,10 +18,12 @@ from minions_evals_mcp.engine.conclude.comparison import (
     RECOMMENDATION,
     CriterionDifference,
     Pairing,
+    benchmark_run_in,
     criterion_differences,
     pairing,
     pooled_pairs,
 )
+from minions_evals_mcp.engine.conclude.setup import changes_between
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.engine.seals.exposures import verdict_within
@@ -112,6 +114,7 @@ class ComparisonSummary(Value):
     settle: str
     names: dict[str, str]
     current_version: str
+    what_changed: list[str]
     notes: str
     compared_at: str
     judge: JudgeStanding | None = None
@@ -173,11 +176,20 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         settle="" if is_sequential else found.settle,
         names=names,
         current_version=current_version(db, fields.prompt_version_b),
+        what_changed=list(_what_changed(db, fields)),
         notes=fields.notes,
         compared_at=iso(fields.compared_at),
         judge=_judge(db, fields),
     )
     return summary, paired.shared
+
+
+def _what_changed(db: Db, fields: PromptComparison) -> tuple[str, ...]:
+    """What differs between the two runs; of a comparison that was kept before this was, it is read from them."""
+    if fields.what_changed:
+        return fields.what_changed
+    before, now = (benchmark_run_in(db, ident) for ident in (fields.benchmark_run_id_a, fields.benchmark_run_id_b))
+    return changes_between(db, before, now)
 
 
 def _judge(db: Db, fields: PromptComparison) -> JudgeStanding | None:

@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import DiffPart, Evidence
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.conclude.comparison import unlike
+from minions_evals_mcp.engine.conclude.setup import changes_between
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.errors import BadInputError
@@ -84,6 +85,7 @@ class RunDiff(Value):
     counts: dict[Kind, int]
     evidence: Evidence
     changes: tuple[CaseChange, ...]
+    what_changed: tuple[str, ...] = ()
     more: int = 0
 
 
@@ -125,7 +127,14 @@ def run_diff(db: Db, before: str, after: str) -> RunDiff:
         counts={kind: counts[kind] for kind in KINDS if counts[kind]},
         evidence=evidence(counts["newly-failing"], counts["newly-passing"]),
         changes=tuple(sorted(changes, key=lambda change: (change.kind in APART, -change.loss, change.kind))),
+        what_changed=_what_changed(db, before, after),
     )
+
+
+def _what_changed(db: Db, before: str, after: str) -> tuple[str, ...]:
+    """What differs in how the two were made and judged; nothing is known of one that was not concluded."""
+    one, other = runs.benchmark_run(db, before), runs.benchmark_run(db, after)
+    return () if one is None or other is None else changes_between(db, one, other)
 
 
 def _change(case_id: str, before: CaseScores | None, after: CaseScores | None) -> CaseChange:

@@ -17,6 +17,7 @@ from minions_evals_mcp.engine.conclude.newly_failing import FailureGroups, group
 from minions_evals_mcp.engine.conclude.setup import RunSetup, changes, setup_of
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.stats.drift import BESIDE, begun, likeliest_place
 from minions_evals_mcp.stats.paired import mcnemar_exact
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.connection import Db
@@ -25,12 +26,12 @@ from minions_evals_mcp.store.queries.pages import level_cases
 from minions_evals_mcp.store.queries.pages.level_cases import CaseRun, CaseShare
 from minions_evals_mcp.store.queries.trend_points import SeriesRun
 
-BESIDE = 6
-"""So many runs on either side of a level's beginning show the cases behind it."""
 MOVED = 0.5
 """A case is behind a level where its share of passes moved by more than this."""
 CERTAIN = 0.001
-"""A change of set-up begins a level of its own where the two runs' passes differ at this level (exact McNemar)."""
+"""A change of set-up begins a level of its own where the two runs' passes differ at this level (exact McNemar), and a drift
+where the cases that moved did.
+"""
 FLIPS = 3
 FLAKY_RUNS = 20
 NAMED = 5
@@ -141,7 +142,20 @@ def _segments_of(db: Db, history: Sequence[_Run]) -> list[list[_Run]]:
             segments.append([run])
         else:
             segments[-1].append(run)
-    return segments
+    return [part for segment in segments for part in _parted(db, segment)]
+
+
+def _parted(db: Db, segment: list[_Run]) -> list[list[_Run]]:
+    """The segment cut where the target drifted: more cases moved one way, and stayed, than chance moves."""
+    rates = [run.passed / run.total for run in segment]
+    place = likeliest_place(rates, max(run.total for run in segment))
+    if place is None:
+        return [segment]
+    fell, rose = _moved(db, segment[:place], segment[place:])
+    if mcnemar_exact(len(fell), len(rose)) > CERTAIN:
+        return [segment]
+    cut = begun(rates, place)
+    return [*_parted(db, segment[:cut]), *_parted(db, segment[cut:])]
 
 
 def _begins(db: Db, before: _Run, run: _Run) -> bool:
@@ -182,22 +196,32 @@ def _behind(
     db: Db, before: Sequence[_Run], segment: Sequence[_Run], unsteady: set[str]
 ) -> tuple[CaseGroups | None, CaseGroups | None]:
     """The cases that pass less, and those that pass more, since the level began; flaky ones are set apart."""
+    fell, rose = (
+        {case: share for case, share in moved.items() if case not in unsteady} for moved in _moved(db, before, segment)
+    )
+    return _groups(db, fell), _groups(db, rose)
+
+
+def _moved(
+    db: Db, before: Sequence[_Run], segment: Sequence[_Run]
+) -> tuple[dict[str, CaseShare], dict[str, CaseShare]]:
+    """The cases that pass less in the runs after than in those before, and those that pass more; each where it failed."""
     then = level_cases.shares(db, [run.point.run_id for run in before[-BESIDE:]])
     now = level_cases.shares(db, [run.point.run_id for run in segment[:BESIDE]])
-    moved = {
-        case: share.passed / share.runs - then[case].passed / then[case].runs
-        for case, share in now.items()
-        if case in then and case not in unsteady
-    }
-    fell = [case for case, delta in moved.items() if delta < -MOVED]
-    rose = [case for case, delta in moved.items() if delta > MOVED]
-    return _groups(db, fell, now), _groups(db, rose, then)
+    moved = {case: _rate(share) - _rate(then[case]) for case, share in now.items() if case in then}
+    fell = {case: now[case] for case, delta in moved.items() if delta < -MOVED}
+    rose = {case: then[case] for case, delta in moved.items() if delta > MOVED}
+    return fell, rose
 
 
-def _groups(db: Db, cases: Sequence[str], failing: Mapping[str, CaseShare]) -> CaseGroups | None:
+def _rate(share: CaseShare) -> float:
+    return share.passed / share.runs
+
+
+def _groups(db: Db, cases: Mapping[str, CaseShare]) -> CaseGroups | None:
     if not cases:
         return None
-    idents = [share.failed_run for case in cases if (share := failing[case]).failed_run is not None]
+    idents = [share.failed_run for share in cases.values() if share.failed_run is not None]
     found: FailureGroups = groups_of_runs(db, idents)
     return CaseGroups(
         cases=len(cases), test_case_ids=sorted(cases), by_tag=dict(found.tags), by_cause=dict(found.types)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 import anyio
@@ -28,9 +29,12 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, save_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
-from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.engine.version_chain import find_ref
+from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, NotFoundError
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries import case_history
 
 
 class NotRun(Value):
@@ -46,6 +50,10 @@ class Batch(Value):
 
     executions: Annotated[tuple[TestCaseExecution, ...], Field(strict=False)]
     not_run: Annotated[tuple[NotRun, ...], Field(strict=False)] = ()
+
+    def idents(self) -> list[str]:
+        """The test cases of the batch, those that could not be run last."""
+        return [part.test_case_id for part in (*self.executions, *self.not_run)]
 
 
 async def create_test_case(  # noqa: PLR0913  the documented fields
@@ -119,7 +127,11 @@ async def execute_test_case(
         key=key,
         triggered_by=triggered_by,
     )
-    job = await run_test_case(engine, request)
+    return await execution_of_job(engine, await run_test_case(engine, request))
+
+
+async def execution_of_job(engine: Engine, job: Job) -> TestCaseExecution:
+    """The execution that a test case's job brought, also one that waits; raises `InstrumentError` where there is none."""
     return await engine.store.read(lambda db: _executed(db, UnitKey(job.id, 0, 1)))
 
 
@@ -127,38 +139,79 @@ async def batch_run_tests(  # noqa: PLR0913  as above
     engine: Engine,
     *,
     prompt_id: str,
-    test_case_ids: Sequence[str],
+    test_case_ids: Sequence[str] | None = None,
     prompt_version: int | str | None = None,
     target: str | None = None,
     key: str | None = None,
     triggered_by: str = "python",
 ) -> Batch:
-    """Every case run as by `execute_test_case`, several at once; what could not be run is named beside it.
+    """Every case (of those named, else all active ones of the prompt) run as by `execute_test_case`, several at once.
 
-    Raises `BadInputError` for no case, or one of another prompt: nothing has run then.
+    What could not be run is named beside it. Raises `BadInputError` for no case, or one of another prompt, and as
+    `find_version` does for an unknown version: nothing has run then.
     """
-    idents = list(dict.fromkeys(test_case_ids))
-    await engine.store.read(lambda db: _vet_batch(db, prompt_id, idents))
+    asked = RunRequest(
+        subject_id=prompt_id,
+        prompt_version_ref=None if prompt_version is None else str(prompt_version),
+        target=target,
+        key=key,
+        triggered_by=triggered_by,
+    )
+    return await run_batch(engine, asked, test_case_ids)
+
+
+async def run_batch(engine: Engine, asked: RunRequest, test_case_ids: Sequence[str] | None) -> Batch:
+    """The batch that `asked`, whose subject is the prompt, says for those cases; as `batch_run_tests`."""
+    requests = await batch_requests(engine, asked, test_case_ids)
     ended: dict[str, TestCaseExecution | NotRun] = {}
     places = anyio.CapacityLimiter(engine.config.concurrency)
 
-    async def one(ident: str) -> None:
-        own = None if key is None else f"{key}/{ident}"
+    async def run_case(request: RunRequest) -> None:
         async with places:
             try:
-                ended[ident] = await execute_test_case(
-                    engine, ident, prompt_version=prompt_version, target=target, key=own, triggered_by=triggered_by
-                )
+                ended[request.subject_id] = await execution_of_job(engine, await run_test_case(engine, request))
             except EvalsError as error:  # one case without a verdict does not stop the others
-                ended[ident] = NotRun(test_case_id=ident, code=error.code, reason=str(error))
+                ended[request.subject_id] = not_run(request.subject_id, error)
 
     async with anyio.create_task_group() as tasks:
-        for ident in idents:
-            tasks.start_soon(one, ident)
-    found = [ended[ident] for ident in idents]
+        for request in requests:
+            tasks.start_soon(run_case, request)
+    return batch_of(ended[request.subject_id] for request in requests)
+
+
+def not_run(test_case_id: str, error: EvalsError) -> NotRun:
+    """A case of a batch that the error kept from an execution."""
+    return NotRun(test_case_id=test_case_id, code=error.code, reason=str(error))
+
+
+def batch_of(ended: Iterable[TestCaseExecution | NotRun]) -> Batch:
+    """The batch that those make, in their order."""
+    parts = list(ended)
     return Batch(
-        executions=tuple(one for one in found if isinstance(one, TestCaseExecution)),
-        not_run=tuple(one for one in found if isinstance(one, NotRun)),
+        executions=tuple(part for part in parts if isinstance(part, TestCaseExecution)),
+        not_run=tuple(part for part in parts if isinstance(part, NotRun)),
+    )
+
+
+async def batch_requests(
+    engine: Engine, asked: RunRequest, test_case_ids: Sequence[str] | None
+) -> tuple[RunRequest, ...]:
+    """The run of each case of a batch, under a key of its own; a name of a version stands for the same one in all.
+
+    A cap on cost is shared out evenly, so that the whole keeps within it. Raises as `batch_run_tests` does.
+    """
+    idents, version = await engine.store.read(partial(_vetted_batch, asked=asked, named=test_case_ids))
+    cap = None if asked.max_cost_usd is None else asked.max_cost_usd / len(idents)
+    return tuple(
+        asked.model_copy(
+            update={
+                "subject_id": ident,
+                "prompt_version_ref": version,
+                "key": None if asked.key is None else f"{asked.key}/{ident}",
+                "max_cost_usd": cap,
+            }
+        )
+        for ident in idents
     )
 
 
@@ -166,23 +219,41 @@ def _inputs(given: JsonValue) -> Json:
     return given if isinstance(given, dict) else {"input": given}
 
 
-def _vet_batch(db: Db, prompt_id: str, idents: Sequence[str]) -> None:
+def _vetted_batch(db: Db, *, asked: RunRequest, named: Sequence[str] | None) -> tuple[list[str], str | None]:
+    """The cases of a batch, each once, and the id of the version that is asked for."""
+    prompt_id, version = asked.subject_id, asked.prompt_version_ref
+    idents = _active_cases(db, prompt_id) if named is None else list(dict.fromkeys(named))
     if not idents:
         raise BadInputError("no test case is named.", remedy="Give test_case_ids.")
     for ident in idents:
         if case_record(db, ident).fields.prompt_id != prompt_id:
             raise BadInputError(f"test-case {ident} is not one of the prompt {prompt_id}.")
+    if version is None:
+        return idents, None
+    ref = find_ref(db, version, prompt=prompt_id)
+    # Under a key each run keeps what the name stood for when it began, so the name itself must go on to it.
+    return idents, ref if asked.key is None else version
+
+
+def _active_cases(db: Db, prompt_id: str) -> list[str]:
+    idents = [case.id for case in case_history.cases_of_prompt(db, prompt_id) if case.fields.status == "active"]
+    if not idents:
+        raise NotFoundError("test-case of the prompt", prompt_id, remedy="`minions-evals list test-case` shows them.")
+    return idents
 
 
 def _executed(db: Db, key: UnitKey) -> TestCaseExecution:
-    row = jobs.units(db, key.job_id, first=0, last=1)[0, key.trial]
-    case = records.require(db, row.case_id, TestCase)
+    job = jobs.job(db, key.job_id)
+    assert job is not None, "it was just run"
+    case = records.require(db, job.subject_id, TestCase)
     run = records.get(db, key.run_id, TestRun)
     if run is not None:
         return execution_of(run, case)
-    job = jobs.job(db, key.job_id)
-    assert job is not None, "it was just run"
-    assert row.observed is not None, row.outcome
+    row = jobs.units(db, job.id, first=0, last=1).get((0, key.trial))
+    if row is None or row.observed is None:
+        why = job.reason if row is None else f"{row.outcome}: {row.reason}"
+        kind = BadInputError if row is not None and row.outcome == "skipped" else InstrumentError
+        raise kind(f"{case.id} has no output: {why}.")
     return _waiting(key, case, row.observed, at=job.created_at)
 
 

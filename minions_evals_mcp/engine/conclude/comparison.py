@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.results import BenchmarkRun, PromptComparison
 from minions_evals_mcp.engine.conclude.attempts import Attempt, attempt_of
 from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
 from minions_evals_mcp.engine.conclude.looks import concluded
+from minions_evals_mcp.engine.conclude.setup import changes_between
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.engine.seals.exposures import RECOMMENDED, note_exposure
 from minions_evals_mcp.engine.seals.guard import HIDDEN
@@ -183,6 +184,7 @@ def record_comparison(
         pooled=tuple(ident for ident, _, _ in attempt.pooled),
         stored_results=None if attempt.stored is None else attempt.stored.results,
         open_part=is_open_part(db, benchmark),
+        what_changed=changes_between(db, run_a, run_b),
     )
     fields = judge_evidence(db, run_a.id, run_b.id, at=at, error=attempt.level).applied(fields, margin=MARGIN)
     title = f"{version_b} against {version_a}: {fields.verdict}"
@@ -294,7 +296,7 @@ def _all_told(record: Record[PromptComparison]) -> Json:
         "winner": fields.winner, "verdict": fields.verdict,
         "deltaCi": None if fields.delta_ci is None else list(fields.delta_ci),
         "pValue": fields.p_value, "sampleSize": fields.sample_size, "attempt": fields.attempt,
-        "recommendation": RECOMMENDATION[fields.verdict], "notes": fields.notes,
+        "recommendation": RECOMMENDATION[fields.verdict], "notes": fields.notes, "whatChanged": list(fields.what_changed),
         "judgeState": fields.judge_state, "judgeNote": fields.judge_note,
     }  # fmt: skip
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from minions_evals_mcp.domain.digests import combined
+from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, Digests
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.store.connection import Db
@@ -69,9 +70,20 @@ def changes(before: RunSetup, now: RunSetup) -> tuple[str, ...]:
     return (*found, *(f"the {name}" for name, then, since in others if then != since))
 
 
+def changes_between(db: Db, before: Record[BenchmarkRun], now: Record[BenchmarkRun]) -> tuple[str, ...]:
+    """What differs from one benchmark-run to another, in words; empty where nothing that is kept does."""
+    return changes(setup_of(db, before.id, before.fields), setup_of(db, now.id, now.fields))
+
+
 def changes_said(found: Sequence[str]) -> str:
     """What changed, as a sentence without its full stop."""
     return f"changed since: {'; '.join(found)}" if found else UNSEEN
+
+
+def changes_sentence(found: Sequence[str]) -> str:
+    """What changed, as a sentence."""
+    said = changes_said(found)
+    return f"{said[0].upper()}{said[1:]}."
 
 
 def incomparable(before: RunSetup, now: RunSetup) -> str:

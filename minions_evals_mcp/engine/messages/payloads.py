@@ -7,25 +7,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar, cast
 
-from pydantic import AfterValidator, Field, StringConstraints, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Id, Text, Value, VersionName, Visible
+from minions_evals_mcp.engine.messages.model_target import ModelTarget
+from minions_evals_mcp.engine.messages.testing_api import VERBS
 from minions_evals_mcp.engine.request import JudgeChoice
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
 from minions_evals_mcp.judges.packets import GivenJudgment
 
-RUNS_CODE = ("python:", "command:", "http:", "https:")
-
-
-def _model_only(target: str) -> str:
-    """A target that runs code or calls an address is the operator's to name, never a message's."""
-    if target.startswith(RUNS_CODE):
-        raise ValueError("a target that runs code or calls an address is named by the operator with --target")
-    return target
-
-
-ModelTarget = Annotated[str, StringConstraints(min_length=1), AfterValidator(_model_only)]
 Dollars = Annotated[float, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
 Trials = Annotated[int, Field(ge=1, le=1000)]
@@ -182,6 +173,7 @@ KINDS: dict[str, Kind[Any]] = {
     "approve-prompt-version": Kind(ApprovePromptVersion, lambda one: one.prompt_version_ref),
     "approval-decided": Kind(ApprovalDecided, lambda one: one.run_id or one.approval_request_id),
     "instruction": Kind(Instruction, _no_topic),
+    **{name: Kind(verb.payload, verb.topic) for name, verb in VERBS.items()},
 }
 """What may be sent."""
 

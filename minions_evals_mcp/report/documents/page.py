@@ -32,7 +32,8 @@ COLUMNS = 10
 
 
 @cache
-def _templates() -> Environment:
+def page_templates() -> Environment:
+    """The templates of pages that stand on their own."""
     loader = PackageLoader("minions_evals_mcp.report", "templates")
     found = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
@@ -45,7 +46,8 @@ def _line(text: str, limit: int = 300) -> str:
     return printable(text, limit)
 
 
-def _read(name: str) -> str:
+def own_file(name: str) -> str:
+    """The text of a style or script of ours."""
     return files("minions_evals_mcp.report").joinpath(f"templates/{name}").read_text("utf-8")
 
 
@@ -64,20 +66,20 @@ def report_policy(report: Report) -> str:
 
 
 def _style(report: Report) -> str:
-    shared = (_read("design.css"), chart_css(), _read("report.css"))
+    shared = (own_file("design.css"), chart_css(), own_file("report.css"))
     return "\n".join((*shared, _grid(len(report.criteria[:COLUMNS]))))
 
 
 @cache
 def _script() -> str:
-    return _read("word_diff.js") + _read("report.js")
+    return own_file("word_diff.js") + own_file("report.js")
 
 
 async def page(engine: Engine, report: Report) -> AsyncGenerator[str]:
     """The file, piece by piece."""
     columns = report.criteria[:COLUMNS]
     style, script = _style(report), _script()
-    template = _templates().get_template("report.html.j2")
+    template = page_templates().get_template("report.html.j2")
     found = report.run.summary.benchmark_run
     yield template.render(
         report=report,

@@ -50,6 +50,9 @@ class RunAnswer(Answer):
     waiting: int = 0
     started_at: str = ""
     estimate: Object | None = None
+    executions: list[Object] = []
+    not_run: list[Object] = []
+    running: list[str] = []
     comparison: Annotated[Object | None, Field(description=COMPARISON)] = None
     ab_test: Object | None = None
     part: str = ""
@@ -118,6 +121,7 @@ class StatisticsAnswer(Answer):
     """Figures of a test case (`passRate` 0–100, `avgScore` 0–1), of a prompt's test cases, or of a branch and its case."""
 
     test_case_id: str = ""
+    test_case: Object | None = None
     total_runs: int = 0
     pass_rate: float | None = None
     avg_score: float | None = None

@@ -55,9 +55,21 @@ class _Run(Arguments):
 class RunTestCase(_Run):
     """run_test_case"""
 
-    test_case_id: Annotated[Id, Field(examples=["support/refund"])]
+    test_case_id: Annotated[Id | None, Field(examples=["support/refund"])] = None
+    prompt_id: Annotated[Id | None, Field(description="A batch")] = None
+    test_case_ids: Cases | None = None
     agent_run_id: Annotated[Id | None, Field(description="Judge this recorded output")] = None
     prompt_version_ref: VersionName | None = None
+
+    @model_validator(mode="after")
+    def _one_case_or_a_batch(self) -> RunTestCase:
+        if (self.test_case_id is None) == (self.prompt_id is None):
+            raise ValueError("give testCaseId, or promptId for a batch of its cases")
+        if self.test_case_ids is not None and self.prompt_id is None:
+            raise ValueError("testCaseIds goes with promptId, whose cases they are")
+        if self.agent_run_id is not None and self.test_case_id is None:
+            raise ValueError("agentRunId goes with testCaseId")
+        return self
 
 
 class RunBenchmark(_Run):

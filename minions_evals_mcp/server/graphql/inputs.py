@@ -9,6 +9,7 @@ from pydantic import JsonValue
 from strawberry.scalars import JSON
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.errors import BadInputError
 
 
 @strawberry.input
@@ -35,24 +36,44 @@ class TestCaseInput:
         return given
 
 
+VERSION_REF = "A version by its id, as PROMPT@NUMBER or latest, where promptVersion's number is not enough."
+
+
+class _Versioned:
+    """An input that may name a prompt version, by its number or otherwise."""
+
+    prompt_version: int | None
+    prompt_version_ref: str | None
+
+    def version(self) -> int | str | None:
+        """The version that is asked for; raises `BadInputError` where both names are given."""
+        if self.prompt_version is not None and self.prompt_version_ref is not None:
+            raise BadInputError("promptVersion and promptVersionRef both name a version.", remedy="Give one of them.")
+        return self.prompt_version if self.prompt_version_ref is None else self.prompt_version_ref
+
+
 @strawberry.input
-class RunTestCaseInput:
+class RunTestCaseInput(_Versioned):
     """A run of a test case, against the latest version of its prompt where none is named."""
 
     test_case_id: strawberry.ID
     prompt_version: int | None = None
+    prompt_version_ref: str | None = strawberry.field(default=None, description=VERSION_REF)
     idempotency_key: str | None = strawberry.field(
         default=None, description="The same key is the same run: a repeated request does not run or pay again."
     )
 
 
 @strawberry.input
-class BatchRunTestsInput:
+class BatchRunTestsInput(_Versioned):
     """Runs of several test cases of one prompt."""
 
     prompt_id: strawberry.ID
-    test_case_ids: list[strawberry.ID]
+    test_case_ids: list[strawberry.ID] | None = strawberry.field(
+        default=None, description="Else every active test case of the prompt."
+    )
     prompt_version: int | None = None
+    prompt_version_ref: str | None = strawberry.field(default=None, description=VERSION_REF)
     idempotency_key: str | None = None
 
 
@@ -91,12 +112,13 @@ class TestBranchInput:
 
 
 @strawberry.input
-class RunABTestInput:
+class RunABTestInput(_Versioned):
     """Branches of a test case, run side by side."""
 
     test_case_id: strawberry.ID
     branch_ids: list[strawberry.ID]
     prompt_version: int | None = None
+    prompt_version_ref: str | None = strawberry.field(default=None, description=VERSION_REF)
     winner_criteria: str | None = strawberry.field(
         default=None, description="best_quality (the default), fastest, cheapest, best_value or balanced."
     )

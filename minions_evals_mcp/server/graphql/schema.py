@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -138,7 +139,7 @@ class Mutation:
         execution = await testing.execute_test_case(
             await _writable(info),
             input.test_case_id,
-            prompt_version=input.prompt_version,
+            prompt_version=input.version(),
             target=info.context.session.target,
             key=input.idempotency_key,
             triggered_by=TRIGGERED_BY,
@@ -155,12 +156,12 @@ class Mutation:
             await _writable(info),
             prompt_id=input.prompt_id,
             test_case_ids=input.test_case_ids,
-            prompt_version=input.prompt_version,
+            prompt_version=input.version(),
             target=info.context.session.target,
             key=input.idempotency_key,
             triggered_by=TRIGGERED_BY,
         )
-        return _in_order(input.test_case_ids, batch)
+        return _in_order(input.test_case_ids or batch.idents(), batch)
 
     @strawberry.mutation(description="Accepts an output as what the test case expects from now on.")
     async def update_expected_output(self, info: Info, test_case_id: strawberry.ID, output: str) -> cases.TestCase:
@@ -192,7 +193,7 @@ class Mutation:
         return ab.shown_ab_test(result, await _newest(engine, result))
 
 
-def _in_order(idents: list[strawberry.ID], batch: testing.Batch) -> list[cases.TestCaseRun | None]:
+def _in_order(idents: Sequence[str], batch: testing.Batch) -> list[cases.TestCaseRun | None]:
     """The runs in the order asked for; an exception in a place makes it null and stands among the errors."""
     by_case = {run.test_case_id: cases.shown_run(run) for run in batch.executions}
     reasons = {refused.test_case_id: refused for refused in batch.not_run}
@@ -218,7 +219,7 @@ def _ab_request(asked: inputs.RunABTestInput) -> AbTestRequest:
             {
                 "test_case_id": asked.test_case_id,
                 "branch_ids": tuple(asked.branch_ids),
-                "prompt_version": asked.prompt_version,
+                "prompt_version": asked.version(),
                 "winner_criteria": asked.winner_criteria or "best_quality",
                 "triggered_by": TRIGGERED_BY,
                 "key": asked.idempotency_key,

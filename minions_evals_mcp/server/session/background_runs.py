@@ -28,6 +28,8 @@ from minions_evals_mcp.store.queries import server_runs as asked_runs
 
 POLLED_S = 0.25
 """How often a run of another process is looked at."""
+GRACE_S = 0.25
+"""A run that ends so soon is answered whole at once, whatever was asked."""
 CLOSED = "the server was closed; its next start carries the run on"
 CANCELLED = "cancelled by the caller"
 Tell = Callable[[float, float, str], Awaitable[None]]

@@ -26,14 +26,13 @@ from minions_evals_mcp.server.answers.dry_run import dry_line
 from minions_evals_mcp.server.answers.run import instructions_for, next_calls, told_run
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of, part_of, text_of
 from minions_evals_mcp.server.edge import arguments
-from minions_evals_mcp.server.session.background_runs import Started, start
+from minions_evals_mcp.server.session.background_runs import GRACE_S, Started, start
 from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.session.elicitation import can_be_asked, judged_by_person, resumed_run, run_of
+from minions_evals_mcp.server.tools.batches import run_batch
 from minions_evals_mcp.store.jobs import Job
 
-GRACE_S = 0.25
-"""A run that ends so soon is answered whole at once, whatever was asked."""
 SHOWN = 5
 SELECTION = "named by the caller"
 """How a caller's `testCaseIds` were chosen, as the run keeps it."""
@@ -42,7 +41,10 @@ LISTS = ("failures", "unscored", "testRuns", PACKETS)
 
 
 async def run_test_case(call: Call, asked: arguments.RunTestCase) -> CallToolResult | InputRequiredResult:
-    """The run of a test case, as far as it is when the wait ends."""
+    """The run of a test case or of a batch of a prompt's, as far as it is when the wait ends."""
+    if asked.prompt_id is not None:
+        return await run_batch(call, asked, _request(call, asked, asked.prompt_id))
+    assert asked.test_case_id is not None
     return await _run(call, asked, _request(call, asked, asked.test_case_id), "test-case")
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import wire_fields
 from minions_evals_mcp.engine.ab_test.branches import branch_configurations, branch_executions, branches_of_case
-from minions_evals_mcp.engine.cases.test_history import test_case_executions, test_case_stats, test_cases
+from minions_evals_mcp.engine.cases.test_history import test_case, test_case_executions, test_case_stats, test_cases
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.calls import Call
@@ -35,9 +35,11 @@ async def get_statistics(call: Call, asked: arguments.GetStatistics) -> CallTool
 async def _of_case(call: Call, asked: arguments.GetStatistics, ident: str) -> CallToolResult:
     found = await test_case_stats(call.engine, ident, limit=asked.limit)
     branches = await branches_of_case(call.engine, ident)
+    case = await test_case(call.engine, ident)
     rate = "no runs yet" if found.pass_rate is None else f"{found.pass_rate:.3g} % passed"
     told: Json = {
         "summary": f"test-case {ident}: {found.total_runs} runs, {rate}; {len(found.regressions)} regressions shown",
+        "testCase": _wire(case),
         **_wire(found),
     }
     if branches:

@@ -1,0 +1,153 @@
+"""Test cases and branches, made and changed field by field."""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import partial
+from typing import Literal, cast
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.speaking import speaker_at
+from minions_evals_mcp.domain.definitions import Json, TestBranch, TestCase
+from minions_evals_mcp.engine.ab_test.branches import create_branch, update_branch
+from minions_evals_mcp.engine.cases.testing import create_test_case, update_test_case
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.records.save_records import get_record
+from minions_evals_mcp.errors import BadInputError, UnsupportedError
+
+BY = "command-line"
+CASE_FIELDS = ("promptId", "name", "description", "input", "expectedOutput")
+TEXTS = frozenset({"promptId", "name", "description", "expectedOutput", "testCaseId", "provider", "model"})
+"""Fields whose value is a text as it stands; of the others it is JSON where it can be."""
+
+
+def add(
+    type: Literal["test-case", "test-branch"],  # noqa: A002  the argument's name
+    /,
+    *fields: str,
+    id: str | None = None,  # noqa: A002  the option's name
+    common: Common = DEFAULTS,
+) -> int:
+    """Make a test case of a prompt, or a branch of a test case.
+
+    A test case takes promptId, name, description, input and expectedOutput; a branch testCaseId, name, provider, model and
+    what else is sent (temperature, maxTokens, topP, otherParams, isControl).
+    Example: minions-evals add test-case promptId=mood name=Happy 'input={"text": "I am happy"}' expectedOutput=positive
+
+    Parameters
+    ----------
+    type
+        What is made.
+    fields
+        FIELD=VALUE, as often as needed.
+    id
+        Its id; else one is given.
+    """
+    return run(partial(_add, type, _given(fields), id, common))
+
+
+async def _add(kind: str, given: Json, ident: str | None, common: Common) -> int:
+    async with session(common) as engine:
+        engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is made is theirs
+        made = await (_case_made(engine, given, ident) if kind == TestCase.slug else _branch_made(engine, given, ident))
+    _tell(made, f"made {kind} {made['id']}", common)
+    return 0
+
+
+async def _case_made(engine: Engine, given: Json, ident: str | None) -> Json:
+    _vet_case_fields(given)
+    missing = [name for name in ("promptId", "name", "input") if name not in given]
+    if missing:
+        raise BadInputError(f"{missing[0]} is missing.", remedy=f"Give {missing[0]}=VALUE.")
+    made = await create_test_case(
+        engine,
+        prompt_id=str(given["promptId"]),
+        name=str(given["name"]),
+        input=given["input"],
+        expected_output=given.get("expectedOutput"),
+        description=str(given.get("description", "")),
+        id=ident,
+    )
+    return made.model_dump(mode="json")
+
+
+async def _branch_made(engine: Engine, given: Json, ident: str | None) -> Json:
+    return (await create_branch(engine, given, branch_id=ident)).wire()
+
+
+def set_(id: str, /, *fields: str, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
+    """Change fields of a test case or of a branch; what is not named stays.
+
+    Another expectedOutput is a new baseline, as by `accept`. FIELD= without a value takes the field out.
+    Example: minions-evals set mood/happy name=Happy expectedOutput=positive
+
+    Parameters
+    ----------
+    id
+        The test case or branch.
+    fields
+        FIELD=VALUE, as often as needed.
+    """
+    return run(partial(_set, id, _given(fields), common))
+
+
+async def _set(ident: str, given: Json, common: Common) -> int:
+    async with session(common) as engine:
+        engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is changed is theirs
+        changed = await _changed(engine, ident, given)
+    _tell(changed, f"changed {ident}: {', '.join(given)}", common)
+    return 0
+
+
+async def _changed(engine: Engine, ident: str, given: Json) -> Json:
+    kept = await get_record(engine, ident)
+    match kept.fields:
+        case TestCase():
+            _vet_case_fields(given)
+            case = await update_test_case(engine, ident, given, by=engine.speaker.name or BY)
+            return case.model_dump(mode="json")
+        case TestBranch():
+            return (await update_branch(engine, ident, given)).wire()
+        case _:
+            raise UnsupportedError(
+                f"{ident} is a {kept.type}; test cases and branches are changed so.", remedy="Import it as a record."
+            )
+
+
+def _vet_case_fields(given: Json) -> None:
+    unknown = [name for name in given if name not in CASE_FIELDS]
+    if unknown:
+        raise BadInputError(
+            f"{unknown[0]} is no field of a test case here.",
+            remedy=f"It takes {', '.join(CASE_FIELDS)}; import the record for others.",
+        )
+
+
+def _given(fields: tuple[str, ...]) -> Json:
+    """The fields as they were given; raises `BadInputError` for what is no FIELD=VALUE, or none at all."""
+    if not fields:
+        raise BadInputError("no field is named.", remedy="Give FIELD=VALUE.")
+    given: Json = {}
+    for field in fields:
+        name, equals, value = field.partition("=")
+        if not equals or not name:
+            raise BadInputError(f"{field} is no FIELD=VALUE.", remedy="--help shows an example.")
+        given[name] = None if not value else value if name in TEXTS else _value(value)
+    return given
+
+
+def _value(text: str) -> JsonValue:
+    try:
+        return cast("JsonValue", json.loads(text))
+    except ValueError:
+        return text
+
+
+def _tell(answer: Json, said: str, common: Common) -> None:
+    if common.json:
+        say(answer)
+    else:
+        sys.stdout.write(said + "\n")

@@ -1,0 +1,45 @@
+"""The test cases of a prompt with their figures."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.engine.cases.test_history import TestCaseSummary, test_cases
+from minions_evals_mcp.report.plain import printable
+
+
+def cases(prompt: str, /, *, common: Common = DEFAULTS) -> int:
+    """Show the test cases of a prompt with their runs, pass rate and mean score.
+
+    Example: minions-evals cases support/prompt
+
+    Parameters
+    ----------
+    prompt
+        The prompt: the promptId of its test cases.
+    """
+    return run(partial(_cases, prompt, common))
+
+
+async def _cases(prompt: str, common: Common) -> int:
+    async with session(common) as engine:
+        found = await test_cases(engine, prompt)
+    if common.json:
+        say({"testCases": [case.model_dump(mode="json") for case in found]})
+        return 0
+    lines = [*map(_line, found)] or [f"no test case has the promptId {printable(prompt, 128)}"]
+    sys.stdout.write("\n".join(lines) + "\n")
+    return 0
+
+
+def _line(case: TestCaseSummary) -> str:
+    if case.pass_rate is None or case.avg_score is None:
+        figures = "no runs yet"
+    else:
+        last = {True: "passed", False: "failed", None: "?"}[case.last_passed]
+        runs = "1 run" if case.total_runs == 1 else f"{case.total_runs} runs"
+        figures = f"{runs}, {case.pass_rate:.0f} % passed, mean score {case.avg_score:.3f}, last {last}"
+    expected = "" if case.expected_output is None else f"  expects {printable(case.expected_output, 80)}"
+    return f"{case.id}  {printable(case.name, 80)}: {figures}{expected}"

@@ -1,0 +1,75 @@
+"""Test cases of a prompt, run against a version of it in one go."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+
+from minions_evals_mcp.cli.run.running import BROKEN, GATE, RUN_DEFAULTS, RunOptions, progress_line
+from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say
+from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
+from minions_evals_mcp.engine.cases.testing import Batch, NotRun, run_batch
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.report.plain import printable
+
+
+def batch_run_tests(prompt: str, /, *cases: str, options: RunOptions = RUN_DEFAULTS, common: Common = DEFAULTS) -> int:
+    """Run test cases of a prompt against a version of it, several at once: each is compared with its own history.
+
+    The version is the one that is named, by number, id or latest; else each case's own, else the prompt's latest.
+    Exit 1 if one failed, 3 if one could not be run or judged.
+    Example: minions-evals batch-run-tests support/prompt support/refund support/greeting --prompt-version latest
+
+    Parameters
+    ----------
+    prompt
+        The prompt whose test cases they are.
+    cases
+        The test cases; all active ones of the prompt where none is named.
+    """
+    return run(partial(_batch, prompt, cases, options, common))
+
+
+async def _batch(prompt: str, cases: tuple[str, ...], options: RunOptions, common: Common) -> int:
+    request = options.request(prompt)
+    if request.trials > 1:
+        raise BadInputError("--trials: a batch runs each case once.", remedy="minions-evals run-test-case repeats one.")
+    async with options.session(common) as engine:
+        with progress_line(common, engine):
+            batch = await run_batch(engine, request, cases or None)
+    if common.json:
+        say(batch.model_dump(mode="json"))
+    else:
+        sys.stdout.write("\n".join(_lines(prompt, batch)) + "\n")
+    return _exit_code(batch)
+
+
+def _exit_code(batch: Batch) -> int:
+    if batch.not_run:
+        return BROKEN
+    return GATE if any(execution.passed is False for execution in batch.executions) else 0
+
+
+def _lines(prompt: str, batch: Batch) -> list[str]:
+    passed = sum(execution.passed is True for execution in batch.executions)
+    worse = sum(execution.is_regression for execution in batch.executions)
+    head = f"{prompt}: {passed} of {len(batch.idents())} passed" + (f", {worse} regressed" if worse else "")
+    return [head, *map(_execution_line, batch.executions), *map(_not_run_line, batch.not_run)]
+
+
+def _execution_line(execution: TestCaseExecution) -> str:
+    word = {True: "passed", False: "FAILED", None: "waits "}[execution.passed]
+    figures = [
+        "" if execution.score is None else f"{execution.score:.3f}",
+        "" if execution.prompt_version is None else f"version {execution.prompt_version}",
+        "" if execution.cost_usd is None else f"${execution.cost_usd:.4f}",
+        ", ".join(execution.regression_types),
+        execution.id,
+    ]
+    lines = ["  ".join(("", word, execution.test_case_id, *(part for part in figures if part)))]
+    lines += [f"    caution: {printable(warning, 200)}" for warning in execution.warnings]
+    return "\n".join(lines)
+
+
+def _not_run_line(refused: NotRun) -> str:
+    return f"  not run  {refused.test_case_id}: {printable(refused.reason, 400)}"

@@ -1,0 +1,310 @@
+"""The testing API by message: what each of its verbs takes, and what the engine answers; the sender is told in the outbox."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, TypeVar, cast
+
+from pydantic import BaseModel, Field, JsonValue
+
+from minions_evals_mcp.domain.definitions import Fields, Json, TestCase
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.values import Id, Text, Value, VersionName
+from minions_evals_mcp.engine.ab_test import branches
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, InlineBranch, run_ab_test
+from minions_evals_mcp.engine.cases import test_history as history
+from minions_evals_mcp.engine.cases import testing
+from minions_evals_mcp.engine.cases.baselines import update_expected_output
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.messages.model_target import ModelTarget
+from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
+from minions_evals_mcp.scoring.ab import Criterion
+from minions_evals_mcp.store import records
+
+Limit = Annotated[int, Field(ge=1, le=200)]
+Offset = Annotated[int, Field(ge=0)]
+
+
+class OfPrompt(Value):
+    """The test cases of a prompt."""
+
+    prompt_id: Id
+
+
+class OfTestCase(Value):
+    """One test case."""
+
+    test_case_id: Id
+
+
+class PageOfTestCase(OfTestCase):
+    """A page of a test case's runs, newest first."""
+
+    limit: Limit = 20
+    offset: Offset = 0
+
+
+class OfBranch(Value):
+    """One branch."""
+
+    branch_id: Id
+
+
+class PageOfBranch(OfBranch):
+    """A page of a branch's executions, newest first."""
+
+    limit: Limit = 20
+    offset: Offset = 0
+
+
+class CreateTestCase(Value):
+    """A new test case of a prompt; `testCaseId`: else one that is made of the message's id."""
+
+    prompt_id: Id
+    name: Text
+    description: str = ""
+    input: JsonValue
+    expected_output: JsonValue = None
+    test_case_id: Id | None = None
+
+
+class UpdateTestCase(Value):
+    """A test case with those fields changed; what is left out stays."""
+
+    test_case_id: Id
+    prompt_id: Id | None = None
+    name: Text | None = None
+    description: str | None = None
+    input: JsonValue = None
+    expected_output: JsonValue = None
+
+
+class UpdateExpectedOutput(Value):
+    """Accept an output as the expected one: the given one, else that of the run, else of the newest run."""
+
+    test_case_id: Id
+    output: JsonValue = None
+    test_run_id: Id | None = None
+
+
+class BranchFields(Value):
+    """A branch as it is given; what is not given is not sent to its provider."""
+
+    name: Text | None = None
+    description: str | None = None
+    provider: Literal["openai", "anthropic", "gemini"] | None = None
+    model: Text | None = None
+    temperature: float | None = None
+    max_tokens: int | None = None
+    top_p: float | None = None
+    is_control: bool | None = None
+    is_active: bool | None = None
+    other_params: Json | None = None
+
+    def given(self) -> Json:
+        """The fields that the message names."""
+        return self.model_dump(mode="json", exclude_unset=True, exclude={"branch_id"})
+
+
+class CreateTestBranch(BranchFields):
+    """A new branch of a test case; `branchId`: else one that is made of the message's id."""
+
+    test_case_id: Id
+    branch_id: Id | None = None
+
+
+class UpdateTestBranch(BranchFields):
+    """A branch with those fields changed; one that is null is taken out."""
+
+    branch_id: Id
+    test_case_id: Id | None = None
+
+
+class BatchRunTests(Value):
+    """Run several test cases of a prompt, else all active ones."""
+
+    prompt_id: Id
+    test_case_ids: Annotated[tuple[Id, ...], Field(strict=False, max_length=1000)] | None = None
+    prompt_version_ref: VersionName | None = None
+    target: ModelTarget | None = None
+    judge: JudgeChoice = "auto"
+    fresh: bool = False
+    triggered_by: Text | None = None
+    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
+    max_seconds: Annotated[float, Field(gt=0)] | None = None
+
+
+class RunABTest(Value):
+    """Run branches side by side on a test case, on several or on a benchmark."""
+
+    test_case_id: Id | None = None
+    test_case_ids: Annotated[tuple[Id, ...], Field(strict=False)] = ()
+    benchmark_id: Id | None = None
+    branch_ids: Annotated[tuple[Id, ...], Field(strict=False)] = ()
+    branches: Annotated[tuple[InlineBranch, ...], Field(strict=False)] = ()
+    prompt_version: VersionName | None = None
+    winner_criteria: Criterion = "best_quality"
+    iterations: Annotated[int, Field(ge=1, le=1000)] = 1
+    triggered_by: Text | None = None
+    max_cost_usd: Annotated[float, Field(gt=0)] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """For whom and under which key a verb is carried out; `ident` is that of what it makes. `target`: the operator's."""
+
+    key: str
+    ident: str
+    by: str
+    target: str | None = None
+
+
+P = TypeVar("P", bound=Value)
+
+
+@dataclass(frozen=True, slots=True)
+class Verb(Generic[P]):
+    """A verb: what it takes, what it is about, and what does it."""
+
+    payload: type[P]
+    topic: Callable[[P], str | None]
+    answer: Callable[[Engine, P, Asking], Awaitable[Json]]
+
+
+def _wire(value: BaseModel) -> Json:
+    return cast("Json", value.model_dump(mode="json"))
+
+
+def _record(record: Record[Any]) -> Json:
+    return record.wire()
+
+
+async def _test_cases(engine: Engine, said: OfPrompt, _: Asking) -> Json:
+    return {"testCases": [_wire(case) for case in await history.test_cases(engine, said.prompt_id)]}
+
+
+async def _test_case(engine: Engine, said: OfTestCase, _: Asking) -> Json:
+    return {"testCase": _wire(await history.test_case(engine, said.test_case_id))}
+
+
+async def _executions(engine: Engine, said: PageOfTestCase, _: Asking) -> Json:
+    return _wire(await history.test_case_executions(engine, said.test_case_id, limit=said.limit, offset=said.offset))
+
+
+async def _stats(engine: Engine, said: OfTestCase, _: Asking) -> Json:
+    return _wire(await history.test_case_stats(engine, said.test_case_id))
+
+
+async def _branches(engine: Engine, said: OfTestCase, _: Asking) -> Json:
+    return {"branches": _records(await branches.branches_of_case(engine, said.test_case_id))}
+
+
+async def _branch_executions(engine: Engine, said: PageOfBranch, _: Asking) -> Json:
+    page = await branches.branch_executions(engine, said.branch_id, limit=said.limit, offset=said.offset)
+    return {"executions": _records(page)}
+
+
+def _records(found: Sequence[Record[Any]]) -> list[JsonValue]:
+    return [_record(record) for record in found]
+
+
+async def _create_case(engine: Engine, said: CreateTestCase, asking: Asking) -> Json:
+    ident = said.test_case_id or asking.ident
+    if ident == asking.ident and await _kept(engine, ident) is not None:  # the message was carried out before
+        return {"testCase": _wire(await history.test_case(engine, ident))}
+    made = await testing.create_test_case(
+        engine,
+        prompt_id=said.prompt_id,
+        name=said.name,
+        input=said.input,
+        expected_output=said.expected_output,
+        description=said.description,
+        id=ident,
+    )
+    return {"testCase": _wire(made)}
+
+
+async def _kept(engine: Engine, ident: str) -> Record[Fields] | None:
+    return await engine.store.read(lambda db: records.minion(db, ident))
+
+
+async def _update_case(engine: Engine, said: UpdateTestCase, asking: Asking) -> Json:
+    changes = said.model_dump(mode="json", exclude_unset=True, exclude={"test_case_id"})
+    return {"testCase": _wire(await testing.update_test_case(engine, said.test_case_id, changes, by=asking.by))}
+
+
+async def _delete_case(engine: Engine, said: OfTestCase, _: Asking) -> Json:
+    kept = await _kept(engine, said.test_case_id)
+    if kept is None or not isinstance(kept.fields, TestCase) or kept.deleted_at is None:
+        await testing.delete_test_case(engine, said.test_case_id)
+    return {"testCaseId": said.test_case_id, "deleted": True}
+
+
+async def _run_batch(engine: Engine, said: BatchRunTests, asking: Asking) -> Json:
+    target, by = said.target or asking.target, said.triggered_by or asking.by
+    request = RunRequest.asked_by(said, subject_id=said.prompt_id, target=target, triggered_by=by, key=asking.key)
+    return _wire(await testing.run_batch(engine, request, said.test_case_ids))
+
+
+async def _accept(engine: Engine, said: UpdateExpectedOutput, asking: Asking) -> Json:
+    case = await update_expected_output(
+        engine, said.test_case_id, said.output, test_run_id=said.test_run_id, by=asking.by
+    )
+    return {"testCase": _wire(case)}
+
+
+async def _create_branch(engine: Engine, said: CreateTestBranch, asking: Asking) -> Json:
+    ident = said.branch_id or asking.ident
+    return {"branch": _record(await branches.create_branch(engine, said.given(), branch_id=ident))}
+
+
+async def _update_branch(engine: Engine, said: UpdateTestBranch, _: Asking) -> Json:
+    return {"branch": _record(await branches.update_branch(engine, said.branch_id, said.given()))}
+
+
+async def _delete_branch(engine: Engine, said: OfBranch, _: Asking) -> Json:
+    await branches.delete_branch(engine, said.branch_id)
+    return {"branchId": said.branch_id, "deleted": True}
+
+
+async def _run_ab(engine: Engine, said: RunABTest, asking: Asking) -> Json:
+    asked = said.model_dump(mode="python", by_alias=False)
+    request = AbTestRequest.model_validate({**asked, "triggered_by": said.triggered_by or asking.by, "key": asking.key})
+    return _wire(await run_ab_test(engine, request))
+
+
+def _of_case(said: Any) -> str | None:
+    return cast("str | None", said.test_case_id)
+
+
+def _of_branch(said: Any) -> str | None:
+    return cast("str | None", said.branch_id)
+
+
+def _of_prompt(said: Any) -> str | None:
+    return cast("str | None", said.prompt_id)
+
+
+def _of_ab_test(said: RunABTest) -> str | None:
+    return said.benchmark_id or said.test_case_id or next(iter(said.test_case_ids), None)
+
+
+VERBS: dict[str, Verb[Any]] = {
+    "get-test-cases": Verb(OfPrompt, _of_prompt, _test_cases),
+    "get-test-case": Verb(OfTestCase, _of_case, _test_case),
+    "get-test-case-executions": Verb(PageOfTestCase, _of_case, _executions),
+    "get-test-case-stats": Verb(OfTestCase, _of_case, _stats),
+    "get-test-branches": Verb(OfTestCase, _of_case, _branches),
+    "get-branch-executions": Verb(PageOfBranch, _of_branch, _branch_executions),
+    "create-test-case": Verb(CreateTestCase, _of_case, _create_case),
+    "update-test-case": Verb(UpdateTestCase, _of_case, _update_case),
+    "delete-test-case": Verb(OfTestCase, _of_case, _delete_case),
+    "batch-run-tests": Verb(BatchRunTests, _of_prompt, _run_batch),
+    "update-expected-output": Verb(UpdateExpectedOutput, _of_case, _accept),
+    "create-test-branch": Verb(CreateTestBranch, _of_case, _create_branch),
+    "update-test-branch": Verb(UpdateTestBranch, _of_branch, _update_branch),
+    "delete-test-branch": Verb(OfBranch, _of_branch, _delete_branch),
+    "run-ab-test": Verb(RunABTest, _of_ab_test, _run_ab),
+}
+"""By the type of the message; `run-test-case` is one of the agent's own, older kinds."""

@@ -1,0 +1,111 @@
+"""Figures of an A/B test in words: intervals, and each branch against the control; the same in a terminal, a page and a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from minions_evals_mcp.engine.ab_test.figures import Difference
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbBranch, AbTestResult
+from minions_evals_mcp.stats.intervals import Bounds
+
+UNKNOWN = "–"
+EVIDENCE = {
+    "supported": "more than chance",
+    "within-noise": "could be chance",
+    "undecidable": "too few decided iterations to tell it from chance",
+}
+LEAD = {
+    "supported": "more than chance",
+    "within-noise": "no more than chance would give it",
+    "undecidable": "not to be told from chance: too few cases differ",
+}
+Words = Callable[[float | None], str]
+Signed = Callable[[float], str]
+
+
+def score(value: float | None) -> str:
+    """A share of 1."""
+    return UNKNOWN if value is None else f"{value:.3f}"
+
+
+def percent(value: float | None) -> str:
+    """A rate from 0 to 100."""
+    return UNKNOWN if value is None else f"{value:.0f} %"
+
+
+def ms(value: float | None) -> str:
+    """Milliseconds."""
+    return UNKNOWN if value is None else f"{value:,.0f} ms"
+
+
+def dollars(value: float | None) -> str:
+    """US dollars, small ones with more digits."""
+    return UNKNOWN if value is None else f"${value:.6f}" if abs(value) < 0.01 else f"${value:,.4f}"
+
+
+def between(interval: Bounds | None, words: Words) -> str:
+    """The 95 % interval of a figure; empty where it is not known."""
+    return "" if interval is None else f"{words(interval[0])} to {words(interval[1])}"
+
+
+def against(branch: AbBranch) -> str:
+    """What the branch is beside the control, each difference with its interval; empty for the control itself."""
+    found = branch.against_control
+    if found is None:
+        return ""
+    parts: tuple[tuple[str, Difference | None, Signed], ...] = (
+        ("passes", found.passes, _points),
+        ("quality", found.quality, "{:+.3f}".format),
+        ("latency", found.latency_ms, "{:+,.0f} ms".format),
+        ("cost", found.cost_usd, _signed_dollars),
+    )
+    return "; ".join(_difference(name, made, words) for name, made, words in parts if made is not None)
+
+
+def _points(value: float) -> str:
+    return f"{100 * value:+.0f} points"
+
+
+def _signed_dollars(value: float) -> str:
+    return f"{'+' if value >= 0 else '-'}{dollars(abs(value))}"
+
+
+def _difference(name: str, made: Difference, words: Signed) -> str:
+    inside = "" if made.interval is None else f"{words(made.interval[0])} to {words(made.interval[1])}, "
+    return f"{name} {words(made.delta)} ({inside}p = {made.p_value:.2g})"
+
+
+def how_sure(found: AbTestResult) -> str:
+    """Whether the winner's lead is more than chance; empty where nothing can be said."""
+    p_value = "" if found.p_value is None else f" (p = {found.p_value:.2g})"
+    if found.winner is None:
+        return ""
+    if found.test_case_id is None:
+        verdict = LEAD.get(found.evidence or "", "")
+        return f"over {found.test_cases} cases its lead over every other branch is {verdict}{p_value}"
+    if found.iterations == 1:
+        return ""
+    first = found.branches[0]
+    ties = f", {found.ties} by a tie" if found.ties else ""
+    told = "" if found.evidence is None else f": {EVIDENCE[found.evidence]}"
+    return f"first in {first.wins} of {found.completed_iterations} iterations{ties}{told}{p_value}"
+
+
+def headline(found: AbTestResult) -> str:
+    """Who wins, by what."""
+    if found.winner is None:
+        return f"No winner by {found.criteria}"
+    return f"{found.winner.branch_name} wins by {found.criteria} ({figure(found, found.branches[0])})"
+
+
+def figure(found: AbTestResult, branch: AbBranch) -> str:
+    """What the branch was ranked by."""
+    match found.criteria:
+        case "fastest":
+            return ms(branch.figure)
+        case "cheapest":
+            return dollars(branch.figure)
+        case "best_value":
+            return "no cost" if branch.figure is None else f"{branch.figure:.4g} a dollar"
+        case "best_quality" | "balanced":
+            return score(branch.figure)

@@ -1,0 +1,107 @@
+"""The report of an A/B test as a file: who wins and how sure that is, and each branch's figures with their intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from markupsafe import Markup
+from pydantic import JsonValue
+from pydantic_core import to_json
+
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestResult
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.known_secrets import masked
+from minions_evals_mcp.report import ab_words
+from minions_evals_mcp.report.markdown import inert
+from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.report.rows import csv_row
+
+COLUMNS = (
+    "rank", "branch_id", "branch_name", "provider", "model", "is_control", "quality_score", "quality_interval", "pass_rate",
+    "pass_rate_interval", "latency_ms", "latency_interval", "estimated_cost", "cost_interval", "total_cost", "runs",
+    "failures", "wins",
+)  # fmt: skip
+Form = Callable[[AbTestResult, str], str]
+"""An A/B test under its title, as a text."""
+
+
+def _page(found: AbTestResult, title: str) -> str:
+    from minions_evals_mcp.report.documents.page import own_file, page_templates, policy  # noqa: PLC0415  templates, needed here only
+
+    style = "\n".join((own_file("design.css"), own_file("report.css")))
+    return (
+        page_templates()
+        .get_template("ab_test.html.j2")
+        .render(
+            found=found,
+            title=title,
+            words=ab_words,
+            policy=policy(style=style, script=""),
+            style=Markup(style),  # noqa: S704  our own file
+        )
+    )
+
+
+def _markdown(found: AbTestResult, title: str) -> str:
+    return "\n".join(_markdown_lines(found, title)) + "\n"
+
+
+def _markdown_lines(found: AbTestResult, title: str) -> Iterator[str]:
+    yield f"**{inert(printable(f'{title}: {ab_words.headline(found)}', 400))}**\n"
+    for said in (ab_words.how_sure(found), found.note):
+        if said:
+            yield f"{inert(printable(said, 400))}\n"
+    yield "| branch | model | quality (95 %) | passed (95 %) | latency (95 %) | cost each (95 %) | runs |"
+    yield "|---|---|---|---|---|---|--:|"
+    for one in found.branches:
+        name = f"{one.rank}. {one.branch_name}" + (" (control)" if one.is_control else "")
+        figures = (
+            (one.quality_score, one.quality_interval, ab_words.score),
+            (one.pass_rate, one.pass_rate_interval, ab_words.percent),
+            (one.latency_ms, one.latency_interval, ab_words.ms),
+            (one.estimated_cost, one.cost_interval, ab_words.dollars),
+        )
+        shown = [
+            words(value) + (f" ({ab_words.between(interval, words)})" if interval else "")
+            for value, interval, words in figures
+        ]
+        runs = f"{one.runs}" + (f", {one.failures} failed" if one.failures else "")
+        cells = (inert(printable(name, 80)), inert(printable(one.model, 80)), *map(inert, shown), runs)
+        yield "| " + " | ".join(cells) + " |"
+    yield ""
+    for one in found.branches:
+        if said := ab_words.against(one):
+            yield f"- {inert(printable(one.branch_name, 80))} against the control: {inert(said)}"
+    version = "" if found.prompt_version is None else f", prompt version {found.prompt_version}"
+    yield f"\nRun `{found.run_id}`{version}"
+
+
+def _json(found: AbTestResult, title: str) -> str:
+    told = {"title": title, "answer": ab_words.headline(found), **found.model_dump(mode="json")}
+    return masked(to_json(told, indent=2).decode()) + "\n"
+
+
+def _csv(found: AbTestResult, title: str) -> str:
+    del title
+    fields = (branch.model_dump(mode="json", by_alias=False) for branch in found.branches)
+    return "".join([csv_row(COLUMNS), *(csv_row([_plain(branch[name]) for name in COLUMNS]) for branch in fields)])
+
+
+def _plain(value: JsonValue) -> JsonValue:
+    """A cell; the ends of an interval stand in one."""
+    return "; ".join(map(str, value)) if isinstance(value, list) else value
+
+
+FORMS: dict[str, Form] = {".html": _page, ".md": _markdown, ".json": _json, ".csv": _csv}
+
+
+def ab_form_of(file: Path) -> Form:
+    """What writes an A/B test into a file of that name; raises `BadInputError` for an extension that has no form."""
+    found = FORMS.get(file.suffix.lower())
+    if found is None:
+        raise BadInputError(
+            f"an A/B test cannot be written as {file.suffix or file.name!r}.",
+            remedy=f"Name a file that ends in {', '.join(FORMS)}.",
+        )
+    return found

@@ -1,0 +1,88 @@
+"""A batch of a prompt's test cases: a run for each, in the background, and what came of those that ended."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import cast
+
+import anyio
+from mcp_types import CallToolResult
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
+from minions_evals_mcp.engine.cases.testing import NotRun, batch_of, batch_requests, execution_of_job, not_run
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.estimate import estimate
+from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.server.answers.dry_run import dry_line
+from minions_evals_mcp.server.answers.sizes import answered
+from minions_evals_mcp.server.edge import arguments
+from minions_evals_mcp.server.session.background_runs import GRACE_S, start
+from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.store.jobs import Job
+
+SHORT = (
+    "id", "testCaseId", "passed", "score", "regressionTypes", "promptVersion", "costUsd", "warnings", "actualOutput",
+)  # fmt: skip
+
+
+async def run_batch(call: Call, asked: arguments.RunTestCase, batch: RunRequest) -> CallToolResult:
+    """The batch, whose subject is the prompt, as far as it is when the wait ends."""
+    requests = await batch_requests(call.engine, batch, asked.test_case_ids)
+    if asked.dry_run:
+        return await _estimated(call, batch, requests)
+    begun: list[Job | NotRun] = [await _begun(call, request) for request in requests]
+    with anyio.move_on_after(max(asked.wait_seconds, GRACE_S)):
+        for job in begun:
+            if isinstance(job, Job):
+                await call.runs.follow(job, asked.wait_seconds + GRACE_S, call.report_progress)
+    return await _told(call, batch.subject_id, begun)
+
+
+async def _begun(call: Call, request: RunRequest) -> Job | NotRun:
+    starting = partial(start, call.engine, request, kind="test-case")
+    try:
+        return await call.runs.begin(starting, max_cost_usd=request.max_cost_usd)
+    except EvalsError as error:  # one case that cannot be run does not stop the others
+        return not_run(request.subject_id, error)
+
+
+async def _told(call: Call, prompt_id: str, begun: list[Job | NotRun]) -> CallToolResult:
+    running = [job.id for job in begun if isinstance(job, Job) and call.runs.is_active(job.id)]
+    batch = batch_of([await _ended(call, job) for job in begun if not (isinstance(job, Job) and job.id in running)])
+    passed = sum(execution.passed is True for execution in batch.executions)
+    wires = [cast("Json", execution.model_dump(mode="json")) for execution in batch.executions]
+    said = f"{passed} of {len(begun)} test cases of {prompt_id} passed"
+    parts = [f"{len(batch.not_run)} could not be run"] * bool(batch.not_run)
+    parts += [f"{len(running)} go on"] * bool(running)
+    told: Json = {
+        "summary": "; ".join((said, *parts)),
+        "kind": "batch",
+        "subjectId": prompt_id,
+        "executions": [{name: wire[name] for name in SHORT} for wire in wires],
+        "notRun": [cast("Json", refused.model_dump(mode="json")) for refused in batch.not_run],
+        "running": [*running],
+        "next": [f'get_run {{"runId": "{running[0]}", "waitSeconds": 20}}'] if running else [],
+    }
+    return answered({name: value for name, value in told.items() if value != []})
+
+
+async def _ended(call: Call, job: Job | NotRun) -> TestCaseExecution | NotRun:
+    if isinstance(job, NotRun):
+        return job
+    try:
+        return await execution_of_job(call.engine, await get_job(call.engine, job.id))
+    except EvalsError as error:
+        return not_run(job.subject_id, error)
+
+
+async def _estimated(call: Call, batch: RunRequest, requests: tuple[RunRequest, ...]) -> CallToolResult:
+    sides = [await estimate(call.engine, request, kind="test-case") for request in requests]
+    told: Json = {
+        "summary": dry_line(*sides),
+        "kind": "batch",
+        "subjectId": batch.subject_id,
+        "units": sum(side.units for side in sides),
+    }
+    return answered(told)
