@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -18,13 +21,51 @@ SEEDS = {
     "test_case_stats", "test_case_executions", "update_expected_output",
 }  # fmt: skip
 """What the seeds ask for from Python; the list grows and never shrinks."""
+MODULES = ("branches", "rows", "runs", "seals", "testing", "versions")
+ROOT = Path(__file__).parents[1]
 
 
 def test_every_public_name_is_there() -> None:
-    assert set(evals.__all__) >= SEEDS
-    assert len(evals.__all__) == len(set(evals.__all__))
+    assert len(evals.__all__) == len(set(evals.__all__)) <= 20
     for name in evals.__all__:
         assert getattr(evals, name).__name__ == name
+    for name in SEEDS:
+        assert callable(getattr(evals, name)), "an old program finds it where it was"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_of_the_api_gives_its_names_and_the_top_still_does(module: str) -> None:
+    names = import_module(f"minions_evals_mcp.api.{module}")
+    assert names.__all__ == sorted(names.__all__)
+    for name in names.__all__:
+        assert getattr(evals, name) is getattr(names, name)
+
+
+def test_the_page_of_verbs_names_every_verb() -> None:
+    page = (ROOT / "docs" / "python-verbs.md").read_text("utf-8")
+    modules = [import_module(f"minions_evals_mcp.api.{module}") for module in MODULES]
+    verbs = {name for module in (evals, *modules) for name in module.__all__ if name.islower()}
+    assert {name for name in verbs if f"`{name}`" not in page} == set()
+
+
+def test_importing_everything_in_a_test_module_brings_nothing_that_pytest_collects(tmp_path: Path) -> None:
+    wanted = "".join(f"from minions_evals_mcp.api.{module} import *\n" for module in MODULES)
+    (tmp_path / "test_mine.py").write_text(
+        f"from minions_evals_mcp import *\n{wanted}\ndef test_own():\n    assert callable(evaluate)\n"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "--rootdir",
+        str(tmp_path),
+        str(tmp_path),
+    ]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    assert "1 passed" in ended.stdout, ended.stdout
 
 
 def test_a_name_that_is_not_there_is_an_attribute_error() -> None:

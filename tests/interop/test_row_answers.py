@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from minions_evals_mcp import Engine, pick_output, score_output
+from minions_evals_mcp import Engine
+from minions_evals_mcp.api.rows import pick_output, score_output
 from minions_evals_mcp.errors import BadInputError, InstrumentError, UnsupportedError
 from tests.fakes.llm_server import Server, serving
 from tests.workshop import config_in, opened

@@ -1,0 +1,23 @@
+"""Running: a test case, a benchmark, an A/B test; what a run came to; how much its scores vary."""
+
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, run_ab_test
+from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.calibrate import CalibrationRequest, calibrate
+from minions_evals_mcp.engine.run.rejudge import rejudge_request
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
+from minions_evals_mcp.engine.run.run_test_case import run_test_case
+
+__all__ = [
+    "AbTestRequest",
+    "CalibrationRequest",
+    "RunRequest",
+    "calibrate",
+    "rejudge_request",
+    "run_ab_test",
+    "run_benchmark",
+    "run_test_case",
+    "summarize",
+    "summarize_trend",
+]

@@ -1,0 +1,30 @@
+"""A prompt's test cases: written, executed, looked up, with their figures and baselines."""
+
+from minions_evals_mcp.engine.cases.baselines import update_expected_output
+from minions_evals_mcp.engine.cases.promote import Promoted, promote_failure
+from minions_evals_mcp.engine.cases.test_history import test_case as get_test_case
+from minions_evals_mcp.engine.cases.test_history import test_case_executions as list_test_case_executions
+from minions_evals_mcp.engine.cases.test_history import test_case_stats as get_test_case_stats
+from minions_evals_mcp.engine.cases.test_history import test_cases as list_test_cases
+from minions_evals_mcp.engine.cases.testing import (
+    batch_run_tests,
+    create_test_case,
+    delete_test_case,
+    execute_test_case,
+    update_test_case,
+)
+
+__all__ = [
+    "Promoted",
+    "batch_run_tests",
+    "create_test_case",
+    "delete_test_case",
+    "execute_test_case",
+    "get_test_case",
+    "get_test_case_stats",
+    "list_test_case_executions",
+    "list_test_cases",
+    "promote_failure",
+    "update_expected_output",
+    "update_test_case",
+]
