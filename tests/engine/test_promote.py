@@ -15,7 +15,7 @@ from minions_evals_mcp.engine.cases.promote import TAG
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
 from minions_evals_mcp.errors import BadInputError, NotFoundError, SealedError
-from minions_evals_mcp.scoring.separating_checks import failing_checks, passes, separating_checks
+from minions_evals_mcp.scoring.verdicts.separating_checks import failing_checks, passes, separating_checks
 from tests.workshop import all_of, answer, bench, benchmark, case, found, judged_case, minion, save
 
 WRONG = "Your order arrives on 21 November."

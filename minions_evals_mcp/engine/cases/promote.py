@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import find_job
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError, NotFoundError, SealedError
-from minions_evals_mcp.scoring.separating_checks import failing_checks, separating_checks
+from minions_evals_mcp.scoring.verdicts.separating_checks import failing_checks, separating_checks
 from minions_evals_mcp.store import records, runs, seals
 from minions_evals_mcp.store.connection import Db
 
