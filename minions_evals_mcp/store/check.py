@@ -49,7 +49,7 @@ Found = Looking | Problem
 
 
 async def check_store(path: Path, *, deep: bool = False, tell: Callable[[Found], None] | None = None) -> Report:
-    """Everything that is wrong with the store, told as it is found; `deep` compares every row with its digest too.
+    """Everything that is wrong with the store, told as it is found; `deep` compares every row with its indexes and digest too.
 
     `tell` is called in a thread of its own. Raises `StoreError` where the store cannot be read at all.
     """
@@ -75,7 +75,7 @@ def _report(db: Db, path: Path, *, deep: bool, tell: Callable[[Found], None]) ->
     db.execute("BEGIN")  # one state of the store, whoever writes meanwhile
     tell(Looking("pages"))
     problems: list[str] = []
-    for row in db.execute(f"PRAGMA integrity_check({AT_MOST})"):
+    for row in db.execute(f"PRAGMA {'integrity_check' if deep else 'quick_check'}({AT_MOST})"):
         if row[0] != "ok":
             problems.append(f"integrity: {row[0]}")
             tell(Problem(problems[-1]))

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.bench import floor, score
+from tests.bench import floor, reads, score
 from tests.bench.bare_recorded import WORD
 from tests.bench.process import PATH, Usage, measured, serving
 
@@ -106,6 +106,11 @@ def _recorded_runs(place: Place) -> Iterator[tuple[str, float, Usage, Usage, flo
     plain, file = _ran(place, size, RULE)
     bare = place.floor("bare_recorded", str(file), place.fresh("bare.db"), "judge")
     yield "recorded outputs by rule", 12.0, plain, bare, plain.cpu_s, bare.cpu_s
+    checked, quick = (
+        reads.check(place.folder / "recorded.db", place.environment),
+        reads.quick_check(place.folder / "recorded.db"),
+    )
+    yield "db check beside quick_check", 2.0, plain, bare, checked, quick
     similar, file = _ran(place, size, SIMILAR)
     embedder = place.floor("bare_recorded", str(file), "-", "embed")
     yield "recorded outputs, similarity", 2.0, similar, embedder, similar.cpu_s - plain.cpu_s, embedder.cpu_s
@@ -155,8 +160,16 @@ def _starts(place: Place) -> Iterator[tuple[str, float, Usage, Usage, float, flo
     yield "import minions_evals_mcp, seconds more", 0.05, loaded, nothing, loaded.cpu_s - nothing.cpu_s, 1.0
 
 
+def _reads(place: Place) -> Iterator[tuple[str, float, Usage, Usage, float, float]]:
+    """The slowest lookup of a store with a million test-runs: the milliseconds of its p95 are the figure."""
+    kept = place.folder / "reads.json"
+    ours = place.floor("reads", str(place.size(1_000_000)), "--keep", str(kept))
+    found: dict[str, dict[str, float]] = json.loads(kept.read_text())["lookups"]
+    yield "lookups, p95 in ms of CPU", 10.0, ours, ours, max(one["cpu_p95"] for one in found.values()), 1.0
+
+
 MEASUREMENTS: dict[str, Measurement] = {
-    "recorded": _recorded_runs, "import": _import, "score": _score, "judged": _judged, "start": _starts,
+    "recorded": _recorded_runs, "reads": _reads, "import": _import, "score": _score, "judged": _judged, "start": _starts,
 }  # fmt: skip
 
 

@@ -189,9 +189,11 @@ async def test_a_damaged_schema_page_is_an_error_with_what_to_do(small_store: Pa
     assert not (small_store.parent / "copy.db").exists()
 
 
-async def test_damage_that_still_can_be_read_is_named_and_the_exit_is_3(small_store: Path) -> None:
+async def test_a_damaged_index_that_still_can_be_read_is_named_by_the_deep_check_and_the_exit_is_3(
+    small_store: Path,
+) -> None:
     spoil(small_store, "test_run_history", lambda page: page.replace(b"c1", b"c9"))
-    said = await told(small_store.parent, "db", "check", "--db", str(small_store))
+    said = await told(small_store.parent, "db", "check", "--deep", "--db", str(small_store))
     assert said.code == 3
     assert "problem: integrity: " in said.out
     assert "Traceback" not in said.err

@@ -25,7 +25,7 @@ def check(*, deep: bool = False, common: Common = DEFAULTS) -> int:
     Parameters
     ----------
     deep
-        Compare every row with the digest that was written beside it, too.
+        Compare every row with its indexes and with the digest that was written beside it, too.
     """
     path = db_path(common, settings_here())
     report = run(partial(check_store, path, deep=deep, tell=None if common.json else _tell))
