@@ -62,6 +62,7 @@ class Desk:
         self._draw = random.Random(seed)  # noqa: S311  chooses moments, guards nothing
         self._number = 0
         self._keys: set[str] = set()
+        self._token = ""
 
     def prepare(self) -> None:
         """The suite on which all work: a benchmark under two versions, the second better, and one that the caller judges."""
@@ -76,6 +77,7 @@ class Desk:
         self.done(
             evals_main, "import", self._suite([*versions, *rubrics, *measured("k", SIZE, {"p@1": 1, "p@2": SIZE})])
         )
+        self._token = str(json.loads(self.done(evals_main, "people", "add", "ada", "--json"))["token"])
 
     def _suite(self, records: list[Json]) -> str:
         self._number += 1
@@ -104,6 +106,7 @@ class Desk:
         if process:
             return process
         os.environ["MINIONS_EVALS_DB"] = str(self.db)  # noqa: TID251  the forked command's own
+        os.environ["MINIONS_EVALS_PERSON_TOKEN"] = self._token  # noqa: TID251  as above
         os.chdir(self._folder)
         file = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         os.dup2(file, 1)
@@ -148,7 +151,9 @@ class Desk:
         )
 
     def _approve(self) -> tuple[Callable[[], None], tuple[str, ...]]:
-        return evals_main, ("approve", "p@2", "--by", "ada")
+        """A decision of a person, who refuses the version as often as she asks for its approval."""
+        decision = self._draw.choice(((), ("--refuse",)))
+        return evals_main, ("approve", "p@2", "--by", "ada", "--reason", "tried", *decision)
 
     def _submit(self) -> tuple[Callable[[], None], tuple[str, ...]]:
         """Judgments for the packets of a run that the caller judges."""
