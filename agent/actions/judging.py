@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages import payloads
-from minions_evals_mcp.engine.people.take_decision import take_decision
+from minions_evals_mcp.engine.messages.take_decision import take_decision
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
