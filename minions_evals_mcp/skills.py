@@ -33,12 +33,16 @@ class RunTestCaseParameters(Value):
 
 
 class RunBenchmarkParameters(Value):
-    """What counts as a regression (percentage points, or percent of the earlier rate), and what it sets off."""
+    """What counts as a regression (percentage points, or percent of the earlier rate), and what it sets off.
+
+    `require_audit`: a benchmark is run only if its checks were audited as they are now.
+    """
 
     drop_points: Annotated[float, Field(gt=0, le=100)]
     relative: bool
     severity: Literal["critical", "major", "minor"]
     task_title: Text
+    require_audit: bool = False
 
 
 class DetectTrendParameters(Value):
@@ -52,12 +56,14 @@ class DetectTrendParameters(Value):
 class ComparePromptVersionsParameters(Value):
     """Below what difference two scores are a tie; whether a judge whose licence is unknown backs no approval.
 
-    `require_sealed`: an approval needs a comparison on sealed cases.
+    `require_sealed`: an approval needs a comparison on sealed cases; `require_audit`: one on checks that were audited as
+    they are now.
     """
 
     tie_threshold: Annotated[float, Field(ge=0, le=1)]
     require_qualified_judge: bool = False
     require_sealed: bool = False
+    require_audit: bool = False
 
 
 class ClassifyFailureParameters(Value):

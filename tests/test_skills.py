@@ -69,12 +69,14 @@ def test_the_shipped_numbers_are_the_seeds() -> None:
         "relative": False,
         "severity": "critical",
         "taskTitle": "Investigate benchmark regression",
+        "requireAudit": False,
     }
     assert skills.detect_trend.parameters.model_dump() == {"window": 5, "variance": 0.05, "consecutive": 3}
     assert skills.compare_prompt_versions.parameters.model_dump() == {
         "tieThreshold": 0.01,
         "requireQualifiedJudge": False,
         "requireSealed": False,
+        "requireAudit": False,
     }
     assert skills.classify_failure.parameters.model_dump() == {"criticalBelow": 0.25, "majorBelow": 0.6}
     assert skills.run_test_case.parameters.model_dump() == {"history": 5}

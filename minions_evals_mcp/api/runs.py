@@ -1,4 +1,4 @@
-"""Running: a test case, a benchmark, an A/B test; what a run came to; how much its scores vary."""
+"""Running: a test case, a benchmark, an A/B test; what a run came to; how much its scores vary; what its checks let pass."""
 
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, run_ab_test
 from minions_evals_mcp.engine.answers.run_summary import summarize
@@ -8,11 +8,13 @@ from minions_evals_mcp.engine.run.calibrate import CalibrationRequest, calibrate
 from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
+from minions_evals_mcp.interop.audit.audits import audit
 
 __all__ = [
     "AbTestRequest",
     "CalibrationRequest",
     "RunRequest",
+    "audit",
     "calibrate",
     "rejudge_request",
     "run_ab_test",

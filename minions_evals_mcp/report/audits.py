@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import Audit, CaseAudit, LetThrough
 from minions_evals_mcp.report.plain import printable
 
@@ -81,3 +82,10 @@ def case_lines(case: CaseAudit) -> Iterator[str]:
 def _text(one: LetThrough) -> str:
     shown = printable(one.text, 100) or "(nothing)"
     return f"“{shown}”" + (f" ({printable(one.told, 100)})" if one.told else "")
+
+
+def case_json(found: CaseAudit) -> Json:
+    """One case's audit; what there is nothing to say of is left out beyond what every case has."""
+    told = found.model_dump(mode="json")
+    always = {"testCaseId", "cheatsPassed", "mutantsSurvived", "findings", "suggestion"}
+    return {key: value for key, value in told.items() if key in always or value not in (None, "", [], {})}

@@ -66,6 +66,8 @@ def _trust(summary: RunSummary) -> Iterator[str]:
     """Whether the judge can be trusted, and what people's labels make of the pass rate."""
     if summary.judge is not None:
         yield printable(str(summary.judge.brief()["inWords"]), 500)
+    if summary.audit is not None and summary.audit.state != "audited":
+        yield printable(summary.audit.said, 500)
     if summary.corrected is not None:
         yield summary.corrected.in_words("the pass rate")
 

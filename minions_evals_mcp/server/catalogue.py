@@ -111,6 +111,15 @@ Not: to compare two versions (compare_prompt_versions).
 Costs: nothing; it is computed with each run.
 Errors: the benchmark has no completed run.""",
     ),
+    "audit_benchmark": Entry(
+        "analysis", "Audit a benchmark's checks", arguments.AuditBenchmark, shapes.AuditAnswer, "auditing:audit_benchmark",
+        description="""\
+Tries cheats and mutants on a benchmark's checks: which wrong answers pass, case by case, and what would close each hole.
+Use: before a benchmark is trusted, and after its cases change.
+Not: outputs of an agent (run_benchmark).
+Costs: nothing; by rule, no model.
+Errors: unknown benchmark, no active case.""",
+    ),
     "get_run": Entry(
         "runs", "Look at a run", arguments.GetRun, shapes.RunAnswer, "running:get_run", writes=False,
         description="""\

@@ -118,6 +118,16 @@ def sums(db: Db, run_id: str) -> Sums:
     return Sums(int(row[0]), int(row[1]), *row[2:])
 
 
+def canaries_passed(db: Db, run_id: str) -> list[str]:
+    """The canaries that a benchmark's job passed: their test-runs are units of the job and belong to no benchmark-run."""
+    rows = db.execute(
+        "SELECT DISTINCT u.case_id FROM unit u JOIN test_run r ON r.id = u.test_run_id"
+        " WHERE u.job_id = ? AND r.benchmark_run_id IS NULL AND r.passed = 1 ORDER BY u.case_id",
+        (run_id,),
+    )
+    return [row[0] for row in rows]
+
+
 @dataclass(frozen=True, slots=True)
 class Earlier:
     """An earlier benchmark-run, as far as a later one is compared with it."""

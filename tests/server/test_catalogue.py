@@ -21,7 +21,7 @@ from tests.workshop import config_in
 SNAPSHOT = Path(__file__).with_name("schemas.json")
 ORDER = (
     "run_test_case", "run_benchmark", "compare_prompt_versions", "try_version", "classify_failure", "promote_failure", "detect_trend",
-    "get_run", "cancel_run",
+    "audit_benchmark", "get_run", "cancel_run",
     "submit_judgments", "run_ab_test", "get_statistics", "score_outputs", "list_records", "get_record", "save_records",
     "approve_prompt_version", "send_message", "delete_record",
 )  # fmt: skip

@@ -13,13 +13,12 @@ from typing import IO, Annotated
 from cyclopts import Parameter, validators
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, session
-from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import Audit, CaseAudit
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.interop.audit.audits import audit as audit_checks
 from minions_evals_mcp.known_secrets import masked
-from minions_evals_mcp.report.audits import audit_lines
+from minions_evals_mcp.report.audits import audit_lines, case_json
 
 ABOVE = 1
 SHOWN = 20
@@ -80,13 +79,6 @@ def _subject(name: str) -> str | Path:
 
 def _spool(cases: IO[str], found: CaseAudit) -> None:
     cases.write(json.dumps(case_json(found), ensure_ascii=False) + "\n")
-
-
-def case_json(found: CaseAudit) -> Json:
-    """One case's audit; what there is nothing to say of is left out beyond what every case has."""
-    told = found.model_dump(mode="json")
-    always = {"testCaseId", "cheatsPassed", "mutantsSurvived", "findings", "suggestion"}
-    return {key: value for key, value in told.items() if key in always or value not in (None, "", [], {})}
 
 
 def _say(record: Record[Audit], cases: IO[str]) -> None:

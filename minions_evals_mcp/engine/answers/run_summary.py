@@ -11,6 +11,8 @@ from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
+from minions_evals_mcp.engine.audit.standing import AuditStanding, audit_standing
+from minions_evals_mcp.engine.audit.suite import digests_digest
 from minions_evals_mcp.engine.calibration import calibration_of
 from minions_evals_mcp.engine.conclude.detect_trend import trend_id
 from minions_evals_mcp.engine.context import Engine
@@ -20,7 +22,7 @@ from minions_evals_mcp.engine.judge.panel import implicit, outside_criteria
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_rate
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
-from minions_evals_mcp.engine.run.planning import series
+from minions_evals_mcp.engine.run.planning import digests_of, series
 from minions_evals_mcp.judges.packets import Packet, packet
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.rubric import RubricInUse
@@ -98,6 +100,7 @@ class RunSummary(Value):
     started_at: str
     judge: JudgeStanding | None = None
     corrected: CorrectedFigure | None = None
+    audit: AuditStanding | None = None
     names: dict[str, str] = {}
 
 
@@ -146,8 +149,17 @@ def _summary(db: Db, job: Job, limit: int) -> RunSummary:
         started_at=iso(job.created_at),
         judge=None if found is None else _judge(db, found),
         corrected=None if found is None else corrected_pass_rate(db, found.id),
+        audit=None if found is None else _audit(db, job),
         names=version_names(db, (job.subject_id, None if found is None else found.fields.prompt_version_ref)),
     )
+
+
+def _audit(db: Db, job: Job) -> AuditStanding | None:
+    """Whether the checks that the run was judged by were audited; None where only some of the cases were run."""
+    if request_of(job).case_ids is not None:
+        return None
+    measured = digests_of(job)
+    return audit_standing(db, job.subject_id, digests_digest(measured.test_case, measured.rubric))
 
 
 def _judge(db: Db, run: Record[BenchmarkRun]) -> JudgeStanding | None:

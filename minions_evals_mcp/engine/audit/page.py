@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import ne
 
 from pydantic import JsonValue
 
@@ -96,9 +97,10 @@ def _plans(
         for case, one, measure in zip(cases, rules, measures, strict=True)
     ]
     answers = [None if one is None else one.output for one in references]
+    shapes = [_shape("" if one is None else output_text(one)) for one in answers]
     pasted = list(dict.fromkeys(output_text(one) for one in answers if one is not None))
     plans = (
-        plan_of(Asked(case.inputs, one, reference, _others(number, answers), pasted), question_of(case.inputs))
+        plan_of(Asked(case.inputs, one, reference, _others(number, answers, shapes), pasted), question_of(case.inputs))
         for number, (case, one, reference) in enumerate(zip(cases, rules, references, strict=True))
     )
     return [replace(plan, mutants=looks.kept(plan.mutants)) for plan in plans]
@@ -112,20 +114,25 @@ def question_of(inputs: Json) -> str:
     return text if len(text.split()) <= LONG_INPUT else " ".join(_SENTENCE.findall(text))
 
 
-def _others(number: int, answers: Sequence[Json | None]) -> list[Json]:
+def _others(number: int, answers: Sequence[Json | None], shapes: Sequence[Shape]) -> list[Json]:
     """Answers to other cases of the page: the next ones, and those that look the most like this one's."""
-    others = [answers[(number + step) % len(answers)] for step in range(1, len(answers))]
-    there = [one for one in others if one is not None]
-    own = answers[number]
-    shape = _shape("" if own is None else output_text(own))
-    nearest = sorted(there, key=lambda one: sum(a != b for a, b in zip(_shape(output_text(one)), shape, strict=True)))
+    places = [(number + step) % len(answers) for step in range(1, len(answers))]
+    there = [place for place in places if answers[place] is not None]
+    own = shapes[number]
+    nearest = sorted(there, key=lambda place: sum(map(ne, shapes[place], own)))
     chosen: dict[str, Json] = {}
-    for one in (*there[:NEIGHBOURS], *nearest[:ALIKE]):
-        chosen.setdefault(normal(output_text(one)), one)
+    for place in (*there[:NEIGHBOURS], *nearest[:ALIKE]):
+        answer = answers[place]
+        assert answer is not None, "only places with an answer are looked at"
+        chosen.setdefault(normal(output_text(answer)), answer)
     return list(chosen.values())
 
 
-def _shape(text: str) -> tuple[object, ...]:
+Shape = tuple[object, ...]
+"""What an answer looks like: answers of the same form differ in none of its parts."""
+
+
+def _shape(text: str) -> Shape:
     parts = text.split()
     return (
         text.lstrip()[:1] in {"{", "["}, any(one.isdigit() for one in text), min(5, len(parts).bit_length()), text[:1].isupper(),

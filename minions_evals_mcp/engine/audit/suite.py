@@ -20,7 +20,7 @@ from minions_evals_mcp.engine.judge.door import judges_of
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.store import records
+from minions_evals_mcp.store import records, seals
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries.audits import logs_of
@@ -121,7 +121,10 @@ async def audit_suite(
             if each is not None:
                 each(audit)
     if not tally.cases:
-        raise BadInputError(f"{subject.name} has no active test case.", remedy="Set the status of some to active.")
+        raise BadInputError(
+            f"{subject.name} has no active test case that is not sealed.",
+            remedy="Set the status of some to active; audit a benchmark before it is sealed.",
+        )
     return audit_record(engine, subject, tally)
 
 
@@ -184,7 +187,10 @@ async def _pages(engine: Engine, case_ids: Sequence[str]) -> AsyncIterator[tuple
 
 
 def _read(db: Db, *, part: Sequence[str], rubrics: dict[str, RubricInUse]) -> tuple[list[Measure], _Logs]:
+    hidden = seals.sealed_among(db, part)
     page = [
-        one for one in measures(db, part, rubrics) if one.case.deleted_at is None and one.case.fields.status == "active"
+        one
+        for one in measures(db, part, rubrics)
+        if one.case.deleted_at is None and one.case.fields.status == "active" and one.case.id not in hidden
     ]
     return page, {one.case.id: logs_of(db, one.case.fields.inputs) for one in page if one.case.fields.inputs}

@@ -13,10 +13,12 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.domain.values import Id, Value, Visible, is_blank
+from minions_evals_mcp.engine.audit.standing import AuditStanding, audit_standing, benchmark_digest
 from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
 from minions_evals_mcp.engine.compare.whose_evidence import Decider, vet_whose
 from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
+from minions_evals_mcp.engine.conclude.canaries import canary_note
 from minions_evals_mcp.engine.conclude.comparison import MARGIN, Pairing, named, pairing, pooled_pairs
 from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
 from minions_evals_mcp.engine.conclude.looks import concluded
@@ -29,7 +31,7 @@ from minions_evals_mcp.errors import EvalsError, RuleError
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.comparison import CasePair, ComparisonVerdict
 from minions_evals_mcp.stats.comparison import compare as measured_difference
-from minions_evals_mcp.store import jobs, records
+from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries import run_pairs
@@ -65,6 +67,9 @@ async def approve_prompt_version(engine: Engine, asked: ApprovalAsked) -> Record
         record = decide(db)
         if rules.require_sealed:
             _vet_sealed(db, record.fields)
+        _vet_canaries(db, record.fields)
+        if rules.require_audit or engine.skills.run_benchmark.parameters.require_audit:
+            _vet_audit(db, record.fields)
         _vet_judges(db, record, needs_licence=needs_licence)
         return record
 
@@ -77,15 +82,45 @@ def _vet_judges(db: Db, record: Record[Approval], *, needs_licence: bool) -> Non
     evidence = None if asked.comparison_id is None else run_pairs.comparison(db, asked.comparison_id)
     if asked.decision != "approved" or evidence is None:
         return
-    runs = (evidence.fields.benchmark_run_id_a, evidence.fields.benchmark_run_id_b)
-    standing = judge_standing(db, runs, at=asked.decided_at)
+    sides = (evidence.fields.benchmark_run_id_a, evidence.fields.benchmark_run_id_b)
+    standing = judge_standing(db, sides, at=asked.decided_at)
     if needs_licence and standing.state in {"unknown", "unqualified"}:
         raise _missing(f"requireQualifiedJudge is set. {standing.in_words}", _how_judged(standing))
     if standing.state == "unqualified" and (asked.decided_by_type == "agent" or asked.override_reason is None):
         person = "" if asked.decided_by_type == "human" else "Only a person can let this pass, with a reason. "
         reason = "An override reason lets it pass. " if asked.decided_by_type == "human" else ""
         raise _missing(f"{evidence.id}: {standing.in_words}", f"{person}{reason}{_how_judged(standing)}")
-    keep_licences(db, runs, at=asked.decided_at)
+    keep_licences(db, sides, at=asked.decided_at)
+
+
+def _vet_canaries(db: Db, asked: Approval) -> None:
+    """Refuses evidence of a run that passed a case which no honest output passes."""
+    evidence = None if asked.comparison_id is None else run_pairs.comparison(db, asked.comparison_id)
+    if asked.decision != "approved" or evidence is None:
+        return
+    for run_id in (evidence.fields.benchmark_run_id_b, evidence.fields.benchmark_run_id_a):
+        run = runs.benchmark_run(db, run_id)
+        if run is not None and run.fields.canaries_passed:
+            raise _missing(
+                f"the run {run_id} of {evidence.id} {canary_note(run.fields.canaries_passed)}.",
+                "Find out what made those outputs; a comparison of runs that pass none counts.",
+            )
+
+
+def _vet_audit(db: Db, asked: Approval) -> None:
+    """Refuses evidence on checks that were not audited as they are now."""
+    standing = _audited(db, asked.comparison_id) if asked.decision == "approved" else None
+    if standing is not None and standing.state != "audited":
+        raise _missing(f"requireAudit is set. {standing.in_words}", f"Run: {standing.next}.")
+
+
+def _audited(db: Db, comparison_id: str | None) -> AuditStanding | None:
+    """Whether the checks were audited that a comparison rests on."""
+    evidence = None if comparison_id is None else run_pairs.comparison(db, comparison_id)
+    if evidence is None:
+        return None
+    benchmark_id = evidence.fields.benchmark_id
+    return audit_standing(db, benchmark_id, benchmark_digest(db, benchmark_id))
 
 
 def _vet_sealed(db: Db, asked: Approval) -> None:
@@ -109,7 +144,7 @@ def _decide(db: Db, *, asked: ApprovalAsked, ident: str, at: datetime) -> Record
         prompt_version_ref=asked.prompt_version_ref,
         comparison_id=evidence.id if evidence else asked.comparison_id,
         decision=asked.decision,
-        reason=asked.reason or (_reason(db, evidence) if evidence else "refused"),
+        reason=asked.reason or (_reason(db, evidence) + _not_audited(db, evidence) if evidence else "refused"),
         decided_by=asked.decided_by,
         decided_by_type=asked.decided_by_type,
         override_reason=asked.override_reason,
@@ -122,6 +157,12 @@ def _decide(db: Db, *, asked: ApprovalAsked, ident: str, at: datetime) -> Record
     told = message("prompt-version-decided", {**detail, "approvalId": ident, "decidedBy": asked.decided_by}, at=at)
     queue(db, f"{ident}:told", told, key=f"prompt-version-decided:{ident}", at=at)
     return record
+
+
+def _not_audited(db: Db, evidence: Record[PromptComparison]) -> str:
+    """What the reason says besides where nobody knows what the checks let pass."""
+    standing = _audited(db, evidence.id)
+    return "" if standing is None or standing.state == "audited" else f". {standing.in_words}"
 
 
 def _reason(db: Db, evidence: Record[PromptComparison]) -> str:

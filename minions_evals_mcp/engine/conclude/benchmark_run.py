@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.results import (
     Evidence,
     FailureType,
 )
+from minions_evals_mcp.engine.conclude.canaries import canary_note, tell_canaries
 from minions_evals_mcp.engine.conclude.detect_trend import record_trend
 from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, record_causes
 from minions_evals_mcp.engine.conclude.newly_failing import failure_groups_of
@@ -93,12 +94,14 @@ class Standing:
     shared: runs.Shared | None
     regression: Regression | None
     origins: Origins
+    canaries: tuple[str, ...] = ()
 
 
 def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     """Writes the benchmark-run and all that follows from it; the caller's transaction makes it all or nothing."""
     benchmark = records.require(db, about.request.subject_id, Benchmark)
     means = runs.means(db, about.run_id)
+    canaries = tuple(runs.canaries_passed(db, about.run_id))
     alike = _newest_alike(db, about, benchmark.id)
     whole = about.request.selection is None
     origins = _origins(db, about, None if about.request.purpose == "comparison" else alike)
@@ -106,9 +109,11 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     shared = runs.shared(db, previous.id, about.run_id) if previous else None
     fallen = _fallen_most(runs.kept_means(db, previous.id), means) if previous and whole else None
     regression = _regression(db, about, previous, shared, fallen, origins)
-    run = _benchmark_run(db, about, benchmark, Standing(alike, shared, regression, origins))
+    run = _benchmark_run(db, about, benchmark, Standing(alike, shared, regression, origins, canaries))
     if whole and about.request.purpose != "comparison":
         record_causes(db, run, benchmark, at=about.at)
+    if canaries:
+        tell_canaries(db, run, benchmark.title)
     if regression is not None:
         _tell_regression(db, about, benchmark, run, regression)
     runs.record_benchmark_run(db, run, judged_alike=about.judged_alike, series_key=about.series, at=about.at)
@@ -212,6 +217,7 @@ def _benchmark_run(
         pass_rate_ci=None if interval is None else (100 * interval[0], 100 * interval[1]),
         evidence=evidence(shared.worse, shared.better) if shared and shared.cases else None,
         is_regression=beside.regression is not None,
+        canaries_passed=beside.canaries,
         digests=beside.origins.digests,
     )
     title = f"{benchmark.title}: {found.passed} of {found.runs} passed"
@@ -220,7 +226,9 @@ def _benchmark_run(
 
 def _notes(db: Db, about: Concluding, benchmark_id: str, beside: Standing) -> str:
     """What a reader must know: cases that were not run, and why this run stands alone."""
-    notes: list[str] = [*strange_outputs(outputs.outputs_of_run(db, about.run_id))]
+    notes = [*strange_outputs(outputs.outputs_of_run(db, about.run_id))]
+    if beside.canaries:
+        notes.insert(0, canary_note(beside.canaries))
     if about.request.selection is not None:
         notes.append(f"not the whole benchmark: {about.request.selection}")
     if about.request.cache:

@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.standing import Standing
+from minions_evals_mcp.engine.audit.standing import vet_audited
 from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.conclude.benchmark_run import Concluding, conclude
 from minions_evals_mcp.engine.conclude.comparison import conclude_comparison
@@ -61,6 +62,8 @@ async def start_benchmark(engine: Engine, request: RunRequest, *, target: OpenTa
     `target` opens the target where the request's name alone does not say how.
     """
     benchmark = await get_benchmark(engine, request.subject_id)
+    if engine.skills.run_benchmark.parameters.require_audit:
+        await engine.store.read(partial(vet_audited, benchmark_id=benchmark.id))
     case_ids = chosen_cases(benchmark, request)
     ordered = case_ids if request.order_seed is None else case_order(case_ids, request.order_seed)
     return await start_cases(engine, request, ordered, kind="benchmark", target=target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase
@@ -128,7 +128,9 @@ def _ending(bench: Bench, key: UnitKey, measure: Measure, work: Work, decision: 
         case Judged():
             version = bench.versions.of_output(work.observed.prompt_version_ref)
             at = bench.engine.clock()
-            return compose(key, measure, work, decision, frame=bench.frame, version=version, at=at)
+            # A canary is no part of what the benchmark measures: its run stands beside the benchmark-run, not in it.
+            frame = replace(bench.frame, benchmark_run_id=None) if measure.case.fields.canary else bench.frame
+            return compose(key, measure, work, decision, frame=frame, version=version, at=at)
         case JudgeErrored() | NotJudgeable() | Awaiting():
             return decision
 

@@ -63,6 +63,14 @@ async def audit(
     return record
 
 
+async def audit_benchmark(engine: Engine, benchmark_id: str) -> Record[Audit]:
+    """The audit of a benchmark in the store, never of a file: for callers who name no files here."""
+    record = await audit_suite(engine, await subject_of(engine, benchmark_id))
+    if not engine.config.read_only:
+        await keep_audit(engine, record)
+    return record
+
+
 def file_content(engine: Engine, path: Path) -> FileContent:
     """The records of a suite file or a config; which of the two it is, its top level tells."""
     if path.suffix.lower() in {".yaml", ".yml"} and not _is_suite(path):

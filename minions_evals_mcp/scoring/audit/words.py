@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
+from functools import lru_cache
 
 from minions_evals_mcp.scoring.audit.lexicon import FUNCTION_WORDS
 from minions_evals_mcp.scoring.likeness.similarity import normalised
@@ -14,6 +15,7 @@ _SCRIPT_WITHOUT_SPACES = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\u
 _MARKS = re.compile(r"[^\w\s]+")
 
 
+@lru_cache(maxsize=4096)
 def normal(text: str) -> str:
     """The text without case, marks and doubled spaces: equal for texts that say the same in the same words."""
     return " ".join(_MARKS.sub(" ", normalised(text)).split())

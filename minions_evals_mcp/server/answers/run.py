@@ -56,6 +56,8 @@ def told_run(summary: RunSummary, *, offset: int, limit: int) -> Json:
     found: Json = shown.model_dump(mode="json", exclude={"packets", "more_packets"})
     if summary.judge is not None:
         found["judge"] = summary.judge.brief()
+    if summary.audit is not None:
+        found["audit"] = summary.audit.brief()
     waiting = len(summary.packets) + summary.more_packets
     instructions, criteria, bare = _hoisted(summary.packets[page])
     parts: Json = {**found, "instructions": instructions, "criteria": criteria, "packets": bare, "waiting": waiting}

@@ -117,6 +117,19 @@ class TrendAnswer(Answer):
     spent_usd: float = 0
 
 
+class AuditAnswer(Answer):
+    """What cheats and mutants showed; rates are 0–1, `cases` those of the benchmark with holes, the worst first."""
+
+    audit_id: str = ""
+    digest: str = ""
+    cheat_pass_rate: float | None = None
+    mutation_score: float | None = None
+    case_count: int = 0
+    by_kind: Object = {}
+    findings: Object = {}
+    cases: list[Object] = []
+
+
 class StatisticsAnswer(Answer):
     """Figures of a test case (`passRate` 0–100, `avgScore` 0–1), of a prompt's test cases, or of a branch and its case."""
 

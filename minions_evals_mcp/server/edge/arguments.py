@@ -89,6 +89,14 @@ class RunBenchmark(_Run):
         return self
 
 
+class AuditBenchmark(Arguments):
+    """audit_benchmark"""
+
+    benchmark_id: Annotated[Id, Field(examples=["support/quality"])]
+    detail: Detail = "summary"
+    cursor: Cursor | None = None
+
+
 class ComparePromptVersions(_Run):
     """compare_prompt_versions"""
 

@@ -1,0 +1,80 @@
+"""Whether a benchmark's checks were audited as they are now: one word, one sentence, and what to do next."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from minions_evals_mcp.domain.definitions import Benchmark, Json
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.audit.suite import suite_digest
+from minions_evals_mcp.engine.judge.yardstick import measures
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.scoring.rubric import RubricInUse
+from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.audits import audit_of, was_audited
+
+AuditState = Literal["audited", "changed", "never"]
+
+
+class AuditStanding(Value):
+    """What is known of a benchmark's checks. `audited`: exactly these; `changed`: others, before; `never`: none."""
+
+    state: AuditState
+    in_words: str
+    next: str = ""
+    audit_id: str | None = None
+    cheat_pass_rate: float | None = None
+    mutation_score: float | None = None
+
+    @property
+    def said(self) -> str:
+        """The sentence, with what to do next."""
+        return f"{self.in_words} Next: {self.next}." if self.next else self.in_words
+
+    def brief(self) -> Json:
+        """State, sentence and figures."""
+        figures: Json = {"cheatPassRate": self.cheat_pass_rate, "mutationScore": self.mutation_score}
+        return {"state": self.state, "inWords": self.said, **({} if self.audit_id is None else figures)}
+
+
+def benchmark_digest(db: Db, benchmark_id: str) -> str | None:
+    """The digest of a benchmark's active cases and their rubrics as they are now; None where there is no such benchmark."""
+    found = records.minion(db, benchmark_id)
+    if found is None or not isinstance(found.fields, Benchmark):
+        return None
+    rubrics: dict[str, RubricInUse] = {}
+    there = measures(db, found.fields.test_case_ids, rubrics)
+    active = [one for one in there if one.case.deleted_at is None and one.case.fields.status == "active"]
+    return suite_digest([one.case_digest() for one in active], [one.rubric_digest() for one in active])
+
+
+def audit_standing(db: Db, benchmark_id: str, suite: str | None) -> AuditStanding:
+    """Whether a suite of that digest was audited; nothing is written."""
+    found = None if suite is None else audit_of(db, benchmark_id, suite)
+    if found is not None:
+        rate, score = found.cheat_pass_rate or 0.0, found.mutation_score
+        mutants = "" if score is None else f", {100 * score:.0f} % of mutants fail"
+        return AuditStanding(
+            state="audited",
+            in_words=f"Its checks were audited: cheats pass {100 * rate:.0f} % of cases{mutants}.",
+            audit_id=found.id,
+            cheat_pass_rate=found.cheat_pass_rate,
+            mutation_score=score,
+        )
+    following = f"minions-evals audit {benchmark_id}"
+    if was_audited(db, benchmark_id):
+        said = "Its cases or rubrics were changed since its checks were audited."
+        return AuditStanding(state="changed", in_words=said, next=following)
+    return AuditStanding(
+        state="never", in_words="Its checks were never audited: a wrong answer may pass them.", next=following
+    )
+
+
+def vet_audited(db: Db, benchmark_id: str) -> None:
+    """Refuses a benchmark whose checks were not audited as they are now: `BadInputError` with the next command."""
+    standing = audit_standing(db, benchmark_id, benchmark_digest(db, benchmark_id))
+    if standing.state != "audited":
+        raise BadInputError(
+            f"requireAudit is set. {benchmark_id}: {standing.in_words}", remedy=f"Run: {standing.next}."
+        )

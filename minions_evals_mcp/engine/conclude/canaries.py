@@ -1,0 +1,33 @@
+"""Canaries: cases that no honest output passes. A run that passes one is marked and told, and approves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import BenchmarkRun
+from minions_evals_mcp.engine.outbox import message, queue, task
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
+
+NAMED = 5
+
+
+def canary_note(canaries: Sequence[str]) -> str:
+    """What a run's notes say of the canaries that it passed."""
+    more = f" and {len(canaries) - NAMED} more" if len(canaries) > NAMED else ""
+    return f"passed a canary, which no honest output does: {', '.join(canaries[:NAMED])}{more}; it approves nothing"
+
+
+def tell_canaries(db: Db, run: Record[BenchmarkRun], benchmark: str) -> None:
+    """Tells the orchestrator, and asks for a task, in the run's own transaction; once for each run."""
+    at, passed = run.created_at, run.fields.canaries_passed
+    said = f"{benchmark}: the run {run.id} {canary_note(passed)}."
+    append(db, Event("canary-passed", BenchmarkRun.slug, run.id, {"canaries": [*passed]}), at=at)
+    asked = task(f"Investigate {benchmark}: a canary was passed", said, priority="critical", about=run.id, at=at)
+    queue(db, f"{run.id}:canary-task", asked, key=f"investigate-canary:{run.id}", at=at)
+    payload: Json = {
+        "benchmarkId": run.fields.benchmark_id, "benchmarkRunId": run.id, "canaries": [*passed], "summary": said,
+    }  # fmt: skip
+    queue(db, f"{run.id}:canary", message("canary-passed", payload, at=at), key=f"canary-passed:{run.id}", at=at)

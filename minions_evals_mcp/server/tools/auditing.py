@@ -1,0 +1,27 @@
+"""The tool that tries what a benchmark's checks let pass."""
+
+from __future__ import annotations
+
+from mcp_types import CallToolResult
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.records import wire_fields
+from minions_evals_mcp.interop.audit.audits import audit_benchmark as audited
+from minions_evals_mcp.report.audits import case_json, verdict_line
+from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
+from minions_evals_mcp.server.edge import arguments
+from minions_evals_mcp.server.session.calls import Call
+
+
+async def audit_benchmark(call: Call, asked: arguments.AuditBenchmark) -> CallToolResult:
+    """The audit of a benchmark by its rules, kept as a record; the cases with holes a page at a time."""
+    record = await audited(call.engine, asked.benchmark_id)
+    offset = cursor_of(asked.cursor)
+    figures = {key: value for key, value in wire_fields(record.fields).items() if key != "cases"}
+    told: Json = {
+        "summary": verdict_line(record.fields),
+        "auditId": record.id,
+        **figures,
+        "cases": [case_json(one) for one in record.fields.cases[offset:]],
+    }
+    return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("cases",)))

@@ -1,0 +1,146 @@
+"""Audits as part of the routine: runs and approvals say whether the checks were audited, `requireAudit` refuses, canaries mark."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.results import Approval, BenchmarkRun
+from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
+from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
+from minions_evals_mcp.engine.context import Engine, EngineConfig
+from minions_evals_mcp.engine.request import ComparisonRequest
+from minions_evals_mcp.errors import BadInputError, RuleError
+from minions_evals_mcp.interop.audit.audits import audit
+from minions_evals_mcp.shipped import shipped_folder
+from tests.workshop import (
+    all_of,
+    answer,
+    bench,
+    benchmark,
+    benchmark_run,
+    case,
+    config_in,
+    first,
+    minion,
+    opened,
+    outbox,
+    save,
+)
+
+WEAK: Json = {"expectedOutputs": {"output": "good"}}
+
+
+async def suite(engine: Engine, *more: str, **fields: JsonValue) -> None:
+    """A benchmark of one weak case, and of canaries under those ids."""
+    canaries = [case(ident, expectedOutputs={"output": "zebra-7731"}, canary=True) for ident in more]
+    await save(
+        engine, [case("c", **{**WEAK, **fields}), *canaries, answer("r", "c", "good")], benchmark("b", "c", *more)
+    )
+
+
+def requiring(config: EngineConfig, skill: str) -> EngineConfig:
+    """The same engine with skills of which that one asks for an audit."""
+    folder = config.db.parent / "skills"
+    shutil.copytree(shipped_folder("skills"), folder)
+    file = folder / skill / "SKILL.md"
+    file.write_text(file.read_text("utf-8").replace("parameters:\n", "parameters:\n  requireAudit: true\n", 1), "utf-8")
+    return replace(config, skills=folder)
+
+
+async def test_a_run_says_that_its_checks_were_never_audited_then_how_then_that_they_changed(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await suite(engine)
+        never = (await summarize(engine, (await bench(engine, "b")).id)).audit
+        assert never is not None
+        assert (never.state, never.next) == ("never", "minions-evals audit b")
+        record = await audit(engine, "b")
+        audited = (await summarize(engine, (await bench(engine, "b")).id)).audit
+        assert audited is not None
+        assert (audited.state, audited.audit_id) == ("audited", record.id)
+        assert audited.cheat_pass_rate == record.fields.cheat_pass_rate
+        await suite(engine, name="another name is no other check")
+        assert getattr((await summarize(engine, (await bench(engine, "b")).id)).audit, "state", "") == "audited"
+        await save(engine, [case("c", expectedOutputs={"output": "better"})])
+        changed = (await summarize(engine, (await bench(engine, "b")).id)).audit
+        assert changed is not None
+        assert changed.state == "changed"
+
+
+async def test_require_audit_refuses_a_run_until_the_checks_are_audited_as_they_are(tmp_path: Path) -> None:
+    async with opened(requiring(config_in(tmp_path), "run-benchmark")) as engine:
+        await suite(engine)
+        with pytest.raises(BadInputError, match="requireAudit is set") as refused:
+            await bench(engine, "b")
+        assert refused.value.remedy == "Run: minions-evals audit b."
+        assert not await all_of(engine, BenchmarkRun)
+        await audit(engine, "b")
+        await bench(engine, "b")
+        assert len(await all_of(engine, BenchmarkRun)) == 1
+
+
+async def chained(engine: Engine, before: list[bool], after: list[bool], *, canary: str = "") -> str:
+    """A comparison of two versions on twelve cases and a canary, which the second version answers with that."""
+    versions = [minion(f"v{n}", "prompt-version", content=f"{n}", versionNumber=n, promptId="p") for n in (1, 2)]
+    cases = [case(f"c{n}", expectedOutputs={"output": "good"}, passRule="max_score") for n in range(len(before))]
+    trap = case("trap", expectedOutputs={"output": "zebra-7731"}, passRule="max_score", canary=True)
+    outputs = [
+        answer(f"a{number}/{n}", f"c{n}", "good" if good else "bad", promptVersionRef=f"v{number}")
+        for number, passed in ((1, before), (2, after))
+        for n, good in enumerate(passed)
+    ]
+    caught = [
+        answer(f"t{n}", "trap", canary if n == 2 and canary else "no idea", promptVersionRef=f"v{n}") for n in (1, 2)
+    ]
+    await save(engine, [*versions, *cases, trap, *outputs, *caught], benchmark("b", *(one.id for one in cases), "trap"))
+    made = await compare_prompt_versions(engine, ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v2"))
+    assert made is not None
+    return made.id
+
+
+APPROVE = ApprovalAsked(prompt_version_ref="v2", decided_by="maria", decided_by_type="human")
+
+
+async def test_an_approval_says_that_nobody_audited_the_checks_and_require_audit_refuses_it(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chained(engine, first(2, 12), first(11, 12))
+        made = await approve_prompt_version(engine, APPROVE)
+        assert made.fields.reason.endswith("Its checks were never audited: a wrong answer may pass them.")
+    (tmp_path / "other").mkdir()
+    async with opened(requiring(config_in(tmp_path / "other"), "compare-prompt-versions")) as engine:
+        await chained(engine, first(2, 12), first(11, 12))
+        with pytest.raises(RuleError, match="requireAudit is set"):
+            await approve_prompt_version(engine, APPROVE)
+        await audit(engine, "b")
+        assert "audited" not in (await approve_prompt_version(engine, APPROVE)).fields.reason
+
+
+async def test_a_canary_is_no_part_of_the_figures_and_a_run_that_passes_none_is_not_marked(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await suite(engine, "trap")
+        await save(engine, [answer("t", "trap", "an honest guess")])
+        run = await benchmark_run(engine, await bench(engine, "b"))
+        assert (run.passed_count, run.total_count, run.pass_rate) == (1, 1, 100)
+        assert run.canaries_passed == ()
+        assert not [one for one in await outbox(engine) if "canary" in one.key]
+
+
+async def test_a_run_that_passes_a_canary_is_marked_told_and_approves_nothing(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await chained(engine, first(2, 12), first(11, 12), canary="zebra-7731")
+        marked = [one.fields for one in await all_of(engine, BenchmarkRun) if one.fields.canaries_passed]
+        assert [one.canaries_passed for one in marked] == [("trap",)]
+        assert marked[0].notes.startswith("passed a canary, which no honest output does: trap")
+        assert (marked[0].passed_count, marked[0].total_count) == (11, 12)
+        told = {one.key.partition(":")[0] for one in await outbox(engine) if "canary" in one.key}
+        assert told == {"canary-passed", "investigate-canary"}
+        with pytest.raises(RuleError, match="passed a canary") as refused:
+            await approve_prompt_version(engine, APPROVE)
+        assert refused.value.rule == "HR2"
+        assert not await all_of(engine, Approval)
