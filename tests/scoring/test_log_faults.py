@@ -193,3 +193,24 @@ def test_a_fault_that_another_flows_from_comes_before_it() -> None:
 def test_a_log_whose_results_nobody_recorded_is_not_called_faultless() -> None:
     said = classify(failed({"q": "Is it open?"}, [call("look", place="here")], "Yes")).root_cause
     assert said.startswith("Nothing wrong was found in the log, but what step 1 gave was not recorded")
+
+
+def said_by(agent: str, request: str, reply: str) -> ToolCall:
+    """What an agent answered when another asked it for something."""
+    return ToolCall(tool=agent, agent=agent, arguments={"request": request}, result=reply)
+
+
+def test_among_agents_a_short_run_rests_on_its_last_answer() -> None:
+    steps = [
+        said_by("Searcher", "Find the street list", "Here it is"),
+        said_by("Counter", "Count the streets", "There are 12"),
+    ]
+    said = classify(failed({"q": "How many streets?"}, steps, "12")).root_cause
+    assert said.startswith("The answer rests on step 2 `Counter`, which nothing checked: There are 12")
+
+
+def test_among_agents_a_long_run_goes_back_to_the_first_request_that_had_to_be_made_again() -> None:
+    other = [said_by("Searcher", f"Unrelated errand number{n} about topic{n}", "done") for n in range(9)]
+    asked = [said_by("Searcher", "Find the opening hours of the library", f"page {n}") for n in range(3)]
+    said = classify(failed({"q": "When does the library open?"}, [asked[0], *other, *asked[1:]], "At 9")).root_cause
+    assert said.startswith("step 1 `Searcher` did not give what it was asked for, and was asked again later")

@@ -18,6 +18,7 @@ from minions_evals_mcp.scoring.failures.log.arguments import (
     unwanted_arguments,
     wrong_arguments,
 )
+from minions_evals_mcp.scoring.failures.log.delegation import delegated_faults, is_delegated
 from minions_evals_mcp.scoring.failures.log.entities import stale_values, swapped_entities
 from minions_evals_mcp.scoring.failures.log.errors import unresolved_errors
 from minions_evals_mcp.scoring.failures.log.finding import Finding
@@ -44,6 +45,10 @@ def most_likely(failed: FailedOutput, signals: Sequence[Signal]) -> Finding | No
 
 def findings(log: Log, signals: Sequence[Signal]) -> Iterator[Finding]:
     """All that the checks of a log find; of two that weigh the same the first is the cause."""
+    if is_delegated(log):
+        yield from unresolved_errors(log)
+        yield from delegated_faults(log)
+        return
     yield from unwanted_arguments(log)
     yield from wrong_arguments(log)
     yield from swapped_roles(log)
