@@ -13,21 +13,23 @@ NEGATED, REVERSED = 0.65, 0.75
 SHARED, LEAST = 0.75, 2
 """How much of a clause must be in the source's clause for the two to speak of the same, and in how many words at least."""
 MOST_CLAUSES = 300
-_FAR = 60
 LONGEST = 500
 """No clause and no sentence of more characters is compared."""
 _CLAUSE = re.compile(rf"(?<![^.!?;\n,])[^.!?;\n,]{{1,{LONGEST}}}(?![^.!?;\n,])")
 _SENTENCE = re.compile(rf"(?<![^.!?;\n])[^.!?;\n]{{1,{LONGEST}}}(?![^.!?;\n])")
 _QUESTION = re.compile(rf"(?<![^.!?\n])[^.!?\n]{{1,{LONGEST}}}\?")
 _NEGATION = re.compile(
-    r"\b(?:not|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|keine?\w*|nie|niemals|ohne|ne|n'|pas|aucune?|jamais|sans|nunca"
-    r"|ningun\w*|ningún|sin|non|nessun\w*|mai|senza|não|nenhum\w*|sem)\b|n't\b",
+    r"\b(?:not(?! only)|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|keine?\w*|nie|niemals|ohne|ne|n'|pas|aucune?|jamais"
+    r"|sans|nunca|ningun\w*|ningún|sin|non|nessun\w*|mai|senza|não|nenhum\w*|sem)\b|n't\b",
     re.IGNORECASE,
 )
 _PASSIVE = re.compile(
     r"\b(?:was|were|is|are|been|be|being|wurde\w*|wird|worden|a été|fut|est|fue|fueron|è stat\w|foi)\b", re.IGNORECASE
 )
 _NAME = re.compile(r"[^\W\d_a-zß-ÿ][\w'-]*(?: [^\W\d_a-zß-ÿ][\w'-]*){0,3}")
+_DEED = re.compile(r" (?:[a-zß-ÿ']+ ){1,4}")
+"""What stands between two names of which one does something to the other: a verb and its little words, and no comma."""
+_LAST = re.compile(r" ([a-zß-ÿ]+)\s*")
 _LITTLE = frozenset(
     "was were been have this that with from they will does did nicht kein keine eine wird wurde sind pour dans avec".split()  # noqa: SIM905  words
 )
@@ -82,13 +84,14 @@ def _deeds(text: str) -> Iterator[tuple[str, str, str, str]]:
         names = [name for name in _NAME.finditer(sentence) if name[0].casefold() not in ORDINARY]
         for one, two in pairwise(names):
             between = sentence[one.end() : two.start()]
-            if len(between) > _FAR:
+            if not _DEED.fullmatch(between):
                 continue
             first, second = one[0].casefold().split()[-1], two[0].casefold().split()[-1]
             if _PASSIVE.search(between):
                 first, second = second, first
-            # A German or a dependent clause has its verb behind both.
-            for verb in (*_verbs(between), *_verbs(sentence[two.end() :])[:2]):
+            # A German clause has its verb behind both names, at its end.
+            behind = _LAST.fullmatch(sentence[two.end() :])
+            for verb in (*_verbs(between), *(_verbs(behind[1]) if behind else ())):
                 yield first, verb, second, sentence
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -15,6 +16,8 @@ from minions_evals_mcp.scoring.failures.mentions import IDENTIFIER, LINK, WORD, 
 from minions_evals_mcp.scoring.failures.quantities import Quantity, quantities
 from minions_evals_mcp.scoring.failures.texts import flat, straight
 
+_TOKENISED = re.compile(r"(?<=\w) ([,.;:%])(?=\s)|(?<=[$€£]) (?=\d)")
+"""Blanks that only a tokeniser puts: before a comma, and after the sign of a currency."""
 MOST_DAYS = 200
 """So many distinct days of a material are counted from."""
 
@@ -98,7 +101,7 @@ def read(text: str) -> Reading:
 
 def material(values: Iterable[JsonValue]) -> Material:
     """What these values say together."""
-    text = straight("\n".join(flat(value) for value in values))
+    text = _TOKENISED.sub(lambda match: match[1] or "", straight("\n".join(flat(value) for value in values)))
     reading = read(text)
     minutes = frozenset(minute for mention in reading.clocks for minute in mention.minutes)
     return Material(
