@@ -16,6 +16,7 @@ from minions_evals_mcp.report.plain import shortened
 from minions_evals_mcp.store.agent import delivery, inbox, lease
 from minions_evals_mcp.store.agent.event_feed import count_happened, happened, last_event
 from minions_evals_mcp.store.agent.lease import Lease
+from minions_evals_mcp.store.agent.sources import sources_down
 from minions_evals_mcp.store.connection import Db
 
 SHOWN = 10
@@ -33,6 +34,7 @@ class Status(Value):
     messages: dict[str, int]
     lag_seconds: float
     events_behind: int
+    sources_down: list[Json]
     deliveries: list[Json]
     refused: list[Json]
     dead_letters: list[Json]
@@ -54,6 +56,7 @@ def status(db: Db, *, now: datetime, store: Path) -> Status:
         messages={state: counted.get(state, 0) for state in ("pending", "done", "dead")},
         lag_seconds=0.0 if oldest is None else max(0.0, (now - oldest).total_seconds()),
         events_behind=count_happened(db, after=lease.position(db, "events"), types=tuple(OWN)),
+        sources_down=[one.wire() for one in sources_down(db)],
         deliveries=[one.wire() for one in delivery.queue(db)],
         refused=[one.wire() for one in delivery.refused(db, limit=SHOWN)],
         dead_letters=[one.wire() for one in inbox.dead_letters(db, limit=SHOWN)],
@@ -77,6 +80,10 @@ def told(found: Status) -> str:
         *([f"CANNOT WRITE: {found.cannot_write}"] if found.cannot_write else []),
         f"messages: {counted}; the oldest that is pending waits for {found.lag_seconds:.0f} s",
         f"events not looked at yet: {found.events_behind}",
+        *(
+            f"source {one['source']} is down since {one['since']}: {_short(one['reason'])}"
+            for one in found.sources_down
+        ),
         *(_waiting(one) for one in found.deliveries),
         *(f"refused by {one['addressee']}: {one['id']}: {_short(one['reason'])}" for one in found.refused),
         *(f"dead: {one['id']} ({one['type']}): {_short(one['reason'])}" for one in found.dead_letters),

@@ -24,6 +24,7 @@ from minions_evals_mcp.interop.suite import RelationRow
 from minions_evals_mcp.interop.traces import Traces
 from minions_evals_mcp.ports import Arrived
 from minions_evals_mcp.store.agent import inbox
+from minions_evals_mcp.store.agent.sources import note_source
 
 UNFINISHED = ("running", "pending-approval")
 BRIEFLY_S = 0.5
@@ -43,6 +44,7 @@ class Reader:
         self._traces = Traces()
         self._kept: set[str] = set()
         self._failed = 0
+        self._seen_up = False
 
     async def follow(self, *, once: bool) -> None:
         """Looks again and again; with `once` twice, so that what is still being written is seen as it stands."""
@@ -73,16 +75,26 @@ class Reader:
             found = await self._origin.source.read()
         except (InstrumentError, OSError) as error:
             self._failed += 1
+            if self._failed == 1:
+                await self._note(str(error))
             log.warning(
                 "source-down", source=self._origin.name, times=self._failed, again_s=self._wait_s(), reason=str(error)
             )
             found = ()
         else:
-            self._failed = 0
+            if self._failed or not self._seen_up:
+                await self._note(None)
+            self._failed, self._seen_up = 0, True
         for arrived in found:
             await surely(self._agent, partial(self._take, arrived), doing=self._origin.name)
         for wire in self._traces.completed(now=anyio.current_time(), at_once=last):
             await surely(self._agent, partial(self._put, wire), doing=self._origin.name)
+
+    async def _note(self, reason: str | None) -> None:
+        """Keeps that the source went down, or is up again, for the agent's status to tell."""
+        engine = self._agent.engine
+        noting = partial(note_source, name=self._origin.name, reason=reason, at=engine.clock())
+        await surely(self._agent, partial(engine.store.write, noting), doing=self._origin.name)
 
     async def _take(self, arrived: Arrived) -> None:
         try:

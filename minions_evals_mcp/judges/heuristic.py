@@ -77,6 +77,17 @@ def is_rule(criterion: RubricCriterion) -> bool:
     return True
 
 
+def takes_proposal(criterion: RubricCriterion) -> bool:
+    """Whether the guide takes a proposal's score over: then nobody else is asked, whoever judges the other criteria.
+
+    Raises `InvalidRecordError` for a guide that begins so and names no score.
+    """
+    text = criterion.scoring_guide
+    if FROM_PROPOSAL not in text or not text.lstrip(" {\"'").startswith(FROM_PROPOSAL):
+        return False
+    return isinstance(guide(text), str)
+
+
 def guide_needs(criterion: Criterion, work: Work) -> tuple[Need, ...]:
     """The evidence that judging by this criterion will look up."""
     rules = guide(criterion.fields.scoring_guide)

@@ -57,11 +57,11 @@ Errors: unknown id, no output, reused key.""",
     "run_benchmark": Entry(
         "runs", "Run a benchmark", arguments.RunBenchmark, shapes.RunAnswer, "running:run_benchmark", open_world=True,
         description="""\
-Judges every active case of a benchmark in the background: runId at once, or waits.
-Use: to measure a version and see regressions. Batch of some cases: testCaseIds. Another judge over stored outputs: rejudgeRunId.
-Not: two versions against each other (compare_prompt_versions).
-Costs: model calls for llm criteria and targets. judge=caller needs no key.
-Errors: unknown benchmark or case, no key, reused key.""",
+Judges every active case of a benchmark in the background: runId at once.
+Use: to measure a version. Some cases: testCaseIds. Stored outputs anew: rejudgeRunId.
+Not: two versions (compare_prompt_versions).
+Costs: model calls for llm and targets. judge=caller needs no key.
+Errors: unknown id, no key, reused key.""",
     ),
     "compare_prompt_versions": Entry(
         "analysis", "Compare prompt versions", arguments.ComparePromptVersions, shapes.RunAnswer, "comparing:compare_prompt_versions",
@@ -141,11 +141,11 @@ Errors: another process works on it; unknown runId.""",
     "submit_judgments": Entry(
         "runs", "Hand in judgments", arguments.SubmitJudgments, shapes.RunAnswer, "running:submit_judgments",
         description="""\
-Takes your verdicts on packets of a run with judge=caller, and completes it; answers with the next packets.
-Use: one score within range and a rationale quoting the output, for every criterion of the packet.
-Not: to change a judgment: each packet is judged once. Judging your own output marks the run selfJudged.
+Takes your verdicts on packets of a run with judge=caller, and completes it; shows the next packets.
+Use: a score within range and a rationale quoting the output, for every criterion of a packet.
+Not: to change a judgment: a packet is judged once. Judging your own output marks the run selfJudged.
 Costs: nothing.
-Errors: all or nothing, naming the packet, criterion or range that does not fit.""",
+Errors: all or nothing, naming what does not fit.""",
     ),
     "run_ab_test": Entry(
         "analysis", "A/B test models", arguments.RunAbTest, shapes.RunAnswer, "ab_testing:run_ab_test", open_world=True,

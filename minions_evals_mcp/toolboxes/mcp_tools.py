@@ -100,6 +100,8 @@ class McpSource:
         if answer.is_error:
             raise InstrumentError(f"{name}: {_complaint(answer)}")
         said = _value(answer, name)
+        if isinstance(said, dict):
+            said = _unwrapped(said)
         if isinstance(said, list):
             return said, None
         records = next((said[key] for key in ("records", "items", "result") if isinstance(said.get(key), list)), None)
@@ -118,6 +120,18 @@ def _value(answer: CallToolResult, name: str) -> Json | list[JsonValue]:
     if not isinstance(found, dict | list):
         raise InstrumentError(f"{name}: the answer is neither an object nor a list.")
     return found
+
+
+def _unwrapped(said: Json) -> Json | list[JsonValue]:
+    """The answer of a tool that gives JSON as a text: its server wraps that as {"result": TEXT}."""
+    inner = said.get("result")
+    if not isinstance(inner, str):
+        return said
+    try:
+        found: JsonValue = json.loads(inner)
+    except ValueError:
+        return said
+    return found if isinstance(found, dict | list) else said
 
 
 def _text(answer: CallToolResult) -> str:

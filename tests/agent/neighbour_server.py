@@ -73,8 +73,16 @@ def served(neighbour: Neighbour) -> MCPServer[None]:
         return "taken"
 
     @server.tool()
+    async def have_text(cursor: str | None = None) -> str:
+        """The same as the text of its JSON."""
+        return json.dumps(page_from(cursor))
+
+    @server.tool()
     async def have(cursor: str | None = None) -> Json:
         """A page of what there is."""
+        return page_from(cursor)
+
+    def page_from(cursor: str | None) -> Json:
         file = neighbour.folder / "have.jsonl"
         lines = file.read_text().splitlines() if file.exists() else []
         begin = int(cursor or 0)

@@ -18,6 +18,7 @@ from agent.daemon import Agent
 from agent.integrations.neighbours import Origin
 from agent.integrations.reading import Reader
 from agent.lease import LEASE_S
+from agent.status import Status, status, told
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.ports import Arrived
@@ -113,6 +114,41 @@ async def test_a_source_that_stays_down_is_asked_less_and_less_often(engine: Eng
             tasks.cancel_scope.cancel()
     waits = [later - earlier for earlier, later in pairwise(source.asked)]
     assert all(wait >= least for wait, least in zip(waits, (0.02, 0.04, 0.08, 0.16), strict=True)), waits
+
+
+class Mended:
+    """A source that is down until it is mended."""
+
+    up = False
+
+    async def read(self) -> Sequence[Arrived]:
+        """Fails as long as it is down."""
+        if not self.up:
+            raise InstrumentError("nobody is at home.")
+        return ()
+
+
+async def test_a_source_that_is_down_is_told_in_the_status_until_it_is_up_again(engine: Engine) -> None:
+    source = Mended()
+    reader = Reader(Agent(engine, {}, "nobody", QUICK), Origin("crm", source, 0.01))
+
+    async def seen(number: int) -> Status:
+        """The status once so many sources are down."""
+        while True:
+            now = await engine.store.read(lambda db: status(db, now=engine.clock(), store=engine.config.db))
+            if len(now.sources_down) == number:
+                return now
+            await anyio.sleep(0.005)
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(partial(reader.follow, once=False))
+            down = await seen(1)
+            assert down.sources_down[0]["reason"] == "nobody is at home."
+            assert "source crm is down since" in told(down)
+            source.up = True
+            await seen(0)
+            tasks.cancel_scope.cancel()
 
 
 def test_a_file_that_cannot_be_moved_away_is_told_of_once_and_holds_nothing_up(desk: Desk) -> None:

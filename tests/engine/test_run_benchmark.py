@@ -17,7 +17,14 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.records.save_records import delete_record
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentError, NotFoundError, StoppedError
+from minions_evals_mcp.errors import (
+    BadInputError,
+    ConflictError,
+    InstrumentError,
+    InvalidRecordError,
+    NotFoundError,
+    StoppedError,
+)
 from minions_evals_mcp.judges.packets import Submission
 from minions_evals_mcp.store import events, jobs, records
 from tests.workshop import (
@@ -538,6 +545,26 @@ async def test_a_proposals_scores_become_criterion_scores(engine: Engine) -> Non
     assert (judged.criterion_id, judged.score, judged.judged_by_type) == ("r/relevance", 4, "heuristic")
     assert judged.rationale.startswith("score given by")
     assert (await metrics(engine, job))["relevance"].score == 4
+
+
+@pytest.mark.parametrize("judge_type", ["llm", "human"])
+@pytest.mark.parametrize("judge", ["auto", "caller"])
+async def test_a_proposals_score_is_taken_over_whatever_the_judge_type(
+    engine: Engine, judge_type: str, judge: str
+) -> None:
+    guide: Json = {"scoringGuide": "fromProposal: relevance", "judgeType": judge_type, "maxScore": 5}
+    await save(engine, rubric("r", 3, relevance=guide), case("c", rubricId="r"))
+    draft = minion("p", "proposal-draft", title="p", scores={"relevance": 4}, agentRunId="a")
+    await save(engine, answer("a", "c", "a proposal"), draft, benchmark("b", "c"))
+    assert (await bench(engine, "b", judge=judge)).state == "completed"
+    (judged,) = [one.fields for one in await all_of(engine, EvalJudgment)]
+    assert (judged.score, judged.judged_by_type) == (4, "heuristic")
+
+
+async def test_a_guide_that_names_no_score_of_the_proposal_is_refused_when_it_is_saved(engine: Engine) -> None:
+    guide: Json = {"scoringGuide": "fromProposal: [relevance]", "judgeType": "llm"}
+    with pytest.raises(InvalidRecordError, match="scoringGuide"):
+        await save(engine, rubric("r", 1, relevance=guide))
 
 
 @pytest.mark.parametrize("scores", [{}, {"relevance": 7}])

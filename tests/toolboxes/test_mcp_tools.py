@@ -166,11 +166,13 @@ async def test_all_pages_are_read_and_what_is_no_list_is_said(tmp_path: Path) ->
     (tmp_path / "have.jsonl").write_text("".join(json.dumps({"id": f"r{n}"}) + "\n" for n in range(5)))
     async with line_to(tmp_path) as line:
         found = await McpSource(line, "have").read()
+        in_text = await McpSource(line, "have_text").read()
         with pytest.raises(InstrumentError, match="holds no list"):
             await McpSource(line, "create_task", {"title": "t", "reference": "r"}).read()
         with pytest.raises(InstrumentError, match="Unknown tool"):
             await McpSource(line, "no-such-tool").read()
     assert [json.loads(one.text)["id"] for one in found] == [f"r{n}" for n in range(5)]
+    assert [one.text for one in in_text] == [one.text for one in found], "JSON in a text is JSON"
     assert {one.where for one in found} == {"desk/have"}
 
 

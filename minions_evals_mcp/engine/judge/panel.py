@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.judge.yardstick import (
 from minions_evals_mcp.engine.request import JudgeChoice, JudgeKind
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.judges.grading import grader_digest
-from minions_evals_mcp.judges.heuristic import guide_asks, guide_embeds, is_rule
+from minions_evals_mcp.judges.heuristic import guide_asks, guide_embeds, is_rule, takes_proposal
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
@@ -37,6 +37,8 @@ NO_GUIDE = "does the output do what the case asks for?"
 
 def kind_of(choice: JudgeChoice, criterion: RubricCriterion, *, has_model: bool) -> JudgeKind:
     """Who judges that criterion under that choice; without a model the caller does."""
+    if takes_proposal(criterion):
+        return "heuristic"
     wanted = criterion.judge_type if choice == "auto" else choice
     return "caller" if wanted == "llm" and choice == "auto" and not has_model else wanted
 

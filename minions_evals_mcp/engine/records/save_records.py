@@ -30,7 +30,7 @@ from minions_evals_mcp.engine.records.schedules import vet_schedule
 from minions_evals_mcp.engine.records.secret_marks import secrets_marked, without_secrets
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_within
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, RuleError, UnsupportedError
-from minions_evals_mcp.judges.heuristic import guide
+from minions_evals_mcp.judges.heuristic import guide, takes_proposal
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import vet_rubric
@@ -292,7 +292,7 @@ def _vet_criterion(view: _View, record: Record[RubricCriterion]) -> None:
             f"there is no rubric {record.fields.rubric_id!r}", field="fields.rubricId", record=_name(record)
         )
     _vet_stays(view, record)
-    if record.fields.judge_type == "heuristic":
+    if record.fields.judge_type == "heuristic" or takes_proposal(record.fields):
         guide(record.fields.scoring_guide)
     if record.id in rubric.fields.criteria_ids:
         vet_rubric(rubric, _criteria(view, rubric))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from mcp_types import CallToolResult
 from pydantic import JsonValue
@@ -12,25 +12,65 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
 from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.jobs import get_job, request_of
 from minions_evals_mcp.engine.seals.exposures import sealed_verdict
-from minions_evals_mcp.server.answers.run import next_calls
-from minions_evals_mcp.server.answers.sizes import Shape, answered
+from minions_evals_mcp.server.answers.run import instructions_for, next_calls, told_run
+from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered
 from minions_evals_mcp.server.edge.refusals import in_arguments
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.store.jobs import Job
 
 
-async def comparison_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
-    """Where the comparison stands; its verdict once it is made."""
+async def comparison_answer(call: Call, job: Job, shape: Shape, *, limit: int) -> CallToolResult:
+    """Where the comparison stands, with the packets of the side whose turn it is; its verdict once it is made."""
     now = await get_job(call.engine, job.id)
     told: Json = {
         "summary": f"comparison {now.subject_id}: {now.state}", "runId": now.id, "key": now.key, "kind": now.kind,
         "subjectId": now.subject_id, "state": now.state, "reason": in_arguments(now.reason), "units": now.total,
     }  # fmt: skip
+    if now.state == "awaiting-judgments" and (waiting := await _waiting(call, now, shape, limit)) is not None:
+        whole = Shape("full", shape.fields, shape.offset)
+        return answered({**told, **waiting}, shape=whole, pages=Pages(("packets",), bool(waiting["waiting"])))
     if now.state != "completed":
         return answered({**told, "next": await _next(call, now)}, shape=shape)
     return answered({**told, **await _verdict(call, now.id)}, shape=shape)
+
+
+async def whole_of(call: Call, job: Job) -> Job:
+    """The comparison that the run is a side of, as long as that waits for judgments; else the run itself."""
+    comparison_id = request_of(job).comparison_id if job.kind == "benchmark" else None
+    if comparison_id is None or job.state == "awaiting-judgments":
+        return job
+    return await get_job(call.engine, comparison_id)
+
+
+async def side_of(call: Call, run_id: str, digests: Collection[str]) -> str:
+    """The run that holds those packets: of a comparison the side that does, else the run itself."""
+    job = await get_job(call.engine, run_id)
+    if job.kind != "comparison":
+        return run_id
+    for which in ("A", "B"):
+        side = await get_job(call.engine, f"{job.id}:{which}")
+        waiting = (await summarize(call.engine, side.id, limit=10_000)).packets
+        if any(packet.digest in digests for packet in waiting):
+            return side.id
+    return run_id
+
+
+async def _waiting(call: Call, job: Job, shape: Shape, limit: int) -> Json | None:
+    """The packets of the first side that has some, with that side's run; None where a person must judge."""
+    for which in ("A", "B"):
+        side = await get_job(call.engine, f"{job.id}:{which}")
+        summary = await summarize(call.engine, side.id, limit=shape.offset + limit)
+        told = told_run(summary, offset=shape.offset, limit=limit)
+        if told.get("packets"):
+            told["instructions"] = instructions_for(told, side.spec)
+            shown = {name: told[name] for name in ("instructions", "criteria", "packets", "waiting") if name in told}
+            calls = [
+                one.replace(json.dumps(summary.run_id), json.dumps(side.id)) for one in next_calls(summary, side.spec)
+            ]
+            return {**shown, "packetsOf": side.id, "next": [*calls]}
+    return None
 
 
 async def verdict_answer(call: Call, comparison_id: str) -> CallToolResult:

@@ -79,6 +79,7 @@ class RunBenchmark(_Run):
     prompt_version_ref: VersionName | None = None
     rejudge_run_id: Name | None = None
     test_case_ids: Cases | None = None
+    limit: Limit = 5
 
     @model_validator(mode="after")
     def _one_choice_of_cases(self) -> RunBenchmark:
@@ -178,6 +179,7 @@ class SubmitJudgments(Arguments):
     run_id: Id
     judged_by: Annotated[Name | None, Field(description="Your agent's id; else your client's name")] = None
     packets: Annotated[list[AnsweredPacket], Field(min_length=1, max_length=50)]
+    limit: Limit = 5
 
 
 class ClassifyFailure(Arguments):

@@ -21,7 +21,7 @@ from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
 from minions_evals_mcp.server.answers.ab_test import ab_test_answer
-from minions_evals_mcp.server.answers.comparison import comparison_answer
+from minions_evals_mcp.server.answers.comparison import comparison_answer, side_of, whole_of
 from minions_evals_mcp.server.answers.dry_run import dry_line
 from minions_evals_mcp.server.answers.run import instructions_for, next_calls, told_run
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of, part_of, text_of
@@ -89,7 +89,12 @@ async def _run(
     starting = partial(start, call.engine, request, kind=kind)
     if asked.judge != "caller" and asked.wait_seconds and call.context is not None and can_be_asked(call.context):
         return await _begun_with_person(call, call.context, asked, request, starting)
-    return await begun(call, starting, asked.wait_seconds, asked.max_cost_usd)
+    return await begun(call, starting, asked.wait_seconds, asked.max_cost_usd, limit=_limit(asked))
+
+
+def _limit(asked: arguments.RunTestCase | arguments.RunBenchmark) -> int:
+    """So many failures and packets are shown at once."""
+    return asked.limit if isinstance(asked, arguments.RunBenchmark) else SHOWN
 
 
 async def _begun_with_person(
@@ -107,16 +112,21 @@ async def _begun_with_person(
         job = await call.runs.begin(starting, max_cost_usd=asked.max_cost_usd)
         await call.runs.follow(job, asked.wait_seconds, call.report_progress)
     question = await judged_by_person(call, context, job, seconds=asked.wait_seconds)
-    return await run_answer(call, job, Shape()) if question is None else question
+    return await run_answer(call, job, Shape(), limit=_limit(asked)) if question is None else question
 
 
 async def begun(
-    call: Call, starting: Callable[[], Awaitable[Started]], wait_seconds: float, max_cost_usd: float | None
+    call: Call,
+    starting: Callable[[], Awaitable[Started]],
+    wait_seconds: float,
+    max_cost_usd: float | None,
+    *,
+    limit: int = SHOWN,
 ) -> CallToolResult:
     """The answer about a run that goes on in the background, when it has ended or the wait is over."""
     job = await call.runs.begin(starting, max_cost_usd=max_cost_usd)
     await call.runs.follow(job, max(wait_seconds, GRACE_S), call.report_progress)
-    return await run_answer(call, job, Shape())
+    return await run_answer(call, job, Shape(), limit=limit)
 
 
 async def get_run(call: Call, asked: arguments.GetRun) -> CallToolResult:
@@ -133,7 +143,7 @@ async def get_run(call: Call, asked: arguments.GetRun) -> CallToolResult:
 async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) -> CallToolResult:
     """The run's figures, and a page of what of it matters."""
     if job.kind == "comparison":
-        return await comparison_answer(call, job, shape)
+        return await comparison_answer(call, job, shape, limit=limit)
     if job.kind == "ab-test":
         return await ab_test_answer(call, job, shape)
     until = shape.offset + limit
@@ -184,7 +194,7 @@ async def cancel_run(call: Call, asked: arguments.CancelRun) -> CallToolResult:
 async def submit_judgments(call: Call, asked: arguments.SubmitJudgments) -> CallToolResult:
     """The run after the verdicts were taken, with the packets that wait next."""
     submission = Submission(
-        run_id=asked.run_id,
+        run_id=await side_of(call, asked.run_id, {one.digest for one in asked.packets}),
         judged_by=None if call.engine.speaker.is_person else asked.judged_by or client_name(call.context),
         packets=tuple(
             AnsweredPacket(
@@ -202,4 +212,5 @@ async def submit_judgments(call: Call, asked: arguments.SubmitJudgments) -> Call
             for one in asked.packets
         ),
     )
-    return await run_answer(call, await take_judgments(call.engine, submission), Shape())
+    job = await take_judgments(call.engine, submission)
+    return await run_answer(call, await whole_of(call, job), Shape(), limit=asked.limit)
