@@ -27,46 +27,12 @@ from minions_evals_mcp.scoring.checks import (
     Unchecked,
     Unmet,
 )
+from tests.reference.assertion_examples import EXAMPLES as REFERENCE
 
-EXAMPLES = (
-    Assertion(type="assert-set", assertions=(Assertion(type="contains", value="a"), Assertion(type="is-html"))),
-    Assertion(type="bleu", value=["a b", "b"]),
-    Assertion(type="contains", value="a"),
-    Assertion(type="contains-all", value=["a", "b"]),
-    Assertion(type="contains-any", value="a, b"),
-    Assertion(type="contains-html"),
-    Assertion(type="contains-json", value={"required": ["a"]}),
-    Assertion(type="contains-sql"),
-    Assertion(type="contains-xml", value="a.b"),
-    Assertion(type="cost", threshold=1),
-    Assertion(type="equals", value={"a": 1}),
-    Assertion(type="factuality", value="a is a letter"),
-    Assertion(type="finish-reason", value="stop"),
-    Assertion(type="gleu", value="a b"),
-    Assertion(type="icontains", value="A"),
-    Assertion(type="icontains-all", value=["A", "b"]),
-    Assertion(type="icontains-any", value=["A", "b"]),
-    Assertion(type="is-html"),
-    Assertion(type="is-json", value="{type: object}"),
-    Assertion(type="is-refusal"),
-    Assertion(type="is-sql", value={"databaseType": "PostgreSQL"}),
-    Assertion(type="is-xml"),
-    Assertion(type="javascript", value="output.length > 1"),
-    Assertion(type="latency", threshold=100),
-    Assertion(type="levenshtein", value="abc", threshold=2),
-    Assertion(type="llm-rubric", value="is a letter", threshold=0.5),
-    Assertion(type="python", value="len(output) > 1"),
-    Assertion(type="regex", value="^a+$"),
-    Assertion(type="rouge-n", value="a b"),
-    Assertion(type="similar", value="a letter"),
-    Assertion(type="starts-with", value="a"),
-    Assertion(type="tool-call-f1", value="a"),
-    Assertion(type="trajectory:match", value=["a", {"name": "b", "args": {"x": {"$regex": "(?=a)"}}}], threshold=0.5),
-    Assertion(type="trajectory:step-count", value={"max": 1}),
-    Assertion(type="trajectory:tool-args-match", value={"name": "a", "args": {}}),
-    Assertion(type="trajectory:tool-sequence", value=["a"]),
-    Assertion(type="trajectory:tool-used", value="a"),
-    Assertion(type="word-count", value={"min": 1, "max": 3}),
+EXAMPLES = tuple(
+    Assertion.model_validate({"type": name, **example.assertion}, strict=False)
+    for name, example in REFERENCE.items()
+    if name != FUNCTION  # which only the program that has it can ask
 )
 YES = Assertion(type="contains", value="a")
 NO = Assertion(type="contains", value="z")
@@ -102,9 +68,7 @@ def verdict(assertions: list[Assertion], subject: Subject, threshold: float | No
 
 
 def test_vet_and_the_table_agree_on_the_known_types() -> None:
-    assert {example.type for example in EXAMPLES} == set(KINDS) - {
-        FUNCTION
-    }  # which only the program that has it can ask
+    assert {example.type for example in EXAMPLES} == set(KINDS) - {FUNCTION}
     for example in EXAMPLES:
         vet(example)
         vet(example.model_copy(update={"type": f"not-{example.type}"}))
