@@ -19,7 +19,8 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring import rubric
 from minions_evals_mcp.scoring.classification import classify
 from minions_evals_mcp.skills import Skills, Step
-from minions_evals_mcp.stats import regression, trend
+from minions_evals_mcp.stats import regression
+from minions_evals_mcp.stats.series import trend
 from minions_evals_mcp.store import rows, runs
 from minions_evals_mcp.store.queries import trend_points
 

@@ -15,7 +15,7 @@ from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.conclude.setup import changes_sentence
 from minions_evals_mcp.stats.attempts import BUDGET
 from minions_evals_mcp.stats.comparison import Difference
-from minions_evals_mcp.stats.trend import SMALLEST_WINDOW
+from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW
 from minions_evals_mcp.store.jobs import JobKind, JobState
 from minions_evals_mcp.store.queries.report_units import Judged
 

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minions_evals_mcp.domain.results import Direction
-from minions_evals_mcp.stats.change_point import change_points
 from minions_evals_mcp.stats.comparison import compare
 from minions_evals_mcp.stats.sequential import Look, look
-from minions_evals_mcp.stats.trend import consecutive_degrading, read_series
+from minions_evals_mcp.stats.series.change_point import change_points
+from minions_evals_mcp.stats.series.trend import consecutive_degrading, read_series
 from tests.bench.simulated import Population
 
 CASES, TRIALS = (10, 20, 50, 200), (1, 5)

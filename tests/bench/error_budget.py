@@ -30,9 +30,9 @@ from minions_evals_mcp.engine.conclude.comparison import pairing, pooled_pairs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.errors import RuleError
-from minions_evals_mcp.stats.change_point import changes
 from minions_evals_mcp.stats.comparison import compare
 from minions_evals_mcp.stats.regression import Gate
+from minions_evals_mcp.stats.series.change_point import changes
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.runs import benchmark_run
 from tests.workshop import bench, config_in, fleet, minion, opened, save

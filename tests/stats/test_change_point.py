@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from minions_evals_mcp.stats.change_point import change_points, changes
+from minions_evals_mcp.stats.series.change_point import change_points, changes
 
 
 def noisy(levels: list[float], spread: float, seed: int) -> list[float]:

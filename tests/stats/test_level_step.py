@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats as reference
 
-from minions_evals_mcp.stats.level_step import STRONGEST, level_step
+from minions_evals_mcp.stats.series.level_step import STRONGEST, level_step
 
 
 def resembling(size: int, likeness: float, seed: int) -> list[float]:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from scipy import stats
 
-from minions_evals_mcp.stats.mann_kendall import mann_kendall, order_chance, smallest_significant_s, theil_sen
+from minions_evals_mcp.stats.series.mann_kendall import mann_kendall, order_chance, smallest_significant_s, theil_sen
 
 SERIES = [
     (0.9, 0.85, 0.8, 0.7, 0.75),

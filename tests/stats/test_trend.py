@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minions_evals_mcp.domain.results import Direction
-from minions_evals_mcp.stats.trend import consecutive_degrading, read_series, read_trend, streak_start
+from minions_evals_mcp.stats.series.trend import consecutive_degrading, read_series, read_trend, streak_start
 
 DIRECTIONS: tuple[Direction, ...] = ("improving", "degrading", "stable")
 FALLING = [0.9, 0.8, 0.7, 0.6, 0.5]

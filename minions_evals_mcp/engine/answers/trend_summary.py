@@ -9,8 +9,8 @@ from minions_evals_mcp.engine.conclude.detect_trend import directions_of, trend_
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.skills import DetectTrendParameters
-from minions_evals_mcp.stats.mann_kendall import slope_interval
-from minions_evals_mcp.stats.trend import read_trend
+from minions_evals_mcp.stats.series.mann_kendall import slope_interval
+from minions_evals_mcp.stats.series.trend import read_trend
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import trend_points

@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.values import MAX_ID, iso
 from minions_evals_mcp.engine.conclude.levels import record_levels
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.skills import DetectTrendParameters
-from minions_evals_mcp.stats.trend import read_trend, streak_start
+from minions_evals_mcp.stats.series.trend import read_trend, streak_start
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append

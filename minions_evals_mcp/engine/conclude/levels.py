@@ -8,7 +8,7 @@ from statistics import fmean
 
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, Evidence
-from minions_evals_mcp.stats.change_point import FEWEST_POINTS, newest_change
+from minions_evals_mcp.stats.series.change_point import FEWEST_POINTS, newest_change
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import trend_points
 from minions_evals_mcp.store.queries.trend_points import SeriesRun

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
-from minions_evals_mcp.stats.level_step import level_step
+from minions_evals_mcp.stats.series.level_step import level_step
 
 FEWEST_POINTS = 12
 """Fewer points in the series are not searched."""

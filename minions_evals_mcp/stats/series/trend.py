@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import fmean
 
 from minions_evals_mcp.domain.results import Direction
-from minions_evals_mcp.stats.mann_kendall import mann_kendall, order_chance, smallest_significant_s, theil_sen
+from minions_evals_mcp.stats.series.mann_kendall import mann_kendall, order_chance, smallest_significant_s, theil_sen
 
 SMALLEST_WINDOW, LARGEST_WINDOW = 3, 12
 FIRM_FROM = 5

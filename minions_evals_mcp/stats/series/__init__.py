@@ -1,0 +1,1 @@
+"""A series of runs over time: its trend, its levels."""
