@@ -197,6 +197,18 @@ def runs_of_cases(db: Db, case_ids: Iterable[str]) -> int:
     return number
 
 
+def open_copies(db: Db, case_ids: Iterable[str]) -> list[str]:
+    """Other cases that ask the same as one of those: what a seal hides stands in them, too."""
+    chosen = json.dumps(list(case_ids))
+    rows = db.execute(
+        "SELECT id FROM minion WHERE type = 'test-case' AND deleted_at IS NULL AND id NOT IN (SELECT value FROM json_each(?1))"
+        " AND fields -> '$.inputs' IN (SELECT fields -> '$.inputs' FROM minion WHERE id IN (SELECT value FROM json_each(?1)))"
+        " AND fields -> '$.inputs' <> '{}' ORDER BY seq",
+        (chosen,),
+    )
+    return [row[0] for row in rows]
+
+
 def benchmarks_with(db: Db, case_ids: Iterable[str], *, but: str) -> list[tuple[str, str]]:
     """Other benchmarks that name some of the cases, each with one of them."""
     rows = db.execute(

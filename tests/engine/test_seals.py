@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.seals.exposures import budget_left
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark, unseal
 from minions_evals_mcp.engine.trials.trial import TrialRequest, compare_sealed, try_version
-from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError, RuleError, SealedError
+from minions_evals_mcp.errors import BadInputError, ConflictError, RuleError, SealedError
 from minions_evals_mcp.store import records, seals
 from minions_evals_mcp.store.backup import back_up
 from tests.workshop import (
@@ -97,7 +97,7 @@ async def test_a_sealed_benchmark_is_compared_and_tells_a_verdict_that_an_approv
         assert isinstance(verdict, SealedVerdict)
         assert (verdict.verdict, verdict.attempt) == ("improved", 1)
         assert verdict.budget.attempt == 2
-        with pytest.raises(NotFoundError):
+        with pytest.raises(SealedError, match="Ship v2: it is better on the sealed cases"):
             await get_record(engine, verdict.comparison_id)
         assert (await decide(engine, "v2")).comparison_id == verdict.comparison_id
 
@@ -125,6 +125,17 @@ async def test_sealed_cases_are_run_whole_by_rule_or_model_or_not_at_all(tmp_pat
                     await compare_sealed(engine, asked(sequential=True))
                 case _:
                     await compare_sealed(engine, asked(judge=what))
+
+
+async def test_open_cases_that_ask_the_same_are_named_when_a_benchmark_is_sealed(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await versions(engine, [True] * CASES)
+        await save(
+            engine, minion("twin", "test-case", name="twin", inputs={"q": "c1"}, expectedOutputs={"output": "x"})
+        )
+        made = await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+    assert made.open_copies == ["twin"]
+    assert "stand in open cases, too, which show them: twin" in made.in_words
 
 
 async def test_no_door_of_the_engine_edits_or_hides_what_is_sealed(tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ OF_COMMANDS: dict[str, Arguments] = {
     "trend": each("b", "open-b"),
     "what-changed": each("b", "open-b"),
     "calibrate": each("b"),
+    "promote": (("run-v2:c8",), ("run-v2:8.1", "--corrected", "x"), ("v1/1",), ("TOLD:B:c8",)),
     "seal": ((), ("b",)),
     "rejudge": each("run-v1", "TOLD:A"),
     "ab-test": (("c1",), ("c1", "--dry-run")),
@@ -130,6 +131,7 @@ OF_TOOLS: dict[str, list[dict[str, object]]] = {
     "run_ab_test": [
         {"testCaseId": "c1", "branches": BRANCHES}, {"benchmarkId": "b", "branches": BRANCHES},
     ],
+    "promote_failure": [{"id": one} for one in ("run-v2:c8", "TOLD:B:c8", "v1/1")],
     "get_statistics": [
         {"testCaseId": "c1", "executions": True, "detail": "full"}, {"testCaseId": "c4", "detail": "full"},
         {"promptId": "p", "detail": "full"}, {"branchId": "br", "detail": "full"},
@@ -164,6 +166,7 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/matrix": ({"run": "run-v1"}, {"run": "run-v2"}, {"run": "TOLD:A"}),
     "/failures": ({}, {"before": "9999"}),
     "/prompts": ({}, {"id": "p"}, {"version": "v1"}),
+    "/promote": ({"id": "run-v2:c8"}, {"id": "v1/1", "run": "run-v2", "at": "9.1"}),
     "/outbox": ({}, {"before": "9999"}),
     "/report": tuple({"id": run} for run in RUNS),
     "/again": ({"id": "run-v1"}, {"id": "run-v2", "cases": "failed"}),

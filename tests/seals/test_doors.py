@@ -12,6 +12,7 @@ import pytest
 from graphql import GraphQLObjectType, build_schema
 from mcp.shared.exceptions import MCPError
 
+import minions_evals_mcp
 from minions_evals_mcp.domain.seals import OPEN_TABLES, REDACTIONS
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.seals.seal import unseal
@@ -24,7 +25,7 @@ from minions_evals_mcp.view.app import routes
 from tests.agent.desk import Desk
 from tests.cli.terminal import Terminal
 from tests.seals import doors
-from tests.seals.story import MARK, story
+from tests.seals.story import MARK, RAISING, story
 from tests.server.hosts import Host, hosted
 from tests.view.visitor import visitor
 from tests.workshop import config_in, opened
@@ -92,6 +93,20 @@ def test_every_table_is_redacted_or_known_to_say_nothing(folder: Path) -> None:
         assert tables == set(REDACTIONS) | OPEN_TABLES
 
 
+def test_only_the_engines_own_work_reads_what_is_sealed() -> None:
+    root = Path(minions_evals_mcp.__file__).parent
+    readers = {str(file.relative_to(root)) for file in root.rglob("*.py") if "read_whole(" in file.read_text("utf-8")}
+    assert readers == {
+        "engine/judge/kept_verdicts.py",
+        "engine/run/estimate.py",
+        "engine/run/planning.py",
+        "engine/run/run_benchmark.py",
+        "engine/run/unit_pages.py",
+        "engine/run/units.py",
+        "store/database.py",
+    }
+
+
 def test_no_row_that_a_door_can_read_says_anything_sealed(folder: Path, *, is_sealed: bool) -> None:
     said: Said = []
     with closing(open_raw(folder / "evals.db")) as db:
@@ -125,7 +140,7 @@ async def test_no_tool_says_anything_sealed(
 ) -> None:
     assert set(CATALOGUE) <= set(doors.OF_TOOLS)
     said: Said = []
-    async with hosted(config_in(folder)) as host:
+    async with hosted(config_in(folder), target=RAISING) as host:
         for tool in CATALOGUE:
             for arguments in doors.OF_TOOLS[tool]:
                 given = json.loads(json.dumps(arguments).replace("TOLD", told))

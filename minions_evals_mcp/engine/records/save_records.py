@@ -28,8 +28,16 @@ from minions_evals_mcp.engine.records.chain_growth import vet_growth
 from minions_evals_mcp.engine.records.pass_rule import with_pass_rule
 from minions_evals_mcp.engine.records.schedules import vet_schedule
 from minions_evals_mcp.engine.records.secret_marks import secrets_marked, without_secrets
+from minions_evals_mcp.engine.seals.exposures import sealed_verdict
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_within
-from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, RuleError, UnsupportedError
+from minions_evals_mcp.errors import (
+    ConflictError,
+    InvalidRecordError,
+    NotFoundError,
+    RuleError,
+    SealedError,
+    UnsupportedError,
+)
 from minions_evals_mcp.judges.heuristic import guide, takes_proposal
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.max_score import parted
@@ -438,8 +446,14 @@ async def delete_record(engine: Engine, ident: str) -> Record[Fields]:
 
 
 async def get_record(engine: Engine, ident: str) -> Record[Fields]:
-    """The record of any type under that id, a branch with its figures; raises `NotFoundError`."""
+    """The record of any type under that id, a branch with its figures; raises `NotFoundError`.
+
+    Of a comparison on sealed cases the verdict is told, in the `SealedError` that is raised.
+    """
     found = await engine.store.read(lambda db: _found(db, ident))
+    told = None if found is not None else await sealed_verdict(engine, ident)
+    if told is not None:
+        raise SealedError(f"{ident} is a comparison on sealed cases. {told.in_words}")
     if found is None:
         raise NotFoundError("record", ident, remedy="`minions-evals list TYPE` shows ids.")
     return (await with_likeness(engine, [found]))[0]

@@ -23,6 +23,7 @@ from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.seals import Seal, SealedCase
 
 FEWEST = 2
+NAMED = 5
 A_PERSON: JudgeType = "human"
 
 
@@ -35,13 +36,17 @@ class SealAsked(Value):
 
 
 class SealMade(Value):
-    """What a seal came to: `openBenchmarkId` keeps the rest where a share was sealed, `seenBefore` test-runs came earlier."""
+    """What a seal came to: `openBenchmarkId` keeps the rest where a share was sealed, `seenBefore` test-runs came earlier.
+
+    `openCopies`: open cases with the inputs of sealed ones.
+    """
 
     benchmark_id: str
     open_benchmark_id: str | None
     cases: int
     open_cases: int
     seen_before: int
+    open_copies: list[str]
     in_words: str
 
 
@@ -80,7 +85,7 @@ def seal_within(db: Db, asked: SealAsked, *, by: str, at: datetime) -> SealMade:
         _save(db, benchmark, at, sealed=True)
     share, seed = (asked.share, asked.seed) if asked.share is not None else (None, None)
     opened = None if asked.share is None else benchmark.id
-    seen = seals.runs_of_cases(db, chosen)
+    seen, copies = seals.runs_of_cases(db, chosen), seals.open_copies(db, chosen)
     if sealed_content.has_key():
         sealed_content.encrypt(db, chosen)
     seals.put(db, Seal(0, sealed_id, opened, share, seed, by, at), [_sealed(measure) for measure in judged])
@@ -89,7 +94,7 @@ def seal_within(db: Db, asked: SealAsked, *, by: str, at: datetime) -> SealMade:
     left = 0 if opened is None else len(benchmark.fields.test_case_ids) - len(chosen)
     return SealMade(
         benchmark_id=sealed_id, open_benchmark_id=opened, cases=len(chosen), open_cases=left, seen_before=seen,
-        in_words=_in_words(sealed_id, opened, len(chosen), left, seen),
+        open_copies=copies, in_words=_in_words(sealed_id, opened, len(chosen), left, seen) + _copied(copies),
     )  # fmt: skip
 
 
@@ -100,6 +105,14 @@ def _in_words(sealed_id: str, opened: str | None, cases: int, left: int, seen: i
     if seen:
         said += f"; {seen} test-runs of them were open to everybody until now, and whoever saw them knows them"
     return f"{said}."
+
+
+def _copied(copies: list[str]) -> str:
+    """The open cases that show what sealed ones ask."""
+    if not copies:
+        return ""
+    more = f" and {len(copies) - NAMED} more" if len(copies) > NAMED else ""
+    return f" Their inputs stand in open cases, too, which show them: {', '.join(copies[:NAMED])}{more}. Delete those."
 
 
 async def unseal(engine: Engine, benchmark_id: str, reason: Visible, *, by: str) -> SealEnded:
