@@ -41,6 +41,14 @@ def order(criterion: Criterion, *contenders: Contender) -> list[str]:
     return [standing.branch_id for standing in ranked(contenders, criterion).standings]
 
 
+def test_a_branch_has_not_failed_and_has_won_nothing_unless_that_is_said() -> None:
+    silent = Contender("a", is_control=False, quality=0.5, latency_ms=100, cost_usd=0.01)
+    assert silent == one("a")
+    assert ranked([silent, one("b", 0.4)], "best_quality").winner == "a"
+    assert order("best_quality", silent, one("b", 0.9, failed=True)) == ["a", "b"]
+    assert order("best_quality", silent, one("b", 0.4, wins=1)) == ["b", "a"]
+
+
 # A is the best, B the fastest, C the cheapest, D the best for its money.
 FIELD = (
     one("a", 0.95, 900, 0.030),

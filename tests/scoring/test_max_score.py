@@ -20,6 +20,7 @@ from minions_evals_mcp.scoring.max_score import (
     OutputScores,
     Selection,
     max_score_of,
+    parted,
     select,
 )
 
@@ -53,6 +54,17 @@ def test_one_selection_is_made_over_all_outputs_after_their_own_assertions_ran()
     found = selection([OutputScores.of(one) for one in verdicts if isinstance(one, Aggregate)])
     assert found.selected == 1
     assert aggregates(found) == [0.5, 1.0, 0.0]
+
+
+def test_what_checks_and_what_chooses_are_told_apart_by_their_type_alone() -> None:
+    before, after = Assertion(type="contains", value="a"), Assertion(type="starts-with", value="a")
+    choosing = Assertion(type="max-score", value={"threshold": 0.5})
+    assert parted([before, choosing, after]) == ((before, after), MaxScore(threshold=0.5))
+    assert parted([before, after]) == ((before, after), MaxScore())
+    with pytest.raises(InvalidRecordError, match="a second max-score"):
+        parted([before, choosing, choosing])
+    with pytest.raises(InvalidRecordError, match="requires at least one assertion"):
+        parted([choosing])
 
 
 def test_the_same_scores_always_give_the_same_selection() -> None:
