@@ -13,7 +13,9 @@ LONGEST = 200
 _STEP = re.compile(r"\b(?:in )?step \d+\s*(?=`)|,? ?(?:first )?in step \d+|\bstep \d+\b", re.IGNORECASE)
 _QUOTED = re.compile(r"“[^”]*”?|\"[^\"]*\"|(?<![\w])'[^']*'(?!\w)|\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]")
 _WITH_DIGITS = re.compile(r"(?<![`\w])[\w.:/@#€$£+-]*\d[\w.:/@#%€$£+-]*")
-_NO_FAULT = re.compile(r"^the log shows no fault.*?;\s*", re.IGNORECASE | re.DOTALL)
+_NO_FAULT = re.compile(
+    r"^(?:the log shows no fault|nothing wrong was found in the log).*?;\s*", re.IGNORECASE | re.DOTALL
+)
 _NO_LOG = re.compile(r"^(?:there is no tool-call log|the agent made no call);\s*", re.IGNORECASE)
 _TOOL = re.compile(r"`([^`]{1,80})`")
 _ELLIPSES = re.compile(r"…(?:[\s,;:]*…)+")
@@ -144,19 +146,25 @@ def _shortened(text: str) -> str:
 _CUT_OFF = re.compile(r"token limit|cut off|truncat", re.IGNORECASE)
 _ACTIONS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"does not exist|is not a tool|unknown tool", re.IGNORECASE), "Take {tool} out of what the agent may name, or offer it."),
+    (
+        re.compile(r"times with the same|gave the same|repeat|loop|without progress", re.IGNORECASE),
+        "Give the agent a rule when to stop calling {tool}.",
+    ),
     (re.compile(r"placeholder", re.IGNORECASE), "Say in the prompt where the arguments of {tool} come from."),
     (
         re.compile(r"argument|was called with|another (?:customer|order|user|entity)|differs from the (?:input|only)|stale", re.IGNORECASE),
         "Say in the prompt from where {tool} takes that argument, and check it in the tool.",
     ),
-    (re.compile(r"times with the same|repeat|loop|without progress", re.IGNORECASE), "Give the agent a rule when to stop calling {tool}."),
     (re.compile(r"empty result|gave nothing", re.IGNORECASE), "Say in the prompt what to answer when {tool} finds nothing."),
     (
-        re.compile(r"gave the right result|ignored|unused|contradict|but the answer differs", re.IGNORECASE),
+        re.compile(r"gave the right result|and the answer says|ignored|unused|contradict|but the answer differs", re.IGNORECASE),
         "Say in the prompt that the answer takes over what {tool} gave.",
     ),
-    (re.compile(r"no call|missing step|never called", re.IGNORECASE), "Say in the prompt when {tool} must be called."),
-    (re.compile(r"wrong tool|instead of", re.IGNORECASE), "Tell the tools apart in their descriptions: {tool} was the wrong one."),
+    (re.compile(r"no call|missing step|is missing|never called", re.IGNORECASE), "Say in the prompt when {tool} must be called."),
+    (
+        re.compile(r"wrong tool|instead of|another thing than|was called where", re.IGNORECASE),
+        "Tell the tools apart in their descriptions: {tool} was the wrong one.",
+    ),
     (re.compile(r"token limit|cut off|truncat", re.IGNORECASE), "Raise the limit of output tokens, or ask for less."),
     (re.compile(r"failed|error|swallowed", re.IGNORECASE), "Make {tool} work for these inputs, or say what to do when it fails."),
 )  # fmt: skip

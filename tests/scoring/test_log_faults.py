@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.classification import classify
+from minions_evals_mcp.scoring.failure_causes import suggestion
 from tests.scoring.planted import FAULTS, Planted, failed, sound
 
 VARIATIONS = 20
@@ -36,6 +37,24 @@ def test_a_planted_fault_is_named_with_its_step_in_18_of_20_variations(fault: st
 def test_of_100_sound_logs_at_least_95_are_not_accused() -> None:
     accused = [said for seed in range(100) if not (said := cause(sound(seed))).startswith("The log shows no fault")]
     assert len(accused) <= 5, accused
+
+
+@pytest.mark.parametrize(
+    ("fault", "advice"),
+    [
+        ("wrong argument", "takes that argument"),
+        ("swapped entity", "takes that argument"),
+        ("stale id", "takes that argument"),
+        ("ignored result", "takes over what"),
+        ("loop", "when to stop calling"),
+        ("swallowed error", "what to do when it fails"),
+        ("wrong tool", "Tell the tools apart"),
+        ("missing step", "must be called"),
+    ],
+)
+def test_the_suggested_next_action_is_about_the_fault(fault: str, advice: str) -> None:
+    analysis = classify(FAULTS[fault](4).failed)
+    assert advice in suggestion(analysis.root_cause, analysis.failure_type)
 
 
 def call(tool: str, result: object = None, error: str | None = None, **arguments: object) -> ToolCall:
