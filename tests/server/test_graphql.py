@@ -13,11 +13,13 @@ import pytest
 from gql import Client, gql
 from gql.transport.aiohttp import AIOHTTPTransport
 from gql.transport.exceptions import TransportQueryError
+from mcp.server.transport_security import TransportSecuritySettings
 
 from minions_evals_mcp.engine.cases import test_history as history
-from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.server.app import build_server
+from minions_evals_mcp.server.graphql.http import GraphQLDoor
 from minions_evals_mcp.server.graphql.schema import graphql_schema
 from minions_evals_mcp.server.options import Options, read_options
 from minions_evals_mcp.server.session.opened import Session
@@ -26,7 +28,7 @@ from tests.fakes.llm_server import Server, serving
 from tests.server.test_stdio import LIMIT_S
 from tests.server.testing_api import DOCUMENTS
 from tests.server.web import on_the_web
-from tests.workshop import minion, save
+from tests.workshop import config_in, minion, save
 
 SCHEMA = Path(__file__).parents[2] / "minions_evals_mcp" / "server" / "graphql" / "schema.graphql"
 TARGET = "openai:gpt-4o"
@@ -149,6 +151,45 @@ async def test_the_documented_ab_test_runs_as_it_stands(tmp_path: Path) -> None:
         changed = {"testCaseId": case, "name": "Five", "provider": "openai", "model": "gpt-4o", "maxTokens": 100}
         assert (await api.ask("UpdateTestBranch", id=made[0], input=changed))["updateTestBranch"]["maxTokens"] == 100
         assert (await api.ask("DeleteTestBranch", id=made[1])) == {"deleteTestBranch": True}
+
+
+WIDER = """
+mutation RunABTest($input: RunABTestInput!) {
+  runABTest(input: $input) { criteria isSupported note branches { rank passRate qualityInterval latencyInterval } }
+}
+"""
+
+
+async def test_an_ab_test_runs_over_several_cases_with_intervals(tmp_path: Path) -> None:
+    async with served(tmp_path) as api:
+        idents = [
+            (await api.ask("CreateTestCase", input=case_input(name)))["createTestCase"]["id"] for name in ("One", "Two")
+        ]
+        fields = {"testCaseId": idents[0], "provider": "openai", "model": "gpt-4o"}
+        made = [
+            (await api.ask("CreateTestBranch", input={**fields, "name": name}))["createTestBranch"]["id"]
+            for name in "ab"
+        ]
+        request = gql(WIDER)
+        request.variable_values = {"input": {"testCaseIds": idents, "branchIds": made}}
+        result = (await api.client.execute(request))["runABTest"]
+        assert [branch["passRate"] for branch in result["branches"]] == [100, 100]
+        assert all(branch["qualityInterval"] == [1, 1] for branch in result["branches"])
+        assert (result["criteria"], result["isSupported"]) == ("best_quality", False)
+        both = {"testCaseId": idents[0], "testCaseIds": idents, "branchIds": made}
+        assert (await api.refused("RunABTest", input=both))["extensions"]["code"] == "bad-input"
+
+
+async def test_the_page_for_a_browser_is_there_on_this_machine_only(tmp_path: Path) -> None:
+    asking = {"accept": "text/html"}
+    async with served(tmp_path) as api, httpx2.AsyncClient(timeout=LIMIT_S) as client:
+        shown = await client.get(api.url, headers=asking)
+        assert (shown.status_code, "graphiql" in shown.text.lower()) == (200, True)
+        everywhere = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+        door = GraphQLDoor(Session(lambda: open_engine(config_in(tmp_path))), everywhere, with_ide=False)
+        transport = httpx2.ASGITransport(app=door)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://evals.example") as elsewhere:
+            assert (await elsewhere.get("/graphql", headers=asking)).status_code != 200
 
 
 async def test_what_is_refused_is_told_with_our_code(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestBranchExecution as ExecutionFields
 from minions_evals_mcp.engine.ab_test.results import AbBranch, AbTestResult, AbWinner
 from minions_evals_mcp.server.graphql.case_types import as_json
+from minions_evals_mcp.stats.intervals import Bounds
 
 
 @strawberry.type
@@ -68,6 +69,9 @@ class TestBranchExecution:
     created_at: datetime
 
 
+INTERVAL = "At 95 %, over the cases, or over the iterations of a single one."
+
+
 @strawberry.type
 class ABTestBranch:
     """A branch of an A/B test with its rank; the figures are means over its executions that succeeded."""
@@ -81,6 +85,11 @@ class ABTestBranch:
     estimated_cost: float | None
     tokens_per_second: float | None
     rank: int
+    pass_rate: float | None = strawberry.field(description="0–100: executions of quality 0.7 or more.")
+    pass_rate_interval: list[float] | None = strawberry.field(description=INTERVAL)
+    quality_interval: list[float] | None = strawberry.field(description=INTERVAL)
+    latency_interval: list[float] | None = strawberry.field(description=INTERVAL)
+    cost_interval: list[float] | None = strawberry.field(description=INTERVAL)
 
 
 @strawberry.type
@@ -102,6 +111,9 @@ class ABTestResult:
     branches: list[ABTestBranch]
     winner: ABTestWinner | None
     criteria: str
+    run_id: strawberry.ID
+    is_supported: bool | None = strawberry.field(description="Whether the winner leads by more than chance.")
+    note: str
 
 
 def shown_branch(record: Record[BranchFields]) -> TestBranch:
@@ -165,6 +177,9 @@ def shown_ab_test(result: AbTestResult, newest: Mapping[str, Record[ExecutionFie
         branches=[_ranked(branch, newest.get(branch.branch_id)) for branch in result.branches],
         winner=None if result.winner is None else _winner(result.winner),
         criteria=result.criteria,
+        run_id=strawberry.ID(result.run_id),
+        is_supported=result.supported,
+        note=result.note,
     )
 
 
@@ -179,7 +194,16 @@ def _ranked(branch: AbBranch, newest: Record[ExecutionFields] | None) -> ABTestB
         estimated_cost=branch.estimated_cost,
         tokens_per_second=branch.tokens_per_second,
         rank=branch.rank,
+        pass_rate=branch.pass_rate,
+        pass_rate_interval=_ends(branch.pass_rate_interval),
+        quality_interval=_ends(branch.quality_interval),
+        latency_interval=_ends(branch.latency_interval),
+        cost_interval=_ends(branch.cost_interval),
     )
+
+
+def _ends(interval: Bounds | None) -> list[float] | None:
+    return None if interval is None else [*interval]
 
 
 def _winner(winner: AbWinner) -> ABTestWinner:

@@ -113,10 +113,13 @@ class TestBranchInput:
 
 @strawberry.input
 class RunABTestInput(_Versioned):
-    """Branches of a test case, run side by side."""
+    """Branches run side by side on a test case, on several, or on a benchmark's active ones: exactly one of the three."""
 
-    test_case_id: strawberry.ID
+    test_case_id: strawberry.ID | None = None
+    test_case_ids: list[strawberry.ID] | None = None
+    benchmark_id: strawberry.ID | None = None
     branch_ids: list[strawberry.ID]
+    iterations: int | None = None
     prompt_version: int | None = None
     prompt_version_ref: str | None = strawberry.field(default=None, description=VERSION_REF)
     winner_criteria: str | None = strawberry.field(

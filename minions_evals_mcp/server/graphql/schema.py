@@ -218,6 +218,9 @@ def _ab_request(asked: inputs.RunABTestInput) -> AbTestRequest:
         return AbTestRequest.model_validate(
             {
                 "test_case_id": asked.test_case_id,
+                "test_case_ids": tuple(asked.test_case_ids or ()),
+                "benchmark_id": asked.benchmark_id,
+                "iterations": 1 if asked.iterations is None else asked.iterations,
                 "branch_ids": tuple(asked.branch_ids),
                 "prompt_version": asked.version(),
                 "winner_criteria": asked.winner_criteria or "best_quality",
