@@ -47,6 +47,9 @@ class TestCase:
     prompt: Prompt | None
 
 
+WARNINGS = "What likeness is blind to and the two texts differ in: numbers, dates, negation."
+
+
 @strawberry.type
 class TestCaseExecution:
     """A run of a test case; `passed`, `score` and `promptVersion` are null where nothing is known of them."""
@@ -61,6 +64,7 @@ class TestCaseExecution:
     output_diff: JSON | None
     exact_match: bool
     semantic_score: float | None
+    warnings: list[str] = strawberry.field(description=WARNINGS)
     length_diff: int | None
     token_diff: int | None
     is_regression: bool
@@ -83,6 +87,7 @@ class TestCaseRun:
     output_diff: JSON | None
     exact_match: bool
     semantic_score: float | None
+    warnings: list[str] = strawberry.field(description=WARNINGS)
     length_diff: int | None
     token_diff: int | None
     latency_ms: float | None
@@ -169,6 +174,7 @@ def shown_execution(execution: history.TestCaseExecution) -> TestCaseExecution:
         output_diff=_diff(execution),
         exact_match=execution.exact_match,
         semantic_score=execution.semantic_score,
+        warnings=[*execution.warnings],
         length_diff=execution.length_diff,
         token_diff=execution.token_diff,
         is_regression=execution.is_regression,
@@ -191,6 +197,7 @@ def shown_run(execution: history.TestCaseExecution) -> TestCaseRun:
         output_diff=_diff(execution),
         exact_match=execution.exact_match,
         semantic_score=execution.semantic_score,
+        warnings=[*execution.warnings],
         length_diff=execution.length_diff,
         token_diff=execution.token_diff,
         latency_ms=execution.latency_ms,

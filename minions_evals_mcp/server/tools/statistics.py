@@ -17,7 +17,7 @@ from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.calls import Call
 
 NAMED = 'list_records {"type": "test-case", "fields": ["promptId"]}'
-SHORT = ("id", "passed", "score", "regressionType", "promptVersion", "latencyMs", "createdAt")
+SHORT = ("id", "passed", "score", "warnings", "regressionType", "promptVersion", "latencyMs", "costUsd", "createdAt")
 
 
 async def get_statistics(call: Call, asked: arguments.GetStatistics) -> CallToolResult:
@@ -94,7 +94,7 @@ def _page(asked: arguments.GetStatistics, summary: str, name: str, rows: Sequenc
 
 def _row(one: BaseModel, asked: arguments.GetStatistics) -> Json:
     wire = _wire(one)
-    return wire if asked.detail == "full" else {name: wire[name] for name in SHORT}
+    return wire if asked.detail == "full" else {name: wire[name] for name in SHORT if wire[name] != []}
 
 
 def _wire(value: BaseModel) -> Json:
