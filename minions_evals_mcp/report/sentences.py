@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, FailureType, Interval, PromptComparison
+from minions_evals_mcp.engine.answers.comparison_summary import labels_words
 from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase, Side, Status
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
@@ -112,6 +113,16 @@ def run_answer(side: Side) -> str:
     verdict = reached if summary.regression is None else "regressed"
     needed = f", {side.threshold:g} is needed" if side.threshold else ""
     return f"{side.title} {verdict}: {_passes(found)}, score {number(found['overallScore'])}{needed}{_unscored(side)}."
+
+
+def trust(summary: RunSummary, compared: PromptComparison | None = None) -> list[str]:
+    """Whether the judge can be trusted, and what people's labels make of the pass rate or of a comparison's difference."""
+    found = [] if summary.judge is None else [str(summary.judge.brief()["inWords"])]
+    if summary.corrected is not None:
+        found.append(summary.corrected.in_words("the pass rate"))
+    if compared is not None and (said := labels_words(compared)):
+        found.append(said)
+    return found
 
 
 def standing(summary: RunSummary) -> str:

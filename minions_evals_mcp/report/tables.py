@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary
 from minions_evals_mcp.report.columns import Column, show_columns
 from minions_evals_mcp.report.next_command import next_command
 from minions_evals_mcp.report.plain import printable, shortened
-from minions_evals_mcp.report.sentences import standing, trend_words
+from minions_evals_mcp.report.sentences import standing, trend_words, trust
 from minions_evals_mcp.store.queries.run_lines import RunLine
 
 SEVERITY = {"critical": "bold red", "major": "yellow", "minor": "dim"}
@@ -56,20 +56,10 @@ def show_run(summary: RunSummary) -> None:
         out.print(failures_table(summary, out.width))
     if summary.unscored:
         out.print(unscored_list(summary, out.width), crop=False)
-    for line in _trust(summary):
-        out.print(Text(line, style="dim"), soft_wrap=True)
+    for line in trust(summary):
+        out.print(Text(printable(line, 500), style="dim"), soft_wrap=True)
     for line in _closing(summary):
         out.print(Text(line), soft_wrap=True)
-
-
-def _trust(summary: RunSummary) -> Iterator[str]:
-    """Whether the judge can be trusted, and what people's labels make of the pass rate."""
-    if summary.judge is not None:
-        yield printable(str(summary.judge.brief()["inWords"]), 500)
-    if summary.audit is not None and summary.audit.state != "audited":
-        yield printable(summary.audit.said, 500)
-    if summary.corrected is not None:
-        yield summary.corrected.in_words("the pass rate")
 
 
 SHORT = 8

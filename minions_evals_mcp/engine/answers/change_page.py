@@ -16,6 +16,7 @@ from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff, diff_
 from minions_evals_mcp.engine.answers.run_head import RunHead, read_run_head
 from minions_evals_mcp.engine.conclude.comparison import MARGIN
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_difference
 from minions_evals_mcp.stats.comparison import Difference
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
@@ -55,6 +56,8 @@ class ChangePage:
     tags: tuple[TagChange, ...]
     usage: tuple[Usage, Usage]
     margin: float
+    corrected: CorrectedFigure | None = None
+    """The difference of passes as people would have found it."""
 
     @property
     def name_before(self) -> str:
@@ -124,6 +127,7 @@ def _page(
         tags=tuple(change_figures.tags(db, failing)),
         usage=(change_figures.usage(db, one), change_figures.usage(db, other)),
         margin=MARGIN,
+        corrected=corrected_pass_difference(db, one, other),
     )
 
 

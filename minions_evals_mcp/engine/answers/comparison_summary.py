@@ -157,7 +157,9 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
         tie_threshold=fields.tie_threshold,
         verdict=fields.verdict,
         recommendation=RECOMMENDATION[fields.verdict],
-        in_words=in_words(record, found, attempt, names) + _but(fields, paired.apart, names) + _by_labels(fields),
+        in_words=in_words(record, found, attempt, names)
+        + _but(fields, paired.apart, names)
+        + (f" {said}" if (said := labels_words(fields)) else ""),
         interval=fields.delta_ci,
         p_value=fields.p_value,
         method="sequential" if is_sequential else found.method,
@@ -236,13 +238,13 @@ def _but(fields: PromptComparison, apart: str, names: Mapping[str, str]) -> str:
     return f" But over all that each run measured {in_sentence(names, fields.winner)} scores higher: {apart}."
 
 
-def _by_labels(fields: PromptComparison) -> str:
+def labels_words(fields: PromptComparison) -> str:
     """What people's labels make of it; empty without enough of them."""
     if fields.corrected_delta is None or fields.corrected_ci is None:
         return ""
     low, high = (100 * end for end in fields.corrected_ci)
     return (
-        f" So say {fields.corrected_labels} labels of people: corrected by them the passes differ by"
+        f"So say {fields.corrected_labels} labels of people: corrected by them the passes differ by"
         f" {100 * fields.corrected_delta:+.0f} points ({low:+.0f} to {high:+.0f})."
     )
 
