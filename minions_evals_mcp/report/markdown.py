@@ -57,7 +57,7 @@ def _head(report: Report) -> Iterator[str]:
         yield f"{inert(printable(report.comparison.notes, 600))}\n"
     yield from _causes(summary)
     for line in sentences.trust(summary, report.comparison):
-        yield f"{_inert(printable(line, 500))}\n"
+        yield f"{inert(printable(line, 500))}\n"
     if summary.failure_types:
         yield "Failed by cause: " + ", ".join(f"{count} {kind}" for kind, count in summary.failure_types.items()) + "\n"
     if report.criteria:

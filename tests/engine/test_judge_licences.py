@@ -13,7 +13,11 @@ from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import JudgeLicence, PromptComparison
 from minions_evals_mcp.engine.answers.comparison_summary import summarize_comparison
 from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
+from minions_evals_mcp.engine.compare.approve_prompt_version import (
+    ApprovalAsked,
+    approve_prompt_version,
+    evidence_judges,
+)
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
@@ -289,7 +293,11 @@ async def test_an_unknown_judge_is_said_and_backs_an_approval_unless_a_licence_i
     with pytest.raises(RuleError, match="requireQualifiedJudge is set"):
         await approve_prompt_version(engine, approval("maria", "I like it."))
     engine.skills = loose
-    assert (await approve_prompt_version(engine, approval("maria"))).fields.decision == "approved"
+    decided = (await approve_prompt_version(engine, approval("maria"))).fields
+    assert decided.decision == "approved"
+    assert (await evidence_judges(engine, decided)).in_words.startswith(
+        "Whether the judge can be trusted on tone is not known"
+    )
 
 
 async def first_comparison(engine: Engine) -> Record[PromptComparison]:

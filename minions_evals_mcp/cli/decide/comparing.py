@@ -31,7 +31,11 @@ from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
 from minions_evals_mcp.engine.answers.gates import comparison_gate, undecided_words
 from minions_evals_mcp.engine.answers.run_summary import summarize
-from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
+from minions_evals_mcp.engine.compare.approve_prompt_version import (
+    ApprovalAsked,
+    approve_prompt_version,
+    evidence_judges,
+)
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions, compare_runs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import find_benchmark_run
@@ -40,6 +44,7 @@ from minions_evals_mcp.engine.run.rejudge import rejudge_request
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.engine.trials.trial import compare_sealed
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store.seals import is_sealed
 
 
@@ -290,9 +295,12 @@ async def _approve(
                 error, prompt_version_ref="VERSION", comparison_id="--comparison", decided_by="--by"
             ) from None
         found: Record[Approval] = await approve_prompt_version(engine, asked)
+        judge = (await evidence_judges(engine, found.fields)).brief()
     if common.json:
-        say(found.wire())
+        say({**found.wire(), "judge": judge})
     else:
         as_agent = "" if speaker.is_person else " (an agent: no person is known to speak here)"
         sys.stdout.write(f"{version} {found.fields.decision} by {speaker.name}{as_agent}: {found.fields.reason}\n")
+        if judge["inWords"]:
+            sys.stdout.write(printable(str(judge["inWords"]), 500) + "\n")
     return 0

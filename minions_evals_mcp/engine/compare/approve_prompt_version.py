@@ -76,6 +76,19 @@ async def approve_prompt_version(engine: Engine, asked: ApprovalAsked) -> Record
     return await engine.store.write(vetted)
 
 
+async def evidence_judges(engine: Engine, decided: Approval) -> JudgeStanding:
+    """Whether the judges can be trusted on which the decision rests; state `none` where rules or people judged, or it needed none."""
+
+    def standing(db: Db) -> JudgeStanding:
+        found = None if decided.comparison_id is None else run_pairs.comparison(db, decided.comparison_id)
+        if found is None:
+            return JudgeStanding()
+        runs = (found.fields.benchmark_run_id_a, found.fields.benchmark_run_id_b)
+        return judge_standing(db, runs, at=decided.decided_at)
+
+    return await engine.store.read(standing)
+
+
 def _vet_judges(db: Db, record: Record[Approval], *, needs_licence: bool) -> None:
     """Refuses evidence of a judge that people contradict, or that fails a probe: a person may let it pass, with a reason."""
     asked = record.fields

@@ -197,6 +197,7 @@ class ApprovalAnswer(Answer):
     comparison_id: str | None = None
     decision: str
     reason: str
+    judge: Object | None = None
 
 
 class ReceiptAnswer(Answer):

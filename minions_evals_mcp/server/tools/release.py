@@ -10,7 +10,7 @@ from mcp_types import CallToolResult
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.cases.current_version import name_current
-from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked
+from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, evidence_judges
 from minions_evals_mcp.engine.compare.approve_prompt_version import approve_prompt_version as decide
 from minions_evals_mcp.engine.messages.payloads import kind_of
 from minions_evals_mcp.engine.messages.send_message import Letter
@@ -49,12 +49,13 @@ async def approve_prompt_version(call: Call, asked: arguments.ApprovePromptVersi
         ),
     )
     fields = record.fields
+    judge = await evidence_judges(call.engine, fields)
     told: Json = {
         "summary": f"{fields.prompt_version_ref}: {fields.decision}", "id": record.id,
         "promptVersionRef": fields.prompt_version_ref, "comparisonId": fields.comparison_id, "decision": fields.decision,
         "reason": fields.reason, "decidedBy": fields.decided_by, "decidedByType": fields.decided_by_type,
     }  # fmt: skip
-    return answered(told)
+    return answered(told | ({} if judge.state == "none" else {"judge": judge.brief()}))
 
 
 async def _in_use(call: Call, asked: arguments.ApprovePromptVersion) -> CallToolResult:
