@@ -55,7 +55,9 @@ async def approve_prompt_version(call: Call, asked: arguments.ApprovePromptVersi
         "promptVersionRef": fields.prompt_version_ref, "comparisonId": fields.comparison_id, "decision": fields.decision,
         "reason": fields.reason, "decidedBy": fields.decided_by, "decidedByType": fields.decided_by_type,
     }  # fmt: skip
-    return answered(told | ({} if judge.state == "none" else {"judge": judge.brief()}))
+    if judge.state != "none":
+        told["judge"] = judge.brief()
+    return answered(told)
 
 
 async def _in_use(call: Call, asked: arguments.ApprovePromptVersion) -> CallToolResult:
