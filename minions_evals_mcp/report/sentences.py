@@ -116,8 +116,10 @@ def run_answer(side: Side) -> str:
 
 
 def trust(summary: RunSummary, compared: PromptComparison | None = None) -> list[str]:
-    """Whether the judge can be trusted, and what people's labels make of the pass rate or of a comparison's difference."""
+    """Whether judge and checks can be trusted, and what people's labels make of the pass rate or of a comparison's difference."""
     found = [] if summary.judge is None else [str(summary.judge.brief()["inWords"])]
+    if summary.audit is not None and summary.audit.state != "audited":
+        found.append(summary.audit.said)
     if summary.corrected is not None:
         found.append(summary.corrected.in_words("the pass rate"))
     if compared is not None and (said := labels_words(compared)):

@@ -192,7 +192,7 @@ async def gate(share: float) -> bool:
         few = builds if cases < 200 else max(4, builds // 4)
         ended = Counter(await gates(cases, [0.9] * (few + 1), seed=cases))
         said = f"gate: {cases} cases unchanged, {ended['failed']} failed and {ended['undecided']} undecided of {few}"
-        well &= _said(said, ended["failed"] + ended["undecided"] <= 0.05 * few + 1)
+        well &= _said(said, _within(ended["failed"] + ended["undecided"], few))
     pairs = max(4, builds // 4)
     fell = [(await gates(50, [0.85, 0.55], seed=seed))[0] for seed in range(pairs)].count("failed")
     return _said(f"gate: 50 cases, a fall by 30 points failed in {fell} of {pairs}", fell >= 0.8 * pairs) and well
@@ -213,6 +213,11 @@ async def trend(share: float) -> bool:
             said = f"trend: AR({likeness:g}), a step after {before} runs was seen within 5 in {seen} of {histories}"
             well &= _said(said, seen >= 0.85 * histories - 2)
     return well
+
+
+def _within(ended: int, of: int, share: float = 0.05) -> bool:
+    """Whether that many lie within the share, or above it by no more than two standard errors of the simulation."""
+    return ended <= of * share + 2 * (of * share * (1 - share)) ** 0.5
 
 
 def _said(line: str, holds: bool) -> bool:
