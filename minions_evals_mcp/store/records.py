@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -25,7 +25,6 @@ _COLUMNS = "seq, id, type, title, fields, tags, status, created_at, updated_at, 
 CHUNK = 500
 """So many rows are made before they are written."""
 F = TypeVar("F", bound=Fields)
-Lookup = Callable[[str], "Record[Fields] | None"]
 
 
 def _record(row: tuple[Any, ...]) -> Record[Fields]:

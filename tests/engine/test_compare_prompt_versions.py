@@ -19,10 +19,10 @@ from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.people.submit import submit_judgments
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.run.pipeline import Progress
-from minions_evals_mcp.engine.run.run_benchmark import silent
+from minions_evals_mcp.engine.run.run_benchmark import Started, silent
 from minions_evals_mcp.errors import BadInputError, ConflictError, InvalidRecordError, NotFoundError
 from minions_evals_mcp.judges.packets import Submission
-from minions_evals_mcp.server.session.background_runs import resume
+from minions_evals_mcp.store.jobs import Job
 from tests.workshop import (
     all_of,
     answer,
@@ -61,6 +61,12 @@ async def compared(engine: Engine, *, progress: Progress = silent, **request: Js
     )
     assert made is not None
     return made.fields
+
+
+async def resumed(engine: Engine, job: Job) -> Started:
+    """The comparison, to be carried on from where it was left."""
+    asked = ComparisonRequest.model_validate(job.spec["request"], strict=False)
+    return await start_comparison(engine, asked.model_copy(update={"key": job.key}))
 
 
 async def test_the_benchmark_runs_once_for_each_version_and_both_scores_are_kept(tmp_path: Path) -> None:
@@ -199,7 +205,7 @@ async def test_a_comparison_that_was_interrupted_goes_on_under_its_key(tmp_path:
         job = await get_job(engine, "k")
         assert (job.state, job.kind, job.total) == ("stopped", "comparison", 12)
         done = 100
-        ended = await (await resume(engine, job)).finish(interrupt)
+        ended = await (await resumed(engine, job)).finish(interrupt)
         assert (ended.id, ended.state) == (job.id, "completed")
         assert done < 112  # what was judged before is not judged again
         assert (await found(engine, job.id, PromptComparison)).fields.winner == "tie"
@@ -350,7 +356,7 @@ async def test_a_sequential_comparison_that_was_interrupted_goes_on_where_it_was
 
         with pytest.raises(RuntimeError, match="pulled"):
             await compared(engine, key="k", sequential=True, progress=interrupt)
-        ended = await (await resume(engine, await get_job(engine, "k"))).finish(interrupt)
+        ended = await (await resumed(engine, await get_job(engine, "k"))).finish(interrupt)
         assert ended.state == "completed"
         assert done <= 26  # 24 outputs, of which the interrupted one may be told twice
 

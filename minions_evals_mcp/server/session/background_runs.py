@@ -194,15 +194,3 @@ async def start(engine: Engine, request: RunRequest, *, kind: Literal["test-case
     Raises `NotFoundError`, `BadInputError`, `UnsupportedError` or `ConflictError` by name.
     """
     return await (start_test_case if kind == "test-case" else start_benchmark)(engine, request)
-
-
-async def resume(engine: Engine, job: Job) -> Started:
-    """The same job, to be carried on from where it was left; raises `ConflictError` if the suite was edited since."""
-    if job.kind == "comparison":
-        asked = ComparisonRequest.model_validate(job.spec["request"], strict=False)
-        return await start_comparison(engine, asked.model_copy(update={"key": job.key}))
-    if job.kind == "ab-test":
-        return await start_ab_test(engine, ab_request_of(job))
-    request = request_of(job).model_copy(update={"key": job.key})
-    kind: Literal["test-case", "benchmark"] = "test-case" if job.kind == "test-case" else "benchmark"
-    return await start(engine, request, kind=kind)
