@@ -55,6 +55,8 @@ def _head(report: Report) -> Iterator[str]:
         yield f"> {sentences.EVIDENCE[str(summary.regression['evidence'])]}\n"
     if report.comparison is not None and report.comparison.notes:
         yield f"{inert(printable(report.comparison.notes, 600))}\n"
+    if report.run.summary.audit is not None:
+        yield f"**Checks.** {inert(printable(report.run.summary.audit.said, 600))}\n"
     yield from _causes(summary)
     for line in sentences.trust(summary, report.comparison):
         yield f"{inert(printable(line, 500))}\n"

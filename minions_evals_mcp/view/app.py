@@ -19,6 +19,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, NotFoundError
 from minions_evals_mcp.view import (
     ab,
+    audits,
     benchmark,
     case,
     changes,
@@ -74,6 +75,7 @@ def routes() -> list[Route]:
         Route("/again", runs_again.started, methods=["POST"]),
         Route("/promote", promoting.promoted, methods=["POST"]),
         Route("/ab", ab.ab_test),
+        Route("/audit", audits.audit),
         Route("/agreement", judging.agreement),
         Route("/label", judging.label, methods=["POST"]),
         Route("/judge", judging.question, methods=["GET"]),

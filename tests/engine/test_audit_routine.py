@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import Approval, BenchmarkRun
 from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.audit.model_judged import JudgeAsked
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
 from minions_evals_mcp.engine.context import Engine, EngineConfig
@@ -19,6 +22,7 @@ from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.errors import BadInputError, RuleError
 from minions_evals_mcp.interop.audit.audits import audit
 from minions_evals_mcp.shipped import shipped_folder
+from tests.fakes.llm_server import Server, serving
 from tests.workshop import (
     all_of,
     answer,
@@ -31,6 +35,7 @@ from tests.workshop import (
     minion,
     opened,
     outbox,
+    rubric,
     save,
 )
 
@@ -144,3 +149,27 @@ async def test_a_run_that_passes_a_canary_is_marked_told_and_approves_nothing(tm
             await approve_prompt_version(engine, APPROVE)
         assert refused.value.rule == "HR2"
         assert not await all_of(engine, Approval)
+
+
+@asynccontextmanager
+async def judged_by(folder: Path, judge: str) -> AsyncGenerator[tuple[Engine, Server]]:
+    """An engine whose judge has that name, with a benchmark that the judge alone judges."""
+    async with serving() as server:
+        config = replace(config_in(folder, model_url=server.url), judge_model=f"anthropic:{judge}-judge")
+        async with opened(config) as engine:
+            await save(engine, rubric("r", 0.5, tone={"maxScore": 1, "weight": 1.0}))
+            await save(engine, [case("c", rubricId="r", expectedOutputs={"output": "GOOD"})], benchmark("b", "c"))
+            yield engine, server
+
+
+async def test_a_model_judge_is_asked_only_when_that_is_wanted_and_counted_first(tmp_path: Path) -> None:
+    async with judged_by(tmp_path, "always") as (engine, server):
+        by_rule = (await audit(engine, "b")).fields
+        assert (by_rule.cases, by_rule.not_audited_count, by_rule.with_judge) == ((), 1, None)
+        counted = await audit(engine, "b", with_judge=JudgeAsked(dry_run=True))
+        assert "would be asked" in counted.title
+        assert not server.requests
+        judged = (await audit(engine, "b", with_judge=JudgeAsked())).fields
+        assert judged.cheat_pass_rate == 1
+        assert "refusal" in judged.cases[0].cheats_passed
+        assert judged.with_judge == "anthropic:always-judge"

@@ -11,6 +11,7 @@ import pytest
 from starlette.types import Message, Scope
 
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.interop.audit.audits import audit
 from minions_evals_mcp.view.app import view_app
 from tests.report.hostile import NAME, PAYLOADS, hostile_runs
 from tests.view.visitor import HOME, KEYS, visitor, waiting
@@ -272,3 +273,19 @@ async def test_a_run_s_answer_is_sent_before_its_cases_are_read(engine: Engine) 
     assert "/case?" not in begun
     assert rest.count('href="/case?') == 60
     assert "60 of 60 shown" in rest
+
+
+async def test_the_audit_of_a_benchmark_says_what_its_checks_let_pass(engine: Engine) -> None:
+    await save(
+        engine,
+        [case("c", expectedOutputs={"output": "good"}, inputs={"q": "good or <b>bad</b>?"})],
+        benchmark("b", "c"),
+    )
+    async with visitor(engine) as page:
+        assert "never audited" in (await page.get("/audit?id=b")).text
+        await audit(engine, "b")
+        shown = (await page.get("/audit?id=b")).text
+        assert "cheats pass 1 of 1 cases" in shown
+        assert "its own input" in shown
+        assert "<b>bad" not in shown
+        assert not foreign(shown)

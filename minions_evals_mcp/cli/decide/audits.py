@@ -12,11 +12,14 @@ from typing import IO, Annotated
 
 from cyclopts import Parameter, validators
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import Audit, CaseAudit
 from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.audit.model_judged import JudgeAsked
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.audit.audits import audit as audit_checks
+from minions_evals_mcp.interop.audit.fixes import diff_of
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.report.audits import audit_lines, case_json
 
@@ -31,6 +34,9 @@ class _How(Value):
     subject: str
     max_cheat_rate: float | None
     limit: int
+    fix: Path | None = None
+    judge: JudgeAsked | None = None
+    judge_model: str | None = None
 
 
 def audit(
@@ -39,6 +45,11 @@ def audit(
     *,
     max_cheat_rate: Share | None = None,
     limit: Limit = SHOWN,
+    fix: Path | None = None,
+    with_judge: Annotated[bool, Parameter(negative="")] = False,
+    judge_model: str | None = None,
+    max_cost_usd: float | None = None,
+    dry_run: Annotated[bool, Parameter(negative="")] = False,
     common: Common = DEFAULTS,
 ) -> int:
     """Try cheats and mutants on the checks of a suite: which wrong answers would pass, before any model has run.
@@ -56,15 +67,47 @@ def audit(
         The share of cases that a cheat may pass, 0 to 1.
     limit
         Show at most so many cases; --json has all.
+    fix
+        Write what is suggested for a suite file as a diff to this file, to be read and applied by you (patch -p1).
+    with_judge
+        Ask the model that judges, too, where a case is not judged by rules alone; try --dry-run first.
+    judge_model
+        With --with-judge: who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
+    max_cost_usd
+        With --with-judge: stop asking before this is spent.
+    dry_run
+        With --with-judge: say how often the model would be asked and what that costs at most; nothing is asked or kept.
     """
-    return run(partial(_audit, _How(subject=subject, max_cheat_rate=max_cheat_rate, limit=limit), common))
+    if fix is not None and not Path(subject).is_file():
+        raise BadInputError(
+            "--fix writes a diff of a suite file.",
+            remedy="Name the file: minions-evals audit evals.yaml --fix audit.diff.",
+        )
+    if not with_judge and (max_cost_usd is not None or dry_run):
+        raise BadInputError(
+            "--max-cost-usd and --dry-run are about a model.", remedy="Add --with-judge, or leave them out."
+        )
+    asked = JudgeAsked(max_cost_usd=max_cost_usd, dry_run=dry_run) if with_judge else None
+    how = _How(
+        subject=subject, max_cheat_rate=max_cheat_rate, limit=limit, fix=fix, judge=asked, judge_model=judge_model
+    )  # fmt: skip
+    return run(partial(_audit, how, common))
 
 
 async def _audit(how: _How, common: Common) -> int:
     with TemporaryFile("w+", encoding="utf-8") as cases:  # a suite may be long: its cases are not held in memory
-        each = partial(_spool, cases) if common.json else None
-        async with session(common) as engine:
-            record = await audit_checks(engine, _subject(how.subject), each=each)
+        fixable: list[CaseAudit] = []
+        each = partial(_took, cases if common.json else None, fixable)
+        async with session(common, judge_model=how.judge_model) as engine:
+            record = await audit_checks(engine, _subject(how.subject), each=each, with_judge=how.judge)
+        if how.judge is not None and how.judge.dry_run:
+            if common.json:
+                say({"dryRun": record.title})
+            else:
+                sys.stdout.write(f"{record.title}\n")
+            return 0
+        if how.fix is not None:
+            _write(how.fix, diff_of(Path(how.subject), fixable))
         if common.json:
             _say(record, cases)
         else:
@@ -77,8 +120,20 @@ def _subject(name: str) -> str | Path:
     return Path(name) if Path(name).is_file() else name
 
 
-def _spool(cases: IO[str], found: CaseAudit) -> None:
-    cases.write(json.dumps(case_json(found), ensure_ascii=False) + "\n")
+def _took(cases: IO[str] | None, fixable: list[CaseAudit], found: CaseAudit) -> None:
+    if cases is not None:
+        cases.write(json.dumps(case_json(found), ensure_ascii=False) + "\n")
+    if found.suggestion is not None:
+        fixable.append(found)
+
+
+def _write(path: Path, diff: str) -> None:
+    try:
+        path.write_text(diff, "utf-8")
+    except OSError as error:
+        raise BadInputError(f"{path} cannot be written: {error.strerror}.", remedy="Name another file.") from None
+    told = f"{path} holds the suggestions: read it, then patch -p1 < {path}" if diff else "nothing is suggested"
+    sys.stderr.write(f"{told}\n")
 
 
 def _say(record: Record[Audit], cases: IO[str]) -> None:

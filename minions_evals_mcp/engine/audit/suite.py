@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Audit, CaseAudit
 from minions_evals_mcp.embedding.local import is_local
+from minions_evals_mcp.engine.audit.model_judged import ModelAudit
 from minions_evals_mcp.engine.audit.page import TOGETHER, Audited, Looks, audit_page, sameness
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import judges_of
@@ -105,11 +106,16 @@ async def subject_of(engine: Engine, ident: str) -> AuditSubject:
 
 
 async def audit_suite(
-    engine: Engine, subject: AuditSubject, *, each: Each | None = None, suggest: bool = True
+    engine: Engine,
+    subject: AuditSubject,
+    *,
+    each: Each | None = None,
+    suggest: bool = True,
+    model: ModelAudit | None = None,
 ) -> Record[Audit]:
     """The audit of a suite as a record, which is not kept yet; `each` is told of every case in order.
 
-    Nothing is asked of a model, and nothing is written. Raises `BadInputError` where no case is active.
+    Nothing is written, and nothing is asked of a model but of `model`. Raises `BadInputError` where no case is active.
     """
     tally = AuditTally()
     looks = Looks()
@@ -117,7 +123,7 @@ async def audit_suite(
     judges = judges_of(engine, apart=True)
     async for page, logs in _pages(engine, subject.case_ids):
         for found in await audit_page(page, judges, recorded=logs, suggest=suggest, embeds=embeds, looks=looks):
-            audit = tally.took(found)
+            audit = tally.took(found if model is None else await model.also(found))
             if each is not None:
                 each(audit)
     if not tally.cases:
@@ -125,10 +131,12 @@ async def audit_suite(
             f"{subject.name} has no active test case that is not sealed.",
             remedy="Set the status of some to active; audit a benchmark before it is sealed.",
         )
-    return audit_record(engine, subject, tally)
+    return audit_record(engine, subject, tally, model)
 
 
-def audit_record(engine: Engine, subject: AuditSubject, tally: AuditTally) -> Record[Audit]:
+def audit_record(
+    engine: Engine, subject: AuditSubject, tally: AuditTally, model: ModelAudit | None = None
+) -> Record[Audit]:  # fmt: skip
     """The record of an audit."""
     at = engine.clock()
     fields = Audit(
@@ -145,6 +153,8 @@ def audit_record(engine: Engine, subject: AuditSubject, tally: AuditTally) -> Re
         not_audited_count=tally.not_audited,
         by_kind=dict(tally.by_kind),
         findings=dict(tally.findings),
+        with_judge=None if model is None else model.name,
+        spent_usd=0.0 if model is None else model.budget.spent_usd,
         covers={ident: tally.digest_of(cases) for ident, cases in subject.benchmarks.items()},
         cases=tuple(sorted(tally.worst, key=_badness)),
         audited_at=at,

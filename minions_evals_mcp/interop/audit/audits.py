@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import Audit, CaseAudit
+from minions_evals_mcp.engine.audit.model_judged import JudgeAsked, model_audit
 from minions_evals_mcp.engine.audit.suite import AuditSubject, audit_suite, keep_audit, subject_of
 from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
@@ -45,19 +46,27 @@ async def audit(
     each: Callable[[CaseAudit], None] | None = None,
     suggest: bool = True,
     keep: bool = True,
+    with_judge: JudgeAsked | None = None,
 ) -> Record[Audit]:
     """What cheats and mutants show of the checks of a benchmark (its id), of a suite file or of a config.
 
-    By rule alone: no model is asked, no key is needed. The answer's figures are those of the whole suite; `each` is told of
-    every case in order. It is kept as a record unless `keep` is off or the store is read only.
+    By rule alone, without a key, unless `with_judge` has the model asked that judges (a dry run only counts that). The
+    answer's figures are those of the whole suite; `each` is told of every case in order. It is kept as a record unless
+    `keep` is off or the store is read only.
     Raises `NotFoundError` for an unknown benchmark, `BadInputError` or `InvalidRecordError` for a file that does not fit.
     """
     if not is_file(subject):
-        record = await audit_suite(engine, await subject_of(engine, str(subject)), each=each, suggest=suggest)
+        model = None if with_judge is None else model_audit(engine, with_judge)
+        record = await audit_suite(
+            engine, await subject_of(engine, str(subject)), each=each, suggest=suggest, model=model
+        )
     else:
         content = file_content(engine, Path(subject))
         async with opened(engine, content) as apart:
-            record = await audit_suite(apart, content.subject, each=each, suggest=suggest)
+            model = None if with_judge is None else model_audit(apart, with_judge)
+            record = await audit_suite(apart, content.subject, each=each, suggest=suggest, model=model)
+    if model is not None and model.dry_run:
+        return replace(record, title=model.in_words())
     if keep and not engine.config.read_only:
         await keep_audit(engine, record)
     return record

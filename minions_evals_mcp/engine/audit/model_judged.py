@@ -1,0 +1,121 @@
+"""Cheats handed to the model that judges a case beside its rules: asked for, dry run first, and under a cap."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from minions_evals_mcp.domain.outcomes import Observed, UnitKey, Verdict
+from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.audit.page import Audited
+from minions_evals_mcp.engine.budget import Budget, HaltedError
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.door import judge, judges_of
+from minions_evals_mcp.engine.judge.panel import Panel
+from minions_evals_mcp.engine.judge.row_grades import RowGrades
+from minions_evals_mcp.engine.judge.unit_examination import Ruled, UnitExamination
+from minions_evals_mcp.engine.judge.yardstick import Measure
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run import planning
+from minions_evals_mcp.errors import UnsupportedError
+from minions_evals_mcp.judges.llm import MAX_TOKENS
+from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.models.prices import estimate_usd
+from minions_evals_mcp.scoring.audit.cheats import CHEAT_KINDS, Cheat
+from minions_evals_mcp.scoring.rubric import RubricInUse, totals
+
+ASKED_KINDS = ("empty", "fixed", "refusal", "echo", "injection", "other-case")
+PROMPT_CHARACTERS = 3_000
+
+
+class JudgeAsked(Value):
+    """That a model is asked, too; `dry_run`: only how often, and what it costs at most."""
+
+    max_cost_usd: float | None = None
+    dry_run: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class ModelAudit:
+    """The model that judges in one audit, and what that came to: calls, cost, and why it stopped."""
+
+    engine: Engine
+    panel: Panel
+    budget: Budget
+    dry_run: bool
+    calls: int = 0
+    bound_usd: float | None = 0.0
+    stopped: list[str] = field(default_factory=list[str])
+
+    @property
+    def name(self) -> str:
+        """The model's name."""
+        assert self.panel.llm is not None, "a model was named"
+        return self.panel.llm.name
+
+    def in_words(self) -> str:
+        """What is asked, and what that costs at most."""
+        cost = "its price is not known" if self.bound_usd is None else f"at most ${self.bound_usd:.4f}"
+        return f"{self.name} would be asked {self.calls} times: {cost}"
+
+    async def also(self, found: Audited) -> Audited:
+        """The audit of a case with the cheats that its model lets pass besides; a case of rules alone stays as it is."""
+        if found.plan is None or not self.panel.asks_model(found.measure) or found.measure.case.fields.canary:
+            return found
+        tried = [one for kind in ASKED_KINDS for one in found.plan.cheats if one.kind == kind][: 2 * len(ASKED_KINDS)]
+        distinct = list({one.kind: one for one in reversed(tried)}.values())
+        passed = [one.kind for one in distinct if await self._passes(found.measure, one)]
+        if self.dry_run:
+            return found
+        every = tuple(kind for kind in CHEAT_KINDS if kind in passed)
+        return Audited(found.measure, found.audit.model_copy(update={"cheats_passed": every}), found.holes, found.plan)
+
+    async def _passes(self, measure: Measure, cheat: Cheat) -> bool:
+        case = measure.case.fields
+        work = Work(case.inputs, case.expected_outputs, Observed(output=cheat.output), case_id=measure.case.id)
+        self._count(measure, work)
+        if self.dry_run or self.stopped:
+            return False
+        try:
+            return await self._verdict(measure, work)
+        except HaltedError as halted:
+            self.stopped.append(str(halted) or "the cap is reached")
+            return False
+
+    def _count(self, measure: Measure, work: Work) -> None:
+        asked = sum(kind == "llm" for _, kind in self.panel.parts(measure)) + len(self.panel.asks(measure))
+        self.calls += asked
+        judge_model = self.panel.llm
+        assert judge_model is not None, "a model was named"
+        size = len(work.text) + PROMPT_CHARACTERS
+        each = estimate_usd(judge_model.client.provider, judge_model.model, size, MAX_TOKENS)
+        self.bound_usd = None if each is None or self.bound_usd is None else self.bound_usd + each * asked
+
+    async def _verdict(self, measure: Measure, work: Work) -> bool:
+        graders = RowGrades(self.panel.llm, self.budget)
+        unit = UnitExamination(self.panel, UnitKey("audit", 0, 1), measure, work)
+        (ruled,) = await judge([unit], judges_of(self.engine, graders=graders))
+        if not isinstance(ruled, Ruled):
+            return False
+        if not isinstance(measure.yardstick, RubricInUse):
+            return ruled.whole is not None and ruled.whole.passed
+        parts = self.panel.parts(measure)
+        asked = [criterion for criterion, kind in parts if kind == "llm"]
+        assert self.panel.llm is not None, "a model was named"
+        said = await self.panel.llm.judge(asked, work) if asked else []
+        verdicts = [*ruled.verdicts.values(), *(one for one in said if isinstance(one, Verdict))]
+        return len(verdicts) == len(parts) and totals(measure.yardstick, verdicts).passed
+
+
+def model_audit(engine: Engine, asked: JudgeAsked) -> ModelAudit:
+    """The configured judge model for an audit; raises `UnsupportedError` where there is none."""
+    model = engine.judge_model()
+    if model is None:
+        raise UnsupportedError(
+            "--with-judge needs a model.",
+            remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model.",
+        )
+    stopped: list[str] = []
+    budget = Budget(asked.max_cost_usd, None, stopped.append)
+    request = RunRequest(subject_id="audit", max_cost_usd=asked.max_cost_usd)
+    panel = planning.judge_for(engine, request, budget, model=model).panel
+    return ModelAudit(engine, panel, budget, asked.dry_run, stopped=stopped)

@@ -1,0 +1,26 @@
+"""The page of a benchmark's audit: which wrong answers its checks let pass, as the newest audit found."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from minions_evals_mcp.engine.audit.standing import audit_standing, benchmark_digest
+from minions_evals_mcp.engine.audit.suite import subject_of
+from minions_evals_mcp.report.audits import FINDINGS, WORDS, verdict_line
+from minions_evals_mcp.store.queries.audits import newest_audit
+from minions_evals_mcp.view.asked import engine_of, required
+from minions_evals_mcp.view.rendering import rendered
+
+
+async def audit(request: Request) -> Response:
+    """What the newest audit of the benchmark found, and whether its cases were changed since."""
+    engine, ident = engine_of(request), required(request, "id")
+    await subject_of(engine, ident)
+    record, standing = await engine.store.read(
+        lambda db: (newest_audit(db, ident), audit_standing(db, ident, benchmark_digest(db, ident)))
+    )
+    answer = standing.said if record is None else verdict_line(record.fields)
+    return rendered(
+        "audit", ident=ident, record=record, standing=standing, answer=answer, words_of=WORDS, findings=FINDINGS
+    )
