@@ -124,7 +124,9 @@ def test_no_command_says_anything_sealed(folder: Path, told: str, *, is_sealed: 
     packets = [{"digest": "d", "judgments": [{"criterionId": "r/good", "score": 1, "rationale": "so"}]}]
     (folder / "answers.json").write_text(json.dumps({"runId": "run-caller", "judgedBy": "x", "packets": packets}))
     said: Said = []
-    for command, asked in sorted(doors.OF_COMMANDS.items(), key=lambda item: item[0] in {"delete", "accept"}):
+    for command, asked in sorted(
+        doors.OF_COMMANDS.items(), key=lambda item: item[0] in {"delete", "accept", "set", "add"}
+    ):
         for arguments in asked if is_sealed or command in doors.TALKATIVE else ():
             given = [one.replace("TOLD", told) for one in arguments]
             ended = at.run(*command.split(), *given)
