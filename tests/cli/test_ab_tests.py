@@ -100,7 +100,7 @@ async def test_what_cannot_run_is_refused_with_exit_2_and_what_brought_nothing_e
     )
     assert [one.code for one in (lonely, unknown, twice)] == [2, 2, 2]
     assert "--branch" in lonely.err
-    assert "no record with the id 'nobody'" in unknown.err
+    assert "no test-case with the id 'nobody'" in unknown.err
     assert "named twice" in twice.err
     assert server.requests == 0
     server.configure(FakeSettings(p400=1))

@@ -73,7 +73,9 @@ async def served(folder: Path, *, token: str | None = None) -> AsyncGenerator[Ap
             async with on_the_web(server, session, token=token, with_graphql=True) as door:
                 url = door.url.replace("/mcp", "/graphql")
                 headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-                async with Client(transport=AIOHTTPTransport(url=url, headers=headers)) as client:
+                async with Client(
+                    transport=AIOHTTPTransport(url=url, headers=headers), execute_timeout=LIMIT_S
+                ) as client:
                     yield Api(client, url, engine, model)
 
 
