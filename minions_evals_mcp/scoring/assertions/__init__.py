@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.scoring.assertions.declining import refusal_signals
 from minions_evals_mcp.scoring.assertions.judges import refuse_elsewhere
 from minions_evals_mcp.scoring.assertions.kinds.patterns import Elsewhere, compiled
+from minions_evals_mcp.scoring.assertions.kinds.refusal import refusal_signals
 from minions_evals_mcp.scoring.assertions.table import KINDS, SCORER_VERSION, check, check_all, needs, vet
 
 __all__ = [

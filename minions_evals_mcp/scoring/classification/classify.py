@@ -7,7 +7,7 @@ from itertools import chain, islice
 
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import FailureType, Severity
-from minions_evals_mcp.scoring.assertions.declining import refusal, refusal_signals
+from minions_evals_mcp.scoring.assertions.kinds.refusal import refusal, refusal_signals
 from minions_evals_mcp.scoring.classification.root_cause import root_cause
 from minions_evals_mcp.scoring.failures.failed import Analysis, FailedCriterion, FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.formats import format_signals

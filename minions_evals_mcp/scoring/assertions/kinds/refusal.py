@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.scoring.assertions.declining import refusal_signals
 from minions_evals_mcp.scoring.checks import Evidence, Subject
 from minions_evals_mcp.scoring.values import Found
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.scoring.assertions.declining import Refusal
 
 
 def is_refusal(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
@@ -14,3 +18,16 @@ def is_refusal(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> 
         return Found(passed=True, reason="an empty output counts as a refusal", score=0.0, negated_score=0.0)
     signals = refusal_signals(subject.text)
     return Found(bool(signals), f"refuses: {', '.join(signals)}" if signals else "no sign of a refusal")
+
+
+def refusal(text: str) -> Refusal | None:
+    """The refusal, or None where the text does not decline."""
+    from minions_evals_mcp.scoring.assertions import declining  # noqa: PLC0415  its patterns cost what few runs need
+
+    return declining.refusal(text)
+
+
+def refusal_signals(text: str) -> tuple[str, ...]:
+    """The cues that make a text a refusal, as they stand in it; none where it is no refusal."""
+    found = refusal(text)
+    return found.cues if found else ()
