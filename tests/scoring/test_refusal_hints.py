@@ -11,6 +11,11 @@ from hypothesis import strategies as st
 from minions_evals_mcp.scoring.assertions.declining.english import DECLINES, SIGNS
 from minions_evals_mcp.scoring.assertions.declining.hints import may_decline
 from minions_evals_mcp.scoring.assertions.declining.languages import LANGUAGES
+from minions_evals_mcp.scoring.failures.timeouts import (
+    _LIMIT,  # pyright: ignore[reportPrivateUsage]  the patterns themselves
+    _TIME,  # pyright: ignore[reportPrivateUsage]
+    ran_out,
+)
 
 CORE = [DECLINES, *(sign.pattern for sign in SIGNS if sign.core)]
 FOREIGN = [sign for one in LANGUAGES for sign in (one.phrase, one.apology, one.regret, one.machine)]
@@ -37,3 +42,9 @@ def test_what_somebody_cannot_do_has_a_hint_in_every_language() -> None:
 def test_a_plain_answer_has_none_whatever_its_letters() -> None:
     for text in ("the rollers were cleaned.\nthe tray holds heavier paper.", "", "été \ud800", "ticket 7 is resolved"):
         assert not may_decline(text)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.one_of(st.from_regex(_TIME), st.from_regex(_LIMIT)))
+def test_whatever_speaks_of_a_limit_is_looked_into(text: str) -> None:
+    assert ran_out(text)

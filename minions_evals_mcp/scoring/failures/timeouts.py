@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.texts import cut
+from minions_evals_mcp.scoring.first_look import first_look
 
 OVER, LIMITED, SILENT, SAYS_SO, LAST_CALL, PASSED_OVER = 1.0, 0.95, 0.9, 0.85, 0.85, 0.4
 """Confidence by evidence: the case's limit, a limit of turns, an error where nothing came, the answer's own words, a last
@@ -57,7 +59,12 @@ def timeout_signals(failed: FailedOutput) -> tuple[Signal, ...]:
 
 def ran_out(text: str) -> bool:
     """Whether the text speaks of a limit of time, turns or steps that was reached."""
-    return _TIME.search(text) is not None or _LIMIT.search(text) is not None
+    return _may_speak_of_it()(text) and (_TIME.search(text) is not None or _LIMIT.search(text) is not None)
+
+
+@cache
+def _may_speak_of_it() -> Callable[[str], bool]:
+    return first_look([_TIME, _LIMIT], ignore_case=True)
 
 
 def _signals(failed: FailedOutput) -> Iterator[Signal]:

@@ -1,0 +1,77 @@
+"""Whether any of many patterns may stand in a text, told in one pass: most texts hold none, and are not searched one by one.
+
+RE2 looks for all of them at once. It knows no look-ahead and no letters beyond ASCII, so what it looks for is wider than each
+pattern: a text in which it sees nothing holds none of them, another may.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import cast
+
+import re2
+
+MEMORY = 64 << 20
+"""In less, RE2 would search in a slower way."""
+_LETTERS = r"\x{80}-\x{10FFFF}"
+_CONTROLS = r"\x0b\x1c-\x1f"
+_I = str.maketrans("\u0130\u0131", "ii")
+"""Python takes them for an i whatever the case."""
+
+
+def first_look(
+    patterns: Iterable[re.Pattern[str]], *, ascii_only: Iterable[re.Pattern[str]] = (), ignore_case: bool = False
+) -> Callable[[str], bool]:
+    """What tells whether one of the patterns may stand in a text; `ascii_only` have no letter beyond ASCII at a word's end."""
+    several = [_widened(one.pattern).replace(r"\b", "") for one in patterns]  # RE2 sees no end of a word beside an é
+    several += [_widened(one.pattern) for one in ascii_only]
+    options = re2.Options()
+    options.never_capture, options.max_mem, options.case_sensitive = True, MEMORY, not ignore_case
+    found = re2.compile("(?m)" + "|".join(f"(?:{one})" for one in several), options)
+    search = cast("Callable[[bytes], object]", found.search)
+
+    def may_hold(text: str) -> bool:
+        plain = text if text.isascii() else text.translate(_I)
+        return search(plain.encode("utf-8", "replace")) is not None
+
+    return may_hold
+
+
+def _widened(pattern: str) -> str:
+    """The pattern without look-aheads, with every letter, digit and space."""
+    kept: list[str] = []
+    at = 0
+    while at < len(pattern):
+        if pattern.startswith(("(?!", "(?="), at):
+            at = _end(pattern, at)
+        elif pattern[at] == "\\":
+            kept.append(_wide(pattern[at : at + 2], in_class=_in_class(kept)))
+            at += 2
+        else:
+            kept.append(pattern[at])
+            at += 1
+    return "".join(kept)
+
+
+def _wide(escape: str, *, in_class: bool) -> str:
+    if escape not in {r"\w", r"\s", r"\d"}:
+        return escape
+    wide = escape + (_CONTROLS if escape == r"\s" else "") + _LETTERS
+    return wide if in_class else f"[{wide}]"
+
+
+def _in_class(kept: list[str]) -> bool:
+    """Whether what was kept ends within brackets."""
+    before = "".join(part for part in kept if len(part) == 1)
+    return before.rfind("[") > before.rfind("]")
+
+
+def _end(pattern: str, at: int) -> int:
+    """Where the group that begins there is over."""
+    depth = 0
+    for found in re.finditer(r"\\.|\[(?:\\.|[^\]])*\]|[()]", pattern[at:], re.DOTALL):
+        depth += (found[0] == "(") - (found[0] == ")")
+        if depth == 0:
+            return at + found.end()
+    raise AssertionError(f"a group of {pattern} has no end")
