@@ -218,3 +218,13 @@ async def test_an_unknown_benchmark_and_one_without_active_cases_are_refused(tmp
             await subject_of(engine, "nowhere")
         with pytest.raises(BadInputError, match="no active test case"):
             await audited(engine, cases({**ask("?", "x"), "status": "draft"}))
+
+
+async def test_a_log_in_the_expected_output_is_mutated_although_the_text_stays_right(tmp_path: Path) -> None:
+    log = [{"tool": "search", "arguments": {"q": "x"}}, {"tool": "book", "arguments": {"id": 7}}]
+    used = {"type": "trajectory:tool-used", "value": "book"}
+    async with engine_at(tmp_path) as engine:
+        _, found = await audited(
+            engine, cases(ask("Book it.", {"output": "Booked", "toolCallsLog": log}, used, equals("Booked")))
+        )
+    assert set(found["c0"].mutants_survived) == {"step", "argument"}

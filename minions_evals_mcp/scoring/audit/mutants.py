@@ -44,11 +44,13 @@ def mutants(reference: Reference, *, question: str, on_text: bool, on_log: bool)
     """
     made = [*(_of_output(reference, question) if on_text else ()), *(_of_log(reference) if on_log else ())]
     kept: list[Mutant] = []
-    seen = {_sameness(reference.output, reference.tool_calls), *map(normal, reference.accepted)}
+    seen = {_sameness(reference.output, reference.tool_calls)}
+    right = {*map(normal, reference.accepted)}
     for mutant in made:
         same = _sameness(mutant.output, mutant.tool_calls)
         many = sum(one.kind == mutant.kind for one in kept) >= MOST_OF_A_KIND
-        if not many and same not in seen and normal(output_text(mutant.output)) not in seen:
+        is_right = mutant.tool_calls == reference.tool_calls and normal(output_text(mutant.output)) in right
+        if not many and not is_right and same not in seen:
             seen.add(same)
             kept.append(mutant)
     return kept
