@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from agent.actions.table import ACTIONS, UNBOUND
+from agent.instructions.instruction import SKILL_DUE, follow_skill, start_skill
 from agent.message_work import Action
 from minions_evals_mcp.domain import vetted
 from minions_evals_mcp.engine import outbox
@@ -14,11 +16,12 @@ from minions_evals_mcp.engine.compare import compare_prompt_versions
 from minions_evals_mcp.engine.conclude import benchmark_run, comparison, detect_trend
 from minions_evals_mcp.engine.failures import classify_failure
 from minions_evals_mcp.engine.judge import compose, yardstick
+from minions_evals_mcp.engine.messages.payloads import KINDS, OWN
 from minions_evals_mcp.engine.run import run_benchmark, units
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring import rubric
 from minions_evals_mcp.scoring.classification import classify
-from minions_evals_mcp.skills import Skills, Step
+from minions_evals_mcp.skills import OwnSkill, Skills
 from minions_evals_mcp.stats import regression
 from minions_evals_mcp.stats.series import trend
 from minions_evals_mcp.store import rows, runs
@@ -68,6 +71,10 @@ STEPS: dict[str, dict[str, Callable[..., object]]] = {
 """By skill and step id, in the order of the steps: the function that does it."""
 
 
+STARTS_A_SKILL = tuple(name for name in (*KINDS, *OWN) if name not in {"instruction", SKILL_DUE})
+"""The messages and events that a skill of one's own may be started by."""
+
+
 @dataclass(frozen=True, slots=True)
 class Doing:
     """An action, and the skill that asks for it."""
@@ -87,40 +94,36 @@ def bind(skills: Skills, folder: Path) -> dict[str, tuple[Doing, ...]]:
         skills.classify_failure,
     ):  # fmt: skip
         path = folder / skill.name / "SKILL.md"
-        _vet_steps(skill.name, skill.steps, path)
         for name in skill.triggers:
             action = ACTIONS[skill.name].get(name)
             if action is None:
                 raise _unbound_trigger(skill.name, path, name)
             bound[name] = (*bound.get(name, ()), Doing(skill.name, action))
+    if skills.own:
+        bound[SKILL_DUE] = (Doing("skills of one's own", partial(follow_skill, {one.name: one for one in skills.own})),)
+    for own in skills.own:
+        for name in own.triggers:
+            if name not in STARTS_A_SKILL:
+                raise _unknown_trigger(own, name)
+            bound[name] = (*bound.get(name, ()), Doing(own.name, partial(start_skill, own)))
     return bound
 
 
-def _vet_steps(skill: str, steps: tuple[Step, ...], path: Path) -> None:
-    known = STEPS[skill]
-    for step in steps:
-        if step.id not in known:
-            raise BadInputError(
-                f"{path}:{step.line}: nothing does the step {step.id!r}.", remedy=f"Known are {', '.join(known)}."
-            )
-    there = [step.id for step in steps]
-    missing = [ident for ident in known if ident not in there]
-    if missing:
-        raise BadInputError(
-            f"{path}:{steps[-1].line}: the step {missing[0]!r} is missing.",
-            remedy="It is done whatever the file says, so the file must say it.",
-        )
-    if there != list(known):
-        first = next(step for step, ident in zip(steps, known, strict=True) if step.id != ident)
-        raise BadInputError(
-            f"{path}:{first.line}: the step {first.id!r} stands out of order.", remedy=f"Order: {', '.join(known)}."
-        )
+def _unknown_trigger(own: OwnSkill, name: str) -> BadInputError:
+    return BadInputError(
+        f"{own.path}:{line_of_triggers(own.path)}: nothing is called {name!r} that could start a skill.",
+        remedy=f"Known are {', '.join(STARTS_A_SKILL)}.",
+    )
+
+
+def line_of_triggers(path: Path) -> int:
+    """The line at which the file says what starts the skill."""
+    lines = path.read_text("utf-8-sig").splitlines()
+    return next((number for number, text in enumerate(lines, 1) if text.strip().startswith("triggers:")), 1)
 
 
 def _unbound_trigger(skill: str, path: Path, name: str) -> BadInputError:
-    lines = path.read_text("utf-8-sig").splitlines()
-    line = next((number for number, text in enumerate(lines, 1) if text.startswith("triggers:")), 1)
     return BadInputError(
-        f"{path}:{line}: the trigger {name!r} starts nothing in this skill.",
+        f"{path}:{line_of_triggers(path)}: the trigger {name!r} starts nothing in this skill.",
         remedy=f"Known are {', '.join(ACTIONS[skill])}.",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Generic, Literal, Self, TypeVar
@@ -19,6 +19,20 @@ from minions_evals_mcp.errors import BadInputError
 
 NAMES = ("run-test-case", "run-benchmark", "detect-trend", "compare-prompt-versions", "classify-failure")
 HARD_RULES = "hard-rules.md"
+STEPS: dict[str, tuple[str, ...]] = {
+    "run-test-case": (
+        "load-case", "get-output", "score-criteria", "make-judgments", "sum-scores", "decide-pass", "record-run",
+    ),
+    "run-benchmark": (
+        "load-benchmark", "run-cases", "aggregate-runs", "compute-figures", "update-benchmark", "check-regression",
+    ),
+    "detect-trend": ("load-trend", "append-point", "compute-direction", "update-trend", "escalate-degrading"),
+    "compare-prompt-versions": ("load-versions", "run-both", "record-comparison", "name-winner", "report-comparison"),
+    "classify-failure": (
+        "compare-outputs", "classify-type", "find-criteria", "estimate-cause", "record-failure", "store-findings",
+    ),
+}  # fmt: skip
+"""The steps that the engine takes, by skill, in their order: a file that says others is refused."""
 STEP = re.compile(r"^\d+[.)] +(?:`([a-z][a-z0-9-]*)` +)?(.*)$")
 RULE = re.compile(r"^- `(HR\d)` (.*)$")
 
@@ -86,10 +100,23 @@ def _each_once(triggers: tuple[Trigger, ...]) -> tuple[Trigger, ...]:
     return triggers
 
 
+Triggers = Annotated[tuple[Trigger, ...], Field(strict=False, min_length=1), AfterValidator(_each_once)]
+
+
 class _FrontMatter(Value):
     name: Text
     description: Text
-    triggers: Annotated[tuple[Trigger, ...], Field(strict=False, min_length=1), AfterValidator(_each_once)]
+    triggers: Triggers
+    license: str | None = None
+    compatibility: str | None = None
+
+
+class Limits(Value):
+    """How many steps a skill of one's own may take, and what they may cost (US dollars) and last together."""
+
+    max_steps: Annotated[int, Field(ge=1, le=100)] = 10
+    max_cost_usd: Annotated[float, Field(gt=0)] = 0.5
+    max_seconds: Annotated[float, Field(gt=0, le=3600)] = 600.0
 
 
 P = TypeVar("P", bound=Value)
@@ -117,6 +144,18 @@ class Skill(Generic[P]):
 
 
 @dataclass(frozen=True, slots=True)
+class OwnSkill:
+    """A skill that somebody added: its instructions are carried out by a model, step by step, when a trigger comes."""
+
+    name: str
+    description: str
+    triggers: tuple[str, ...]
+    limits: Limits
+    instructions: str
+    path: Path
+
+
+@dataclass(frozen=True, slots=True)
 class HardRule:
     """A rule that nothing gets round, and where it is enforced."""
 
@@ -126,7 +165,7 @@ class HardRule:
 
 @dataclass(frozen=True, slots=True)
 class Skills:
-    """All five skills and the hard rules."""
+    """All five skills, the hard rules, and the skills that were added to their folder."""
 
     run_test_case: Skill[RunTestCaseParameters]
     run_benchmark: Skill[RunBenchmarkParameters]
@@ -134,6 +173,7 @@ class Skills:
     compare_prompt_versions: Skill[ComparePromptVersionsParameters]
     classify_failure: Skill[ClassifyFailureParameters]
     hard_rules: tuple[HardRule, ...]
+    own: tuple[OwnSkill, ...] = ()
 
 
 def load_skills(folder: Path) -> Skills:
@@ -145,6 +185,7 @@ def load_skills(folder: Path) -> Skills:
         compare_prompt_versions=_skill(folder, "compare-prompt-versions", ComparePromptVersionsParameters),
         classify_failure=_skill(folder, "classify-failure", ClassifyFailureParameters),
         hard_rules=_hard_rules(folder / HARD_RULES),
+        own=tuple(_own_skill(path) for path in sorted(folder.glob("*/SKILL.md")) if path.parent.name not in NAMES),
     )
 
 
@@ -159,6 +200,23 @@ def _read(path: Path) -> str:
 
 def _skill(folder: Path, name: str, kind: type[P]) -> Skill[P]:
     path = folder / name / "SKILL.md"
+    front, parameters, body, first_line = _parts(path, name, kind)
+    steps = _steps(path, body, first_line)
+    _vet_steps(path, STEPS[name], steps)
+    return Skill(name, front.description, front.triggers, parameters, steps, "\n".join(_marked(body)).strip())
+
+
+def _own_skill(path: Path) -> OwnSkill:
+    """A skill that stands beside ours; raises `BadInputError` naming file and line of what does not parse."""
+    front, limits, body, first_line = _parts(path, path.parent.name, Limits)
+    instructions = "\n".join(body).strip()
+    if not instructions:
+        raise BadInputError(f"{path}:{first_line}: the skill has no instructions.", remedy="Say in words what to do.")
+    return OwnSkill(front.name, front.description, front.triggers, limits, instructions, path)
+
+
+def _parts(path: Path, name: str, kind: type[P]) -> tuple[_FrontMatter, P, list[str], int]:
+    """Front matter, parameters, body and the line at which that begins."""
     lines = _read(path).splitlines()
     closed = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
     if not lines or lines[0].strip() != "---" or closed is None:
@@ -166,10 +224,41 @@ def _skill(folder: Path, name: str, kind: type[P]) -> Skill[P]:
     front, parameters = _front_matter(path, lines[1:closed], kind)
     if front.name != name:
         raise BadInputError(f"{path}:{_line_of(lines, 'name')}: the name is {front.name!r}, the folder's is {name!r}.")
-    body = lines[closed + 1 :]
-    return Skill(
-        name, front.description, front.triggers, parameters, _steps(path, body, closed + 2), "\n".join(body).strip()
-    )
+    return front, parameters, lines[closed + 1 :], closed + 2
+
+
+def _vet_steps(path: Path, known: Sequence[str], steps: tuple[Step, ...]) -> None:
+    """A file must say the steps that the engine takes, for it takes them whatever the file says."""
+    for step in steps:
+        if step.id not in known:
+            raise BadInputError(
+                f"{path}:{step.line}: nothing does the step {step.id!r}.", remedy=f"Known are {', '.join(known)}."
+            )
+    there = [step.id for step in steps]
+    missing = [ident for ident in known if ident not in there]
+    if missing:
+        raise BadInputError(
+            f"{path}:{steps[-1].line}: the step {missing[0]!r} is missing.",
+            remedy="It is done whatever the file says, so the file must say it.",
+        )
+    if there != list(known):
+        first = next(step for step, ident in zip(steps, known, strict=True) if step.id != ident)
+        raise BadInputError(
+            f"{path}:{first.line}: the step {first.id!r} stands out of order.", remedy=f"Order: {', '.join(known)}."
+        )
+
+
+def _marked(body: list[str]) -> Iterator[str]:
+    """The body with prose that nothing follows marked as description; steps and headings stay as they are."""
+    in_step = begun = False
+    for line in body:
+        if STEP.match(line):
+            in_step, begun = True, False
+        elif not line.strip():
+            in_step = begun = False
+        elif not in_step and not line.startswith(("#", ">")):
+            line, begun = (f"> {line}" if begun else f"> Description: {line}"), True  # noqa: PLW2901  the line, marked
+        yield line
 
 
 def _front_matter(path: Path, lines: list[str], kind: type[P]) -> tuple[_FrontMatter, P]:
@@ -189,7 +278,28 @@ def _front_matter(path: Path, lines: list[str], kind: type[P]) -> tuple[_FrontMa
         raise BadInputError(f"{path}:2: the front matter must be a mapping.")
     head: dict[str, object] = dict(found)  # pyright: ignore[reportUnknownArgumentType]  checked by the models below
     parameters = head.pop("parameters", {})
+    if isinstance(metadata := head.pop("metadata", None), dict):
+        triggers, parameters = _out_of_metadata({**metadata}, parameters)  # pyright: ignore[reportUnknownArgumentType]  as above
+        head = {**({} if triggers is None else {"triggers": triggers}), **head}
     return _typed(path, lines, _FrontMatter, head), _typed(path, lines, kind, parameters)
+
+
+def _out_of_metadata(metadata: dict[str, object], parameters: object) -> tuple[object, object]:
+    """Triggers and parameters as Agent Skills have them: under `metadata`, each a text; triggers between spaces."""
+    said = metadata.pop("triggers", None)
+    triggers = said.replace(",", " ").split() if isinstance(said, str) else said
+    plain = {key: _plain(value) if isinstance(value, str) else value for key, value in metadata.items()}
+    given: dict[str, object] = {**parameters} if isinstance(parameters, dict) else {}  # pyright: ignore[reportUnknownArgumentType]  as above
+    return triggers, {**plain, **given}
+
+
+def _plain(text: str) -> object:
+    """The number or truth that a text in quotes says; else the text."""
+    try:
+        found: object = yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+    return found if isinstance(found, bool | int | float) else text
 
 
 def _refuse_repeated_keys(path: Path, root: yaml.Node | None) -> None:
@@ -211,7 +321,10 @@ def _typed(path: Path, lines: list[str], kind: type[P], found: object) -> P:
     except ValidationError as error:
         gravest = min(error.errors(include_url=False), key=_is_not_unknown)
         name = str(gravest["loc"][0]) if gravest["loc"] else "parameters"
-        raise BadInputError(f"{path}:{_line_of(['---', *lines], name)}: {name}: {_said(gravest)}.") from None
+        line = _line_of(["---", *lines], name)
+        if line == 1 and name == "parameters":
+            line = _line_of(["---", *lines], "metadata")
+        raise BadInputError(f"{path}:{line}: {name}: {_said(gravest)}.") from None
     except ValueError:  # pydantic's own error for a value that cannot be JSON
         raise BadInputError(f"{path}:2: no YAML: an alias stands within what it names.") from None
 

@@ -125,13 +125,13 @@ def test_a_byte_order_mark_is_no_part_of_the_file(folder: Path) -> None:
         (TREND, "variance: 0.05", "variance: \x01", ":7: no YAML: special characters are not allowed"),
         (TREND, "name: detect-trend", "name: detect-trends", ":2: the name is 'detect-trends', the folder's is"),
         (TREND, "name: detect-trend", "name: detect-trend\ntrigger: x", ":3: trigger: unknown parameter"),
-        (TREND, "benchmark-run-recorded", "Benchmark run!", ":4: triggers: "),
-        (TREND, "[benchmark-run-recorded, detect-trend]", "[]", ":4: triggers: "),
+        (TREND, "benchmark-run-recorded", "Benchmark run!", ":5: triggers: "),
+        (TREND, "benchmark-run-recorded detect-trend", '""', ":5: triggers: "),
         (
             TREND,
-            "[benchmark-run-recorded, detect-trend]",
-            "[detect-trend, detect-trend]",
-            ":4: triggers: one comes twice",
+            "benchmark-run-recorded detect-trend",
+            "detect-trend detect-trend",
+            ":5: triggers: one comes twice",
         ),
         (TREND, "name: detect-trend", "name: &a [*a]", ":2: no YAML: an alias stands within what it names"),
         (TREND, "name: detect-trend", "name: 2026-13-31", ":2: no YAML: month must be in 1..12"),
@@ -163,7 +163,7 @@ def test_a_file_without_proper_front_matter_is_refused(
             CLASSIFY,
             "criticalBelow: 0.25",
             "criticalBelow: 0.9",
-            ":5: parameters: criticalBelow 0.9 is above majorBelow",
+            ":4: parameters: criticalBelow 0.9 is above majorBelow",
         ),
     ],
 )
@@ -224,3 +224,26 @@ def test_a_hard_rule_cannot_be_changed_by_its_file(folder: Path, edit: Edit) -> 
 def test_a_hard_rule_cannot_be_left_out(folder: Path, edit: Edit) -> None:
     edit(HARD_RULES, "- `HR2`", "- HR2")
     assert refusal(folder) == f"{HARD_RULES}:1: the five rules HR1 to HR5 must stand there in order."
+
+
+def test_steps_that_the_engine_does_not_take_are_refused_wherever_skills_are_loaded(folder: Path, edit: Edit) -> None:
+    edit(TREND, "`append-point`", "`draw-chart`")
+    assert "nothing does the step 'draw-chart'" in refusal(folder)
+
+
+def test_prose_that_nothing_follows_is_marked_as_description_and_steps_are_not(folder: Path, edit: Edit) -> None:
+    edit(TREND, "> Description: One bad run", "Always be kind.\nAnd short.\n\n> Description: One bad run")
+    lines = load_skills(folder).detect_trend.body.splitlines()
+    assert "> Description: Always be kind." in lines
+    assert "> And short." in lines
+    assert sum(line.startswith("> Description: > ") for line in lines) == 0
+    assert lines[0] == "# Detect trends"
+    assert any(line.startswith("1. `load-trend`") for line in lines)
+
+
+def test_triggers_and_parameters_may_stand_at_the_top_as_before_and_numbers_in_quotes(folder: Path, edit: Edit) -> None:
+    edit(TREND, "  window: 5", '  window: "7"')
+    assert load_skills(folder).detect_trend.parameters.window == 7
+    old = "triggers: [benchmark-run-recorded, detect-trend]\nparameters:\n  window: 5"
+    edit(TREND, 'metadata:\n  triggers: benchmark-run-recorded detect-trend\n  window: "7"', old)
+    assert load_skills(folder).detect_trend.triggers == ("benchmark-run-recorded", "detect-trend")

@@ -3,33 +3,85 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from functools import partial
 
 import anyio
 from pydantic import JsonValue
 
 from agent.instructions.allowed_messages import FINISH, LIST, SHOW, Bearings, arguments_of, looked_up, payload_of
 from agent.instructions.turns import Turn, Work, next_turn
-from agent.message_work import Asked
+from agent.message_work import Asked, Bounds
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.messages import payloads
 from minions_evals_mcp.engine.messages.send_message import UNREADABLE
 from minions_evals_mcp.errors import BadInputError, StoppedError, UnsupportedError
+from minions_evals_mcp.skills import OwnSkill
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Arriving, Message
 from minions_evals_mcp.store.connection import Db
 
+SKILL_DUE = "skill-due"
+
 
 async def follow_instruction(asked: Asked) -> Json:
     """instruction: what its text asks for is done, step by step, by the model that is set up."""
+    text = asked.said(payloads.Instruction).text
+    return await _carried_out(asked, text, _work(asked, asked.bounds))
+
+
+async def start_skill(skill: OwnSkill, asked: Asked) -> Json:
+    """A trigger of a skill of one's own: it becomes a message of its own, so that its steps hold up nothing else."""
+    came = asked.message
+    if await asked.engine.store.read(partial(_is_of_a_step, message=came)):
+        return {"skill": skill.name, "skipped": "what a step of an instruction set off starts no skill"}
+    due = payloads.SkillDue(skill=skill.name, message_id=came.id, message_type=came.type, message=came.payload)
+    ident = f"skill:{text_digest(f'{skill.name} {came.id}')}"
+    topic = payloads.topic_of(payloads.OWN[SKILL_DUE], due, ident)
+    arriving = Arriving(ident, SKILL_DUE, topic, came.sender, due.model_dump(mode="json"))
+    await asked.loop.hand_in(arriving, refused="")
+    return {"skill": skill.name, "messageId": ident}
+
+
+async def follow_skill(skills: Mapping[str, OwnSkill], asked: Asked) -> Json:
+    """What a skill of one's own says is done within its limits; the message that started it is data to the model."""
+    due = asked.said(payloads.SkillDue)
+    skill = skills.get(due.skill)
+    if skill is None:
+        raise UnsupportedError(
+            f"the skill {due.skill!r} is not in the folder any more.", remedy="Put it back, or leave it."
+        )
+    limits, bounds = skill.limits, asked.bounds
+    within = Bounds(
+        steps=min(limits.max_steps, bounds.steps) + 1,  # the message itself is the first thing that the model is told
+        cost_usd=min(limits.max_cost_usd, bounds.cost_usd),
+        seconds=min(limits.max_seconds, bounds.seconds),
+    )
+    work = _work(asked, within)
+    work.note(f"the {due.message_type} that started this skill", json.dumps(due.message, ensure_ascii=False))
+    return {"skill": skill.name, **await _carried_out(asked, f"Carry out this skill.\n\n{skill.instructions}", work)}
+
+
+def _is_of_a_step(db: Db, *, message: Message) -> bool:
+    """Whether the message is a step, or tells of a run that one set off: a skill would start itself for ever."""
+    subject = str(message.payload.get("subjectId", ""))
+    job = jobs.job(db, subject) or jobs.job(db, subject.rpartition(":")[0])
+    return message.id.startswith("step:") or (job is not None and job.key.startswith("message:step:"))
+
+
+def _work(asked: Asked, bounds: Bounds) -> Work:
     model = asked.engine.judge_model()
     if model is None:
         raise UnsupportedError(
             "an instruction needs a model, and none is set up.",
             remedy="Set ANTHROPIC_API_KEY, or --judge-model with its key.",
         )
-    text = asked.said(payloads.Instruction).text
-    work = Work(asked, model, asked.bounds, anyio.current_time() + asked.bounds.seconds)
+    return Work(asked, model, bounds, anyio.current_time() + bounds.seconds)
+
+
+async def _carried_out(asked: Asked, text: str, work: Work) -> Json:
     while (kept := await _kept(asked, work.next_id)) is not None:  # steps from before a crash
         await _wait_for(work, kept)
     while True:

@@ -43,8 +43,8 @@ def test_every_step_of_every_shipped_skill_is_bound_in_its_order() -> None:
     [
         ("detect-trend", "2. `append-point`", "2. `draw-chart`", ":17: nothing does the step 'draw-chart'."),
         ("detect-trend", "5. `escalate-degrading` When", "   When", ":20: the step 'escalate-degrading' is missing."),
-        ("run-test-case", "1. `load-case`", "1. `get-output`", ":15: the step 'get-output' comes twice."),
-        ("run-benchmark", "[run-benchmark, schedule]", "[full-moon]", ":4: the trigger 'full-moon' starts nothing in this skill."),
+        ("run-test-case", "1. `load-case`", "1. `get-output`", ":16: the step 'get-output' comes twice."),
+        ("run-benchmark", "run-benchmark schedule", "full-moon", ":5: the trigger 'full-moon' starts nothing in this skill."),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_carried_out_is_refused_with_its_line(
@@ -68,13 +68,13 @@ def test_the_daemon_does_not_start_on_a_file_with_a_step_that_nothing_does(tmp_p
     edit(folder, "classify-failure", "`find-criteria`", "`find-culprits`")
     told = Desk(tmp_path, {"MINIONS_EVALS_SKILLS": str(folder)}).ran(AGENT, "drain")
     assert told.code == 2
-    assert "classify-failure/SKILL.md:18: nothing does the step 'find-culprits'" in told.err
+    assert "classify-failure/SKILL.md:19: nothing does the step 'find-culprits'" in told.err
 
 
 def test_editing_the_files_changes_what_the_agent_does(tmp_path: Path, folder: Path) -> None:
     """Half as steep a fall is a regression now, and nobody reacts to failures any more."""
     edit(folder, "run-benchmark", "dropPoints: 10", "dropPoints: 70")
-    edit(folder, "classify-failure", "[test-run-recorded, classify-failure]", "[classify-failure]")
+    edit(folder, "classify-failure", "test-run-recorded classify-failure", "classify-failure")
     desk = Desk(tmp_path, {"MINIONS_EVALS_SKILLS": str(folder)})
     desk.imported(*rubrics(), *measured("b", 10, {"v1": 10, "v2": 4, "v3": 0}), case("c"), answer("a", "c", "bad"))
     desk.drained(
@@ -82,3 +82,51 @@ def test_editing_the_files_changes_what_the_agent_does(tmp_path: Path, folder: P
     )
     assert desk.result("v2")["isRegression"] is False
     assert desk.rows("SELECT count(*) FROM outbox WHERE type = 'memory-item'") == [(0,)]
+
+
+OWN = """---
+name: tidy-up
+description: Looks at what a benchmark came to.
+metadata:
+  triggers: benchmark-run-recorded
+  maxSteps: 2
+  maxCostUsd: "0.1"
+---
+
+Look at the benchmark-run and say in one sentence what it came to.
+"""
+
+
+def own(folder: Path, text: str = OWN) -> Path:
+    """A skill that somebody added to the folder."""
+    file = folder / "tidy-up" / "SKILL.md"
+    file.parent.mkdir()
+    file.write_text(text)
+    return file
+
+
+def test_a_skill_that_was_added_is_bound_to_its_trigger_within_its_limits(folder: Path) -> None:
+    own(folder)
+    skills = load_skills(folder)
+    (added,) = skills.own
+    assert (added.limits.max_steps, added.limits.max_cost_usd, added.limits.max_seconds) == (2, 0.1, 600)
+    assert [doing.skill for doing in bind(skills, folder)["benchmark-run-recorded"]] == ["detect-trend", "tidy-up"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("benchmark-run-recorded", "full-moon", ":5: nothing is called 'full-moon'"),
+        ("maxSteps: 2", "maxSteps: 1000", ":6: maxSteps: "),
+        ("maxSteps: 2", "maxStep: 2", ":6: maxStep: unknown parameter"),
+        ("name: tidy-up", "name: tidy", ":2: the name is 'tidy'"),
+        ("Look at the benchmark-run and say in one sentence what it came to.", "", ":9: the skill has no instructions"),
+    ],
+)
+def test_an_added_skill_that_cannot_be_carried_out_is_refused_with_its_line(
+    folder: Path, old: str, new: str, said: str
+) -> None:
+    file = own(folder, OWN.replace(old, new))
+    with pytest.raises(BadInputError) as caught:
+        bind(load_skills(folder), folder)
+    assert caught.value.message.startswith(f"{file}{said}")

@@ -137,6 +137,15 @@ class EventSeen(Value):
     detail: Json
 
 
+class SkillDue(Value):
+    """A skill that somebody added is to be carried out, because that message came; as the agent puts it to itself."""
+
+    skill: Text
+    message_id: Text
+    message_type: Text
+    message: Json
+
+
 class ScheduleDue(Value):
     """A benchmark whose schedule has come round, as the agent puts it to itself."""
 
@@ -181,6 +190,7 @@ OWN: dict[str, Kind[Any]] = {
     "test-run-recorded": Kind(EventSeen, lambda one: one.subject_id),
     "benchmark-run-recorded": Kind(EventSeen, lambda one: str(one.detail.get("benchmarkId", one.subject_id))),
     "schedule": Kind(ScheduleDue, lambda one: one.benchmark_id),
+    "skill-due": Kind(SkillDue, lambda one: f"{one.skill}:{one.message_id}"),
 }
 """What the agent puts to itself: events of the engine, and schedules."""
 
