@@ -233,3 +233,10 @@ def test_among_agents_a_long_run_goes_back_to_the_first_request_that_had_to_be_m
     asked = [said_by("Searcher", "Find the opening hours of the library", f"page {n}") for n in range(3)]
     said = classify(failed({"q": "When does the library open?"}, [asked[0], *other, *asked[1:]], "At 9")).root_cause
     assert said.startswith("step 1 `Searcher` did not give what it was asked for, and was asked again later")
+
+
+def test_a_log_too_long_to_be_read_whole_is_not_called_faultless() -> None:
+    steps = [call("look", {"place": f"P-{number}"}, at=f"P-{number}") for number in range(70)]
+    inputs: Json = {"q": " ".join(f"P-{number}" for number in range(70))}
+    said = classify(failed(inputs, steps, "Seen.")).root_cause
+    assert said.startswith("Nothing wrong was found in the first 60 steps of the log; the other 10 were not read")

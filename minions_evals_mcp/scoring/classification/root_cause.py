@@ -9,7 +9,7 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.results import FailureType
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.formats import is_truncated
-from minions_evals_mcp.scoring.failures.log import most_likely, unread_steps
+from minions_evals_mcp.scoring.failures.log import MOST_STEPS, most_likely, unread_steps
 from minions_evals_mcp.scoring.failures.steps import result, step
 from minions_evals_mcp.scoring.failures.texts import cut
 
@@ -32,6 +32,8 @@ def _read_through(failed: FailedOutput) -> str:
     """That the log shows no fault, where each step could be checked; else which could not."""
     count = len(failed.tool_calls)
     last = f"{step(failed.tool_calls, count - 1)} gave {result(failed.tool_calls[-1])}"
+    if count > MOST_STEPS:
+        return f"Nothing wrong was found in the first {MOST_STEPS} steps of the log; the other {count - MOST_STEPS} were not read: {last}"
     unread = unread_steps(failed.tool_calls)
     if unread:
         which = f"step{'s' * (len(unread) > 1)} {', '.join(map(str, unread[:6]))}"

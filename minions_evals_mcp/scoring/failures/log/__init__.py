@@ -2,6 +2,6 @@
 
 from minions_evals_mcp.scoring.failures.log.finding import Finding
 from minions_evals_mcp.scoring.failures.log.ranking import most_likely
-from minions_evals_mcp.scoring.failures.log.reading import unread_steps
+from minions_evals_mcp.scoring.failures.log.reading import MOST_STEPS, unread_steps
 
-__all__ = ["Finding", "most_likely", "unread_steps"]
+__all__ = ["MOST_STEPS", "Finding", "most_likely", "unread_steps"]

@@ -12,7 +12,7 @@ from minions_evals_mcp.scoring.failures.failed import Signal
 from minions_evals_mcp.scoring.failures.log.errors import error_of
 from minions_evals_mcp.scoring.failures.log.finding import Finding
 from minions_evals_mcp.scoring.failures.log.kinds import Known, folded, key_words, values_in
-from minions_evals_mcp.scoring.failures.log.reading import INPUT, Log
+from minions_evals_mcp.scoring.failures.log.reading import INPUT, MOST_HEARD, Log
 from minions_evals_mcp.scoring.failures.log.tools import LOOKS
 from minions_evals_mcp.scoring.failures.material import Material, material, read
 from minions_evals_mcp.scoring.failures.mentions import squeezed
@@ -73,6 +73,8 @@ def unused_results(log: Log) -> Iterator[Finding]:
 def contradicted_results(log: Log) -> Iterator[Finding]:
     """A value of the answer that nobody gave, where a result has the one of its kind that the answer leaves out."""
     if log.failed.is_empty:
+        return
+    if sum(log.sizes) > MOST_HEARD:
         return
     heard = material([log.failed.inputs, *(step.result for step in log.steps), *(step.arguments for step in log.steps)])
     given = [known for known_here in log.given for known in known_here]

@@ -75,14 +75,15 @@ def wrong_arguments(log: Log) -> Iterator[Finding]:
     """Arguments that differ from what the input and the earlier results say."""
     for place, step in enumerate(log.steps):
         heard: Material | None = None
+        has_heard = False
         for count, (name, leaf) in enumerate(leaves(step.arguments)):
             if count >= MOST_ARGUMENTS:
                 break
             kind = kind_of(leaf)
             if kind in (None, "word"):
                 continue
-            if kind in {"number", "day", "time"} and heard is None:
-                heard = material(log.heard_before(place))
+            if kind in {"number", "day", "time"} and not has_heard:
+                heard, has_heard = log.heard_before(place), True
             finding = _checked(log, place, name, leaf, heard)
             if finding is not None:
                 yield finding
@@ -160,10 +161,9 @@ def _checked(log: Log, place: int, name: str, leaf: JsonValue, heard: Material |
     assert kind is not None
     if kind == "number" and (_PAGING.match(name) or _is_round_choice(leaf) or _counts(log.steps[place].tool, name)):
         return None
-    known = log.known_before(place)
-    if _is_known(log, place, text, kind, known, heard):
+    if _is_known(log, place, text, kind, heard):
         return None
-    return _differs(log, place, name, text, kind, known)
+    return _differs(log, place, name, text, kind, log.known_before(place))
 
 
 def _counts(tool: str, name: str) -> bool:
@@ -175,12 +175,14 @@ def _is_round_choice(leaf: JsonValue) -> bool:
     return isinstance(leaf, int | float) and leaf in (0, 1, -1)
 
 
-def _is_known(log: Log, place: int, text: str, kind: Kind, known: list[Known], heard: Material | None) -> bool:
+def _is_known(log: Log, place: int, text: str, kind: Kind, heard: Material | None) -> bool:
     """Whether the value stands in the input or in a result before the step, in any spelling."""
     folded_text = folded(text)
     for source in (log.asked_text, *log.given_texts[:place]):
         if re.search(rf"(?<![\w]){re.escape(folded_text)}(?!\w)", source):
             return True
+    if heard is None and kind in {"number", "day", "time"}:
+        return True
     if kind == "number" and heard is not None:
         return all(heard.numbers.gives(quantity) for quantity in read(text).quantities)
     if kind == "day" and heard is not None:
@@ -190,7 +192,7 @@ def _is_known(log: Log, place: int, text: str, kind: Kind, known: list[Known], h
         return all(heard.has_time(clock) for clock in read(text).clocks)
     if kind == "code":
         bare = re.sub(r"\W", "", folded_text)
-        return any(re.sub(r"\W", "", folded(other.text)) == bare for other in known)
+        return any(bare in source for source in log.bare_texts[: place + 1])
     if kind == "name":
         words = folded_text.split()
         return all(any(word[:4] in source for source in (log.asked_text, *log.given_texts[:place])) for word in words)

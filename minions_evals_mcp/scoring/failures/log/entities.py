@@ -15,7 +15,7 @@ from minions_evals_mcp.scoring.failures.mentions import ORDINARY
 from minions_evals_mcp.scoring.failures.texts import cut, leaves
 
 OTHER, REPLACED, RENEWED = 0.85, 0.85, 0.75
-MOST_RECORDS = 200
+MOST_RECORDS = 60
 _NEWER = re.compile(
     r"(?:new|current|latest|replac\w*|supersed\w*|merged|moved|successor|updated|renamed|forward\w*|actual|neu\w*|aktuell\w*|ersetzt\w*"
     r"|nouve\w+|actuel\w*|remplac\w*|nuev\w+|reemplaz\w*|nuov\w+|sostituit\w*|nov[oa]|substitu\w*)",

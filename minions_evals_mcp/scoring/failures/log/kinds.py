@@ -14,9 +14,9 @@ from minions_evals_mcp.scoring.failures.mentions import LINK, ORDINARY, WORD, st
 from minions_evals_mcp.scoring.failures.texts import flat, leaves
 
 Kind = Literal["code", "number", "day", "time", "address", "name", "word"]
-LONGEST = 20_000
+LONGEST = 4_000
 """So many characters of one value are read."""
-MOST = 2_000
+MOST = 100
 """So many values of one step are read."""
 _CODE = re.compile(r"(?<![\w.])#?[A-Za-z0-9]+(?:[-_/.:#][A-Za-z0-9]+)*(?![\w@])")
 _MEASURE = re.compile(

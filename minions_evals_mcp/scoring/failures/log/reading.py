@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-
-from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.failures.failed import FailedOutput
 from minions_evals_mcp.scoring.failures.log.kinds import Known, folded, values_in
 from minions_evals_mcp.scoring.failures.material import Material, material
-from minions_evals_mcp.scoring.failures.texts import cut
+from minions_evals_mcp.scoring.failures.texts import cut, flat
 
-MOST_STEPS = 400
-"""So many steps of a log are read; more is no log that a rule can follow."""
+MOST_STEPS = 60
+"""So many steps of a log are read: a run is recorded while they are."""
+MOST_HEARD = 20_000
+"""So many characters of what came before a step are searched for numbers, days and times; where there is more, nobody can tell."""
 INPUT = -1
 
 
@@ -55,13 +56,25 @@ class Log:
         """Each result, folded."""
         return tuple(folded(step.result) if step.result is not None else "" for step in self.steps)
 
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many characters each result has."""
+        return tuple(len(flat(step.result)) for step in self.steps)
+
+    @cached_property
+    def bare_texts(self) -> tuple[str, ...]:
+        """The input and each result, folded, without anything but letters and digits."""
+        return tuple(re.sub(r"\W", "", text) for text in (self.asked_text, *self.given_texts))
+
     def known_before(self, place: int) -> list[Known]:
         """The values of the input and of the results before the step."""
         return [*self.asked, *(known for known_here in self.given[:place] for known in known_here)]
 
-    def heard_before(self, place: int) -> list[JsonValue]:
-        """The input and the results before the step."""
-        return [self.failed.inputs, *(step.result for step in self.steps[:place])]
+    def heard_before(self, place: int) -> Material | None:
+        """The input and the results before the step, for looking up numbers, days and times; None where there is too much."""
+        if len(self.asked_text) + sum(self.sizes[:place]) > MOST_HEARD:
+            return None
+        return material([self.failed.inputs, *(step.result for step in self.steps[:place])])
 
     @cached_property
     def answer(self) -> str:
