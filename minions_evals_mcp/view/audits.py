@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from minions_evals_mcp.engine.audit.standing import audit_standing, benchmark_digest
 from minions_evals_mcp.engine.audit.suite import subject_of
+from minions_evals_mcp.engine.audit_standing.standing import audit_standing, benchmark_digest
 from minions_evals_mcp.report.audits import FINDINGS, WORDS, verdict_line
 from minions_evals_mcp.store.queries.audits import newest_audit
 from minions_evals_mcp.view.asked import engine_of, required

@@ -11,8 +11,7 @@ from minions_evals_mcp.domain.results import UNSCORED, BenchmarkRun, EvalFailure
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
-from minions_evals_mcp.engine.audit.standing import AuditStanding, audit_standing
-from minions_evals_mcp.engine.audit.suite import digests_digest
+from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, digests_digest
 from minions_evals_mcp.engine.calibration import calibration_of
 from minions_evals_mcp.engine.conclude.detect_trend import trend_id
 from minions_evals_mcp.engine.context import Engine

@@ -9,13 +9,13 @@ from functools import partial
 from typing import Literal
 
 from minions_evals_mcp.domain.definitions import Benchmark
-from minions_evals_mcp.domain.digests import combined, digest
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Audit, CaseAudit
 from minions_evals_mcp.embedding.local import is_local
 from minions_evals_mcp.engine.audit.model_judged import ModelAudit
 from minions_evals_mcp.engine.audit.page import TOGETHER, Audited, Looks, audit_page, sameness
+from minions_evals_mcp.engine.audit_standing.standing import suite_digest
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import judges_of
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
@@ -82,16 +82,6 @@ class AuditTally:
         """The digest of those cases with their rubrics."""
         held = [self.digests[ident] for ident in case_ids if ident in self.digests]
         return suite_digest([case for case, _ in held], [rubric for _, rubric in held])
-
-
-def suite_digest(cases: Sequence[str], rubrics: Sequence[str | None]) -> str:
-    """The digest of a suite: of its active cases and the rubrics that they are judged by."""
-    return digests_digest(combined(cases), combined(rubrics))
-
-
-def digests_digest(cases: str | None, rubrics: str | None) -> str:
-    """The same from the digests of all cases and of all rubrics, as a run keeps them."""
-    return digest([cases, rubrics])
 
 
 async def subject_of(engine: Engine, ident: str) -> AuditSubject:

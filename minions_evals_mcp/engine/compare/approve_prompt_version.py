@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.domain.values import Id, Value, Visible, is_blank
-from minions_evals_mcp.engine.audit.standing import AuditStanding, audit_standing, benchmark_digest
+from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, benchmark_digest
 from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
 from minions_evals_mcp.engine.compare.whose_evidence import Decider, vet_whose

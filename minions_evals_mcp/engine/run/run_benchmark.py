@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.standing import Standing
-from minions_evals_mcp.engine.audit.standing import vet_audited
+from minions_evals_mcp.engine.audit_standing.standing import vet_audited
 from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.conclude.benchmark_run import Concluding, conclude
 from minions_evals_mcp.engine.conclude.comparison import conclude_comparison

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from minions_evals_mcp.domain.definitions import Benchmark, Json
+from minions_evals_mcp.domain.digests import combined, digest
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.engine.audit.suite import suite_digest
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.rubric import RubricInUse
@@ -78,3 +79,13 @@ def vet_audited(db: Db, benchmark_id: str) -> None:
         raise BadInputError(
             f"requireAudit is set. {benchmark_id}: {standing.in_words}", remedy=f"Run: {standing.next}."
         )
+
+
+def suite_digest(cases: Sequence[str], rubrics: Sequence[str | None]) -> str:
+    """The digest of a suite: of its active cases and the rubrics that they are judged by."""
+    return digests_digest(combined(cases), combined(rubrics))
+
+
+def digests_digest(cases: str | None, rubrics: str | None) -> str:
+    """The same from the digests of all cases and of all rubrics, as a run keeps them."""
+    return digest([cases, rubrics])
