@@ -61,7 +61,7 @@ def _names(column: str, *paths: str) -> str:
 
 _ABOUT = _names(
     "fields", "contextRefId", "contextRef.id", "payload.runId", "payload.benchmarkRunId", "payload.testCaseId",
-    "sourceRefId", "payload.previousRunId",
+    "sourceRefId", "payload.previousRunId", "value.testCaseId", "value.testRunId",
 )  # fmt: skip
 
 REDACTIONS: Mapping[str, Redaction] = {

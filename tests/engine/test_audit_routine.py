@@ -55,7 +55,7 @@ def requiring(config: EngineConfig, skill: str) -> EngineConfig:
     folder = config.db.parent / "skills"
     shutil.copytree(shipped_folder("skills"), folder)
     file = folder / skill / "SKILL.md"
-    file.write_text(file.read_text("utf-8").replace("parameters:\n", "parameters:\n  requireAudit: true\n", 1), "utf-8")
+    file.write_text(file.read_text("utf-8").replace("metadata:\n", "metadata:\n  requireAudit: true\n", 1), "utf-8")
     return replace(config, skills=folder)
 
 
