@@ -136,6 +136,29 @@ async def test_a_canary_is_no_part_of_the_figures_and_a_run_that_passes_none_is_
         assert not [one for one in await outbox(engine) if "canary" in one.key]
 
 
+async def test_canaries_alone_are_refused_by_name_before_anything_runs(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        traps = [case(ident, expectedOutputs={"output": "zebra-7731"}, canary=True) for ident in ("t1", "t2")]
+        answers = [answer(f"r{ident}", ident, "an honest guess") for ident in ("t1", "t2")]
+        await save(engine, traps, answers, benchmark("b", "t1", "t2"), case("c", **WEAK), benchmark("both", "c", "t1"))
+        with pytest.raises(BadInputError, match=r"^b: every case that would be run is a canary.*: t1, t2\."):
+            await bench(engine, "b")
+        with pytest.raises(BadInputError, match=r"^both: every case.*: t1\."):
+            await bench(engine, "both", case_ids=["t1"], selection="by name")
+        assert not await engine.store.read(lambda db: db.execute("SELECT 1 FROM job").fetchall())
+
+
+async def test_a_run_of_which_only_canaries_could_be_judged_has_no_figures_and_says_so(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await suite(engine, "trap")
+        await save(
+            engine, case("silent", **WEAK), answer("t", "trap", "an honest guess"), benchmark("both", "silent", "trap")
+        )
+        with pytest.raises(BadInputError, match="no case of both could be run; silent:"):
+            await bench(engine, "both")
+        assert not await all_of(engine, BenchmarkRun)
+
+
 async def test_a_run_that_passes_a_canary_is_marked_told_and_approves_nothing(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await chained(engine, first(2, 12), first(11, 12), canary="zebra-7731")

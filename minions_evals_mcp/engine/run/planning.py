@@ -51,6 +51,7 @@ class Plan:
     judge_model: str | None
     versions: RunVersions
     without_version: tuple[str, ...] = ()
+    canaries: tuple[str, ...] = ()
 
     def aimed(self, target: Target | None) -> Plan:
         """The same plan, measured with that target."""
@@ -147,7 +148,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
     versions = RunVersions(request.prompt_version_ref)
     versions.known.update(await engine.store.read_whole(lambda db: named_alike(db, request)))
     rubrics: dict[str, RubricInUse] = {}
-    active: list[str] = []
+    active: dict[str, bool] = {}  # whether it is a canary
     skipped: list[str] = []
     cases: list[str] = []
     rubric_digests: set[str | None] = set()
@@ -165,7 +166,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
                 continue
             judging.panel.vet(measure)
             asks_model = asks_model or judging.panel.asks_model(measure)
-            active.append(measure.case.id)
+            active[measure.case.id] = measure.case.fields.canary
             if default_name(measure.case.fields) is not None and versions.of(measure.case.fields) is None:
                 without.append(measure.case.id)
             cases.append(measure.case_digest())
@@ -184,7 +185,16 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
         prompt_version=versions.digest(),
     )
     judge_model = None if model is None else str(model)
-    return Plan(tuple(active), tuple(skipped), found, rubrics, judge_model, versions, tuple(without))
+    return Plan(
+        tuple(active),
+        tuple(skipped),
+        found,
+        rubrics,
+        judge_model,
+        versions,
+        tuple(without),
+        tuple(filter(active.get, active)),
+    )
 
 
 def _page(db: Db, *, part: Sequence[str], rubrics: dict[str, RubricInUse], versions: RunVersions) -> list[Measure]:

@@ -38,6 +38,8 @@ OpenTarget = Callable[[Budget], Target]
 """Opens a target whose calls are taken out of the budget."""
 SPENT_EVERY = 20
 """After so many units what was spent so far is written down."""
+NAMED = 5
+"""So many cases are named in an error."""
 PASSES = 2
 """How often the units that end in an instrument's error are tried in one go."""
 
@@ -175,6 +177,8 @@ async def _prepared(
         raise BadInputError(
             f"{request.subject_id} has no active test case.", remedy=f"Skipped: {', '.join(plan.skipped)}."
         )
+    if kind == "benchmark":
+        _vet_measured(request, plan)
     total = len(plan.case_ids) * request.trials
     job = await start_job(engine, request, kind=kind, total=total, spec=plan.spec(request, asked=asked))
     if seal is not None:
@@ -184,6 +188,17 @@ async def _prepared(
     made = await planning.made_outputs(engine, request, plan.digests)
     bench = Bench(engine, request, judging, target, plan.versions, frame, made, seal)
     return _Run(job, plan, bench, budget, switch)
+
+
+def _vet_measured(request: RunRequest, plan: planning.Plan) -> None:
+    """Refuses canaries alone: they are no part of the figures, so there would be none."""
+    if len(plan.canaries) == len(plan.case_ids):
+        named = ", ".join(plan.canaries[:NAMED])
+        more = f" and {len(plan.canaries) - NAMED} more" if len(plan.canaries) > NAMED else ""
+        raise BadInputError(
+            f"{request.subject_id}: every case that would be run is a canary, which is no part of the figures: {named}{more}.",
+            remedy="Run the canaries together with test cases that an honest agent can pass.",
+        )
 
 
 async def _carry_on(run: _Run, progress: Progress, *, cases: int | None = None) -> None:
@@ -274,6 +289,8 @@ async def _ended(run: _Run) -> Job:
         await set_state(engine, job, "awaiting-judgments", reason=waiting_reason(counts["awaiting-judgments"]))
     elif not counts.get("scored") and not counts.get("timed-out"):
         await _nothing_scored(run)
+    elif job.kind == "benchmark" and not await engine.store.read_whole(lambda db: runs.sums(db, job.id).runs):
+        await _nothing_scored(run)  # but canaries, which are no part of the figures
     elif job.kind == "benchmark":
         await engine.store.write(partial(conclude_job, engine=engine, job=job, request=run.bench.request))
     else:
