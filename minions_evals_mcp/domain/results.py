@@ -415,6 +415,8 @@ class Audit(Fields):
     by_kind: dict[str, int] = {}
     findings: dict[str, int] = {}
     with_judge: str | None = None
+    judge_error_count: Count = 0
+    judge_problem: str = ""
     spent_usd: float = 0.0
     covers: dict[str, str] = {}
     auditor: Text = "audit/1"

@@ -50,7 +50,12 @@ def audit_lines(found: Audit, *, limit: int) -> Iterator[str]:
         yield "Found: " + ", ".join(f"{FINDINGS.get(kind, kind)} {count}×" for kind, count in _most(found.findings))
     if found.look_count:
         yield f"{found.look_count} mutants may still be right: they are not counted."
-    if found.not_audited_count:
+    if found.judge_error_count:
+        cases = "1 case" if found.judge_error_count == 1 else f"{found.judge_error_count} cases"
+        yield f"{cases} could not be audited with the judge: {printable(found.judge_problem, 300)}"
+    elif found.with_judge is not None:
+        yield f"{printable(found.with_judge, 120)} judged the cheats, where it judges; mutants were tried by rule alone."
+    elif found.not_audited_count:
         yield f"{found.not_audited_count} cases are judged by others than rules, too: only their rules were tried."
     for case in found.cases[:limit]:
         yield from case_lines(case)

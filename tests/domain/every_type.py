@@ -114,7 +114,7 @@ FULL: tuple[Fields, ...] = (
     Audit(
         subject="b1", kind="suite", digest="d", cheat_pass_rate=0.5, mutation_score=0.75, case_count=2, cheated_count=1,
         mutant_count=4, killed_count=3, look_count=1, not_audited_count=1, by_kind={"echo": 1}, findings={"no-reference": 1},
-        with_judge="anthropic:judge", spent_usd=0.25, covers={"b1": "d"}, auditor="audit/2",
+        with_judge="anthropic:judge", judge_error_count=1, judge_problem="no reply", spent_usd=0.25, covers={"b1": "d"}, auditor="audit/2",
         cases=(CaseAudit(test_case_id="c1", cheats_passed=("echo",)),), audited_at=AT,
     ),
     TestBranchExecution(

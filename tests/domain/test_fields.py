@@ -283,7 +283,7 @@ def test_an_audit_says_what_cheats_and_mutants_showed() -> None:
     assert_fields(
         "audit",
         "subject kind digest cheatPassRate mutationScore caseCount cheatedCount mutantCount killedCount lookCount notAuditedCount"
-        " byKind findings withJudge spentUsd covers auditor cases auditedAt",
+        " byKind findings withJudge judgeErrorCount judgeProblem spentUsd covers auditor cases auditedAt",
     )
     assert options("audit", "kind") == ("benchmark", "suite", "config")
 

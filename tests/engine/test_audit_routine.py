@@ -12,7 +12,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.results import Approval, BenchmarkRun
+from minions_evals_mcp.domain.results import Approval, BenchmarkRun, CaseAudit
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.audit.model_judged import JudgeAsked
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
@@ -21,8 +21,9 @@ from minions_evals_mcp.engine.context import Engine, EngineConfig
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.errors import BadInputError, RuleError
 from minions_evals_mcp.interop.audit.audits import audit
+from minions_evals_mcp.report.audits import audit_lines
 from minions_evals_mcp.shipped import shipped_folder
-from tests.fakes.llm_server import Server, serving
+from tests.fakes.llm_server import FakeSettings, Server, serving
 from tests.workshop import (
     all_of,
     answer,
@@ -175,9 +176,11 @@ async def test_a_run_that_passes_a_canary_is_marked_told_and_approves_nothing(tm
 
 
 @asynccontextmanager
-async def judged_by(folder: Path, judge: str) -> AsyncGenerator[tuple[Engine, Server]]:
+async def judged_by(
+    folder: Path, judge: str, faults: FakeSettings | None = None
+) -> AsyncGenerator[tuple[Engine, Server]]:
     """An engine whose judge has that name, with a benchmark that the judge alone judges."""
-    async with serving() as server:
+    async with serving(faults) as server:
         config = replace(config_in(folder, model_url=server.url), judge_model=f"anthropic:{judge}-judge")
         async with opened(config) as engine:
             await save(engine, rubric("r", 0.5, tone={"maxScore": 1, "weight": 1.0}))
@@ -196,3 +199,34 @@ async def test_a_model_judge_is_asked_only_when_that_is_wanted_and_counted_first
         assert judged.cheat_pass_rate == 1
         assert "refusal" in judged.cases[0].cheats_passed
         assert judged.with_judge == "anthropic:always-judge"
+
+
+async def test_a_cap_stops_the_judge_before_it_is_spent_and_the_case_is_said_not_to_be_audited_with_it(
+    tmp_path: Path,
+) -> None:
+    async with judged_by(tmp_path, "claude-haiku-4-5-always") as (engine, server):
+        found: list[CaseAudit] = []
+        small = JudgeAsked(max_cost_usd=0.000001)
+        record = await audit(engine, "b", with_judge=small, each=found.append)
+        assert not server.requests
+        assert (record.fields.cheat_pass_rate, record.fields.judge_error_count, record.fields.spent_usd) == (0, 1, 0)
+        assert found[0].not_audited.startswith(
+            "could not be audited with the judge: the next call might exceed the cost"
+        )
+        assert "1 case could not be audited with the judge: the next call" in "\n".join(
+            audit_lines(record.fields, limit=9)
+        )
+        enough = JudgeAsked(max_cost_usd=0.5)
+        paid = (await audit(engine, "b", with_judge=enough)).fields
+        assert (paid.cheat_pass_rate, paid.judge_error_count) == (1, 0)
+        assert 0 < paid.spent_usd <= 0.5
+
+
+async def test_a_judge_that_fails_is_an_error_and_no_sign_that_the_cheat_did_not_pass(tmp_path: Path) -> None:
+    async with judged_by(tmp_path, "always", FakeSettings(p400=1)) as (engine, server):
+        found: list[CaseAudit] = []
+        record = await audit(engine, "b", with_judge=JudgeAsked(), each=found.append)
+        assert server.requests
+        assert record.fields.judge_error_count == 1
+        assert found[0].not_audited == f"could not be audited with the judge: {record.fields.judge_problem}"
+        assert record.fields.judge_problem

@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import Audit, CaseAudit
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.audit.model_judged import JudgeAsked
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.interop.audit.audits import audit as audit_checks
 from minions_evals_mcp.interop.audit.fixes import diff_of
 from minions_evals_mcp.known_secrets import masked
@@ -56,7 +56,8 @@ def audit(
 
     Each case's checks are given an empty answer, its own input, a refusal, a fixed sentence, all answers pasted together,
     another case's answer and the like, and its right answer with a number, date, name, step or sense changed. No model is
-    asked, no key is needed. Exit 1 if cheats pass more cases than --max-cheat-rate allows.
+    asked, no key is needed. Exit 1 if cheats pass more cases than --max-cheat-rate allows, 3 if a
+    judge that was asked failed.
     Example: minions-evals audit evals.yaml --max-cheat-rate 0.05
 
     Parameters
@@ -112,6 +113,8 @@ async def _audit(how: _How, common: Common) -> int:
             _say(record, cases)
         else:
             sys.stdout.write("\n".join(audit_lines(record.fields, limit=how.limit)) + "\n")
+    if record.fields.judge_error_count:
+        return InstrumentError.exit_code
     rate = record.fields.cheat_pass_rate or 0.0
     return ABOVE if how.max_cheat_rate is not None and rate > how.max_cheat_rate + 1e-9 else 0
 

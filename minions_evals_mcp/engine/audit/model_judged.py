@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from minions_evals_mcp.domain.outcomes import Observed, UnitKey, Verdict
+from minions_evals_mcp.domain.outcomes import JudgeErrored, Observed, UnitKey, Verdict
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.audit.page import Audited
 from minions_evals_mcp.engine.budget import Budget, HaltedError
@@ -44,6 +44,9 @@ class ModelAudit:
     dry_run: bool
     calls: int = 0
     bound_usd: float | None = 0.0
+    errors: int = 0
+    problem: str = ""
+    """Of how many cases the model could not say what passes, and why: of the first."""
     stopped: list[str] = field(default_factory=list[str])
 
     @property
@@ -63,23 +66,42 @@ class ModelAudit:
             return found
         tried = [one for kind in ASKED_KINDS for one in found.plan.cheats if one.kind == kind][: 2 * len(ASKED_KINDS)]
         distinct = list({one.kind: one for one in reversed(tried)}.values())
-        passed = [one.kind for one in distinct if await self._passes(found.measure, one)]
+        said = {one.kind: await self._said(found.measure, one) for one in distinct}
         if self.dry_run:
             return found
-        every = tuple(kind for kind in CHEAT_KINDS if kind in passed)
-        return Audited(found.measure, found.audit.model_copy(update={"cheats_passed": every}), found.holes, found.plan)
+        return self._with(found, said)
 
-    async def _passes(self, measure: Measure, cheat: Cheat) -> bool:
+    def _with(self, found: Audited, said: dict[str, bool | str]) -> Audited:
+        """The audit with what the model said of each kind of cheat; where it failed, rules alone tell, and that is told."""
+        problem = next((one for one in said.values() if isinstance(one, str)), "")
+        by_rule = found.audit.cheats_passed
+        passed = {kind for kind, one in said.items() if one is True or (isinstance(one, str) and kind in by_rule)}
+        changed: dict[str, object] = {"cheats_passed": tuple(kind for kind in CHEAT_KINDS if kind in passed)}
+        if problem:
+            self.errors += 1
+            self.problem = self.problem or problem
+            changed["not_audited"] = f"could not be audited with the judge: {problem}"
+        return Audited(found.measure, found.audit.model_copy(update=changed), found.holes, found.plan)
+
+    async def _said(self, measure: Measure, cheat: Cheat) -> bool | str:
+        """Whether the cheat passes; why that cannot be told where the model fails or may not be asked any more."""
         case = measure.case.fields
         work = Work(case.inputs, case.expected_outputs, Observed(output=cheat.output), case_id=measure.case.id)
         self._count(measure, work)
-        if self.dry_run or self.stopped:
+        if self.dry_run:
             return False
+        if self.stopped:
+            return self.stopped[0]
         try:
-            return await self._verdict(measure, work)
+            verdict = await self._verdict(measure, work)
         except HaltedError as halted:
             self.stopped.append(str(halted) or "the cap is reached")
-            return False
+            return self.stopped[0]
+        if not isinstance(verdict, JudgeErrored):
+            return verdict
+        if verdict.fatal:
+            self.stopped.append(verdict.reason)
+        return verdict.reason
 
     def _count(self, measure: Measure, work: Work) -> None:
         asked = sum(kind == "llm" for _, kind in self.panel.parts(measure)) + len(self.panel.asks(measure))
@@ -90,10 +112,12 @@ class ModelAudit:
         each = estimate_usd(judge_model.client.provider, judge_model.model, size, MAX_TOKENS)
         self.bound_usd = None if each is None or self.bound_usd is None else self.bound_usd + each * asked
 
-    async def _verdict(self, measure: Measure, work: Work) -> bool:
+    async def _verdict(self, measure: Measure, work: Work) -> bool | JudgeErrored:
         graders = RowGrades(self.panel.llm, self.budget)
         unit = UnitExamination(self.panel, UnitKey("audit", 0, 1), measure, work)
         (ruled,) = await judge([unit], judges_of(self.engine, graders=graders))
+        if isinstance(ruled, JudgeErrored):
+            return ruled
         if not isinstance(ruled, Ruled):
             return False
         if not isinstance(measure.yardstick, RubricInUse):
@@ -102,6 +126,9 @@ class ModelAudit:
         asked = [criterion for criterion, kind in parts if kind == "llm"]
         assert self.panel.llm is not None, "a model was named"
         said = await self.panel.llm.judge(asked, work) if asked else []
+        failed = next((one for one in said if isinstance(one, JudgeErrored)), None)
+        if failed is not None:
+            return failed
         verdicts = [*ruled.verdicts.values(), *(one for one in said if isinstance(one, Verdict))]
         return len(verdicts) == len(parts) and totals(measure.yardstick, verdicts).passed
 

@@ -144,6 +144,8 @@ def audit_record(
         by_kind=dict(tally.by_kind),
         findings=dict(tally.findings),
         with_judge=None if model is None else model.name,
+        judge_error_count=0 if model is None else model.errors,
+        judge_problem="" if model is None else model.problem,
         spent_usd=0.0 if model is None else model.budget.spent_usd,
         covers={ident: tally.digest_of(cases) for ident, cases in subject.benchmarks.items()},
         cases=tuple(sorted(tally.worst, key=_badness)),
