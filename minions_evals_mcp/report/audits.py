@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import Audit, CaseAudit, LetThrough
+from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks, WeakCase
 from minions_evals_mcp.report.plain import printable
 
 WORDS = {
@@ -87,6 +88,24 @@ def case_lines(case: CaseAudit) -> Iterator[str]:
 def _text(one: LetThrough) -> str:
     shown = printable(one.text, 100) or "(nothing)"
     return f"“{shown}”" + (f" ({printable(one.told, 100)})" if one.told else "")
+
+
+def figures_line(found: AuditedChecks) -> str:
+    """The rates of the audit that a run's checks stand by."""
+    mutants = "" if found.mutation_score is None else f"; {percent(found.mutation_score)} of mutants fail"
+    return f"Cheats pass {percent(found.cheat_pass_rate)} of {found.case_count} audited cases{mutants}."
+
+
+def weak_words(case: WeakCase) -> str:
+    """What passes a case and should not, the cheapest cheat with its text, and what else is wrong with its checks."""
+    said: list[str] = []
+    if case.cheapest_cheat is not None:
+        text = f" (“{printable(case.text, 100)}”)" if case.text.strip() else ""
+        said.append(f"{WORDS.get(case.cheapest_cheat, case.cheapest_cheat)} passes{text}")
+    if case.mutants_survived:
+        said.append(f"still passes with {', '.join(WORDS.get(kind, kind) for kind in case.mutants_survived)}")
+    said += [FINDINGS.get(finding, finding) for finding in case.findings]
+    return "; ".join(said)
 
 
 def case_json(found: CaseAudit) -> Json:

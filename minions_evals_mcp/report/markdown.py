@@ -7,9 +7,11 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 
 from minions_evals_mcp.domain.outputs import value_text
+from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks
 from minions_evals_mcp.engine.answers.report_data import NAMED, Report, ReportedCase, Side, Tried
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.report import sentences
+from minions_evals_mcp.report.audits import weak_words
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.report.sentences import answer, case_title, change_words, number
 from minions_evals_mcp.scoring.word_diff import word_diff
@@ -57,6 +59,7 @@ def _head(report: Report) -> Iterator[str]:
         yield f"{inert(printable(report.comparison.notes, 600))}\n"
     if report.run.summary.audit is not None:
         yield f"**Checks.** {inert(printable(report.run.summary.audit.said, 600))}\n"
+    yield from _checks(report.checks)
     yield from _causes(summary)
     for line in sentences.trust(summary, report.comparison):
         yield f"{inert(printable(line, 500))}\n"
@@ -66,6 +69,15 @@ def _head(report: Report) -> Iterator[str]:
         yield from _criteria(report)
     yield f"Run `{summary.run_id}`" + (f" beside run `{report.before.summary.run_id}`" if report.before else "")
     yield f"To look into it: `minions-evals view`, or `minions-evals report {summary.run_id} -o report.html`\n"
+
+
+def _checks(found: AuditedChecks | None) -> Iterator[str]:
+    """The cases that wrong answers pass, the worst first, with what would close the hole."""
+    for one in () if found is None else found.worst:
+        closes = f" → {inert(printable(one.suggestion, 400))}" if one.suggestion else ""
+        yield f"- **{inert(printable(one.title, 80))}**: {inert(weak_words(one))}{closes}"
+    if found is not None and found.worst:
+        yield ""
 
 
 def _causes(summary: RunSummary) -> Iterator[str]:

@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.definitions import Benchmark, Json
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import ModelCause, Outcome, PromptComparison, RegressionType
 from minions_evals_mcp.domain.values import Timestamp, Value
+from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks, audited_checks
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.answers.report_order import Pair, ordered_pairs, ordered_units, paged
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff, run_diff
@@ -80,6 +81,8 @@ class Report(Value):
     history: tuple[TrendPoint, ...]
     names: dict[str, str] = {}
     """Prompt versions by name."""
+    checks: AuditedChecks | None = None
+    """None where the checks were not audited as they are."""
 
 
 class Cause(Value):
@@ -239,6 +242,7 @@ def _report(db: Db, *, subject: Subject, run: Side, before: Side | None) -> Repo
         diff=diff,
         criteria=criteria(db, subject.run_id, before=subject.before),
         history=points,
+        checks=audited_checks(db, run.summary),
         names=version_names(db, {*(point.version for point in points), *_versions(run, before, subject.comparison)}),
     )
 

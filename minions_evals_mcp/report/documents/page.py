@@ -19,7 +19,7 @@ from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.report_data import Report, Side
 from minions_evals_mcp.engine.answers.report_lines import report_lines
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.report import sentences
+from minions_evals_mcp.report import audits, sentences
 from minions_evals_mcp.report.charts import marks
 from minions_evals_mcp.report.charts.changes import histogram
 from minions_evals_mcp.report.charts.trend import chart_css, history_chart
@@ -94,6 +94,7 @@ async def page(engine: Engine, report: Report) -> AsyncGenerator[str]:
         style=Markup(style),  # noqa: S704  our own file
         labels=Markup(embedded(to_json(_labels(report)).decode())),  # noqa: S704  escaped by `embedded`
         words=sentences,
+        checks=audits,
     )
     room = Room()
     async with aclosing(report_lines(engine, report)) as pages:
