@@ -90,7 +90,7 @@ def _under(*names: str) -> dict[str, tuple[str, str]]:
 
 NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "prompt": (
-        "Versions, test cases and branches of a prompt; how sure a difference is.",
+        "A prompt's versions, cases, branches; how sure a difference is.",
         {
             **_under("versions", "branches", "compare", "approve", "ab-test", "calibrate", "rejudge", "seal"),
             **_under("cases", "batch-run-tests"),

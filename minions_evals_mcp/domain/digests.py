@@ -10,6 +10,8 @@ from collections.abc import Iterable
 import orjson
 from pydantic import JsonValue
 
+_OPTIONS = orjson.OPT_SORT_KEYS | orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_DATACLASS
+"""What is no JSON value is refused, as `json` does."""
 _EXPONENT = re.compile(rb"\de[+-]\d")
 
 
@@ -19,7 +21,7 @@ def canonical(value: JsonValue, *, finite: bool = False) -> str:
     Raises `ValueError` for NaN and infinities; with `finite` there are known to be none, and they are not looked for.
     """
     try:
-        text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)  # a tenth of the time
+        text = orjson.dumps(value, option=_OPTIONS)  # a tenth of the time
     except TypeError:  # whole numbers over 64 bits, half a surrogate pair, deep nesting
         return _canonical(value)
     not_sure = _has_exponent(text) or b"0.0000" in text or (not finite and b"null" in text)  # it writes null for NaN

@@ -159,11 +159,13 @@ def test_the_root_cause_quotes_the_step_of_the_tool_call_log(desk: Desk) -> None
     assert "no such order" in str(failure["rootCause"])
 
 
-def test_the_agent_is_to_remember_every_failure_once(desk: Desk) -> None:
+def test_the_agent_is_to_remember_every_cause_once(desk: Desk) -> None:
     items = [json.loads(row[0]) for row in desk.rows("SELECT fields FROM outbox WHERE type = 'memory-item'")]
     failed = {row[0] for row in desk.rows("SELECT id || ':failure' FROM test_run WHERE passed = 0")}
+    causes = desk.rows("SELECT DISTINCT json_extract(rest, '$.causeKey') FROM eval_failure WHERE id LIKE '%:failure'")
     assert {one["agentId"] for one in items} == {"writer"}
-    assert sorted(one["sourceRefId"] for one in items) == sorted(failed)
+    assert {one["sourceRefId"] for one in items} < failed
+    assert sorted(one["key"] for one in items) == sorted(f"eval-failure/{cause}" for (cause,) in causes)
     assert desk.rows("SELECT DISTINCT addressee FROM outbox WHERE type = 'memory-item'") == [("memory",)]
 
 

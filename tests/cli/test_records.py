@@ -98,15 +98,15 @@ def test_a_list_is_paged_without_gaps_or_repeats(shop: Terminal) -> None:
 
 
 def test_show_tells_relations_in_both_directions(shop: Terminal) -> None:
-    commands = ("support/reply", "support/refund-within-window", "support/quality")
+    commands = ("support/reply", "support/damaged-on-arrival", "support/quality")
     rubric, test_case, bench = (
         one.one()["relations"] for one in shop.many(*(["show", ident, "--json"] for ident in commands))
     )
     assert link("support/reply", "composed_of", "support/reply/answers") in as_list(rubric)
-    evaluated = link("support/refund-within-window", "evaluated_by", "support/reply")
+    evaluated = link("support/damaged-on-arrival", "evaluated_by", "support/reply")
     assert evaluated in as_list(rubric)
     assert evaluated in as_list(test_case)
-    groups = link("support/quality", "groups", "support/refund-within-window")
+    groups = link("support/quality", "groups", "support/damaged-on-arrival")
     assert groups in as_list(bench)
     assert groups in as_list(test_case)
     told = shop.run("show", "support/reply")

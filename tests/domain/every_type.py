@@ -50,7 +50,7 @@ FULL: tuple[Fields, ...] = (
         assertions=(Assertion(type="contains", value="yes", threshold=1, weight=2, metric="tone"),), threshold=0.5,
         scoring=ScoringCode(language="python", code="1"),
         pass_rule="max_score", max_score=5, timeout_ms=1000, tags=("refund",), status="active", created_at=AT,
-        created_by="ada",
+        created_by="ada", canary=True, accepted_outputs=("Yes.",),
     ),
     Rubric(name="Support", description="How we answer.", criteria_ids=("c1", "c2"), passing_threshold=0.7, version=2,
            is_active=True),
@@ -58,7 +58,7 @@ FULL: tuple[Fields, ...] = (
                     min_score=0, max_score=4, judge_type="llm"),
     Benchmark(name="Support", description="All of it.", test_case_ids=("t1", "t2"), dimension="quality",
               passing_threshold=0.8, owner_id="ada", last_run_at=AT, last_score=0.9, status="active",
-              schedule="0 6 * * *"),
+              schedule="0 6 * * *", sealed=True),
     TestBranch(
         test_case_id="t1", name="hot", description="warmer", provider="openai", model="gpt-x", temperature=1.5,
         max_tokens=100, top_p=0.9, other_params={"seed": 1}, is_control=True, is_active=False, total_runs=3,
@@ -81,7 +81,8 @@ FULL: tuple[Fields, ...] = (
     BenchmarkRun(
         benchmark_id="b1", test_run_ids=("run1", "run2"), overall_score=0.75, pass_rate=50, passed_count=1,
         total_count=2, error_count=1, passed=False, ran_at=AT, triggered_by="schedule:nightly", notes="t9 was skipped",
-        prompt_version_ref="p3", purpose="scheduled", selection="tag=x: 2 of 9 cases", trials=2, score_ci=(0.5, 0.9),
+        prompt_version_ref="p3", purpose="scheduled", canaries_passed=("trap",),
+        selection="tag=x: 2 of 9 cases", trials=2, score_ci=(0.5, 0.9),
         pass_rate_ci=(10.5, 90.5), evidence="undecidable", is_regression=True, digests=DIGESTS,
     ),
     EvalMetric(benchmark_run_id="br1", dimension="Tone", score=3.1, max_score=4, notes="2 runs"),
@@ -93,7 +94,8 @@ FULL: tuple[Fields, ...] = (
         benchmark_run_id_b="br2", score_a=0.5, score_b=0.75, winner="p3", sample_size=40, compared_at=AT,
         notes="same cases", tie_threshold=0.05, score_delta=0.25, delta_ci=(0.1, 0.4), p_value=0.01,
         verdict="improved", judge_state="qualified", judge_note="It can be trusted.", corrected_delta=0.2,
-        corrected_ci=(0.05, 0.35), corrected_labels=60, attempt=1, level=0.03, pooled=("pc0",),
+        corrected_ci=(0.05, 0.35), corrected_labels=60, attempt=1, level=0.03, pooled=("pc0",), stored_results=2,
+        open_part=True, what_changed=("the version: p2 → p3",),
     ),
     EvalFailure(
         test_run_id="run1", benchmark_run_id="br1", failure_type="hallucination", description="An invented price.",

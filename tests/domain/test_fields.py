@@ -141,7 +141,7 @@ def test_a_benchmark_has_the_seeds_fields_and_a_schedule() -> None:
     assert_fields(
         "benchmark",
         "name description testCaseIds dimension passingThreshold ownerId lastRunAt lastScore status",
-        added="schedule",
+        added="schedule sealed",
     )
     assert options("benchmark", "status") == ("active", "retired")
 
@@ -185,7 +185,8 @@ def test_a_comparison_has_the_seeds_fields_and_a_winner() -> None:
         "prompt-comparison",
         "benchmarkId promptVersionA promptVersionB scoreA scoreB winner sampleSize comparedAt notes",
         added="benchmarkRunIdA benchmarkRunIdB tieThreshold scoreDelta deltaCi pValue verdict"
-        " judgeState judgeNote correctedDelta correctedCi correctedLabels attempt level pooled",
+        " judgeState judgeNote correctedDelta correctedCi correctedLabels attempt level pooled"
+        " whatChanged storedResults openPart",
     )
     assert options("prompt-comparison", "verdict") == ("improved", "regressed", "equivalent", "inconclusive")
     assert parsed("prompt-comparison").model_dump()["tieThreshold"] == 0.01

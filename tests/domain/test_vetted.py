@@ -164,6 +164,7 @@ LEAVES: dict[type[EvalsError], tuple[str, int]] = {
     UnsupportedError: ("unsupported", 2),
     ConflictError: ("conflict", 2),
     RuleError: ("hard-rule", 2),
+    errors.SealedError: ("sealed", 2),
     BusyError: ("busy", 3),
     InstrumentError: ("instrument-failed", 3),
     StoppedError: ("stopped", 3),

@@ -27,6 +27,7 @@ from tests.store.small_store import (
     RUNS,
     a_test_run,
     approval,
+    audit,
     benchmark_run,
     comparison,
     definitions,
@@ -57,6 +58,7 @@ WHOLE: list[Record[Fields]] = [
     comparison("compared", "p@1", "p@2", "run1", "run2", notes="n", tieThreshold=0.02, attempt=2),
     approval("refused", None, decision="refused", decidedByType="agent", overrideReason="because"),
     execution("branch:2"),
+    audit("audit:2"),
     licence("licence:2", youdenCi=[0.2, 0.9], meanAbsoluteError=0.25, ceiling=0.75),
 ]  # fmt: skip
 

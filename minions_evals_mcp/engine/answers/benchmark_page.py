@@ -10,7 +10,7 @@ from statistics import fmean
 from minions_evals_mcp.domain.definitions import Benchmark
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Timestamp, Value
-from minions_evals_mcp.engine.answers.names import named, version_names
+from minions_evals_mcp.engine.answers.names import named, renamed, version_names
 from minions_evals_mcp.engine.answers.overview import Decided, newest_decisions
 from minions_evals_mcp.engine.answers.report_data import Side, TrendPoint, history, read_side
 from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
@@ -123,10 +123,6 @@ def level_names(db: Db, *, found: WhatChanged) -> WhatChanged:
     versions = {one.version for one in found.levels if one.version is not None}
     names = version_names(db, versions)
     told = [
-        one.model_copy(update={"changed": [_renamed(words, names) for words in one.changed]}) for one in found.levels
+        one.model_copy(update={"changed": [renamed(words, names) for words in one.changed]}) for one in found.levels
     ]
     return found.model_copy(update={"levels": told})
-
-
-def _renamed(words: str, names: dict[str, str]) -> str:
-    return " ".join(names.get(word, word) for word in words.split(" "))

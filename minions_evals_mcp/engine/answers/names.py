@@ -45,6 +45,11 @@ def in_sentence(names: Mapping[str, str], version: str) -> str:
     return f'"{name if len(name) <= LONGEST_TITLE else name[: LONGEST_TITLE - 1].rstrip() + "…"}"'
 
 
+def renamed(words: str, names: Mapping[str, str]) -> str:
+    """The words with each id among them by its name."""
+    return " ".join(names.get(word, word) for word in words.split(" "))
+
+
 def named(names: Mapping[str, str], version: str | None) -> str:
     """The version's name, empty where there is none."""
     return "" if version is None else names.get(version, version)

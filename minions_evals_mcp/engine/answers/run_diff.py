@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import DiffPart, Evidence
 from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.engine.answers.names import renamed, version_names
 from minions_evals_mcp.engine.conclude.comparison import unlike
 from minions_evals_mcp.engine.conclude.setup import changes_between
 from minions_evals_mcp.engine.context import Engine
@@ -132,9 +133,12 @@ def run_diff(db: Db, before: str, after: str) -> RunDiff:
 
 
 def _what_changed(db: Db, before: str, after: str) -> tuple[str, ...]:
-    """What differs in how the two were made and judged; nothing is known of one that was not concluded."""
+    """What differs in how the two were made and judged, by name; nothing is known of one that was not concluded."""
     one, other = runs.benchmark_run(db, before), runs.benchmark_run(db, after)
-    return () if one is None or other is None else changes_between(db, one, other)
+    if one is None or other is None:
+        return ()
+    names = version_names(db, (one.fields.prompt_version_ref, other.fields.prompt_version_ref))
+    return tuple(renamed(words, names) for words in changes_between(db, one, other))
 
 
 def _change(case_id: str, before: CaseScores | None, after: CaseScores | None) -> CaseChange:

@@ -176,6 +176,7 @@ def _enveloped(plain: dict[str, object]) -> Record[Fields]:
     if plain.get("id") is None:
         raise InvalidRecordError("is missing", field="id", record=str(plain.get("type")))
     try:
+        json.dumps(plain)  # a record's own reader would take a date for the text that it stands for
         return record_from_wire(cast("JsonValue", plain), new_id="", now=from_millis(0))
     except TypeError as error:
         raise InvalidRecordError(f"cannot be JSON: {error}", record=str(plain["id"])) from None

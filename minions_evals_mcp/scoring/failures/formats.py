@@ -35,6 +35,7 @@ FORM = {
 """Checks of the form, and how surely a failed one is a format error."""
 _FAILED_CHECK = re.compile(r"(?:^|; )failed ([a-z][a-z:-]*): (.{0,2000}?)(?=; (?:passed|failed) [a-z]|$)", re.DOTALL)
 _PATTERN = re.compile(r"does not match the pattern (.+)", re.DOTALL)
+_TOO_FEW = re.compile(r"(\d+) words, wanted ([\d.e+]+)")
 _BEGINS = re.compile(r"(?:\(\?[a-z]+\))?(?:\^|\\A)")
 _ENDS = re.compile(r"(?:\$|\\[zZ])$")
 _META = re.compile(r"[\\\[\](){}*+?|.]")
@@ -166,11 +167,18 @@ def _checks(failed: FailedOutput) -> Iterator[Signal]:
     """Every check of the form that failed, by what the verdict says of it."""
     if failed.is_empty:
         return
-    for criterion in failed.criteria:
-        for kind, reason in _FAILED_CHECK.findall(criterion.rationale):
-            confidence = _about_form(kind, reason, failed.text)
-            if confidence:
-                yield Signal("form", f"{kind}: {reason}", confidence)
+    checks = [check for criterion in failed.criteria for check in _FAILED_CHECK.findall(criterion.rationale)]
+    sure = [_about_form(kind, reason, failed.text) for kind, reason in checks]
+    says_too_little = 0.0 in sure
+    for (kind, reason), confidence in zip(checks, sure, strict=True):
+        if confidence and not (says_too_little and _too_short(kind, reason)):
+            yield Signal("form", f"{kind}: {reason}", confidence)
+
+
+def _too_short(kind: str, reason: str) -> bool:
+    """Whether too few words came: where what was to be said is missing, too, that is why."""
+    counted = _TOO_FEW.match(reason) if kind == "word-count" else None
+    return counted is not None and int(counted[1]) < float(counted[2])
 
 
 def _about_form(kind: str, reason: str, text: str) -> float:
