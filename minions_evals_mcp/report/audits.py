@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Iterator, Sequence
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import Audit, CaseAudit, LetThrough
@@ -88,6 +89,20 @@ def case_lines(case: CaseAudit) -> Iterator[str]:
 def _text(one: LetThrough) -> str:
     shown = printable(one.text, 100) or "(nothing)"
     return f"“{shown}”" + (f" ({printable(one.told, 100)})" if one.told else "")
+
+
+def by_hand_lines(cases: Sequence[CaseAudit]) -> Iterator[str]:
+    """What is suggested for a config: a test's assertions may come out of its defaults, templates or other files."""
+    if not any(case.suggestion is not None for case in cases):
+        yield "nothing is suggested"
+        return
+    yield "The assertions of a config are edited by hand, no diff is written. Suggested in place of a test's `assert`:"
+    for case in cases:
+        if case.suggestion is not None:
+            passing = next((one.text for one in case.let_through if one.counted), "")
+            said = printable(case.suggestion.in_words, 400)
+            yield f"  {printable(case.test_case_id, 128)}, which “{printable(passing, 80)}” passes: {said}"
+            yield "    assert: " + printable(json.dumps([*case.suggestion.assertions], ensure_ascii=False), 4_000)
 
 
 def figures_line(found: AuditedChecks) -> str:

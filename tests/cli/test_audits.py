@@ -67,3 +67,29 @@ def test_the_fix_is_a_diff_that_closes_the_hole_and_changes_nothing_else(at: Ter
 def test_a_fix_needs_a_file_and_a_cap_needs_a_judge(at: Terminal) -> None:
     assert at.run("audit", "b", "--fix", "x.diff").code == 2
     assert at.run("audit", at.file("evals.yaml", WEAK), "--dry-run").code == 2
+
+
+CONFIG = """\
+prompts: ["{{question}}"]
+providers: [echo]
+tests:
+  - vars: {question: "Which metal is liquid, iron or mercury?"}
+    assert: [{type: levenshtein, value: mercury, threshold: 60}]
+  - vars: {question: "How many legs has an ant?"}
+    assert: [{type: equals, value: six}]
+"""
+
+
+def test_the_fix_of_a_config_names_what_to_write_by_hand_and_writes_no_diff(at: Terminal) -> None:
+    said = at.run("audit", at.file("promptfooconfig.yaml", CONFIG), "--fix", "audit.diff")
+    assert said.code == 0
+    assert "cheats pass 1 of 2 cases" in said.out
+    assert "edited by hand, no diff is written" in said.err
+    assert "nothing is suggested" not in said.err
+    assert not (at.folder / "audit.diff").exists()
+    (line,) = [line for line in said.err.splitlines() if line.strip().startswith("assert: ")]
+    checks = line.partition("assert: ")[2]
+    stricter = CONFIG.replace("[{type: levenshtein, value: mercury, threshold: 60}]", checks)
+    found = at.run("audit", at.file("promptfooconfig.yaml", stricter), "--fix", "audit.diff")
+    assert "cheats pass 0 of 2 cases" in found.out
+    assert found.err.strip() == "nothing is suggested"

@@ -13,12 +13,15 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import Approval, BenchmarkRun, CaseAudit
+from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.audit.model_judged import JudgeAsked
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
 from minions_evals_mcp.engine.context import Engine, EngineConfig
 from minions_evals_mcp.engine.request import ComparisonRequest
+from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
+from minions_evals_mcp.engine.trials.trial import compare_sealed
 from minions_evals_mcp.errors import BadInputError, RuleError
 from minions_evals_mcp.interop.audit.audits import audit
 from minions_evals_mcp.report.audits import audit_lines
@@ -91,8 +94,10 @@ async def test_require_audit_refuses_a_run_until_the_checks_are_audited_as_they_
         assert len(await all_of(engine, BenchmarkRun)) == 1
 
 
-async def chained(engine: Engine, before: list[bool], after: list[bool], *, canary: str = "") -> str:
-    """A comparison of two versions on twelve cases and a canary, which the second version answers with that."""
+async def chained(
+    engine: Engine, before: list[bool], after: list[bool], *, canary: str | None = "", audited: bool = False
+) -> str:
+    """A comparison of two versions on so many cases and a canary, which the second version answers with that; None: no canary."""
     versions = [minion(f"v{n}", "prompt-version", content=f"{n}", versionNumber=n, promptId="p") for n in (1, 2)]
     cases = [case(f"c{n}", expectedOutputs={"output": "good"}, passRule="max_score") for n in range(len(before))]
     trap = case("trap", expectedOutputs={"output": "zebra-7731"}, passRule="max_score", canary=True)
@@ -104,7 +109,10 @@ async def chained(engine: Engine, before: list[bool], after: list[bool], *, cana
     caught = [
         answer(f"t{n}", "trap", canary if n == 2 and canary else "no idea", promptVersionRef=f"v{n}") for n in (1, 2)
     ]
-    await save(engine, [*versions, *cases, trap, *outputs, *caught], benchmark("b", *(one.id for one in cases), "trap"))
+    idents = [one.id for one in cases] + ([] if canary is None else ["trap"])
+    await save(engine, [*versions, *cases, trap, *outputs, *caught], benchmark("b", *idents))
+    if audited:
+        await audit(engine, "b")
     made = await compare_prompt_versions(engine, ComparisonRequest(benchmark_id="b", version_a="v1", version_b="v2"))
     assert made is not None
     return made.id
@@ -173,6 +181,38 @@ async def test_a_run_that_passes_a_canary_is_marked_told_and_approves_nothing(tm
             await approve_prompt_version(engine, APPROVE)
         assert refused.value.rule == "HR2"
         assert not await all_of(engine, Approval)
+
+
+async def _ran_sealed(engine: Engine, ident: str) -> SealedVerdict:
+    """What a comparison of the two versions on the sealed benchmark says."""
+    said = await compare_sealed(engine, ComparisonRequest(benchmark_id=ident, version_a="v1", version_b="v2"))
+    assert isinstance(said, SealedVerdict)
+    return said
+
+
+@pytest.mark.parametrize("share", [None, 0.5])
+@pytest.mark.parametrize("skill", ["run-benchmark", "compare-prompt-versions"])
+async def test_an_audit_from_before_the_seal_counts_for_what_is_sealed(
+    tmp_path: Path, share: float | None, skill: str
+) -> None:
+    async with opened(requiring(config_in(tmp_path), skill)) as engine:
+        await chained(engine, first(2, 24), first(23, 24), canary=None, audited=True)
+        await seal_benchmark(engine, SealAsked(benchmark_id="b", share=share), by="agent")
+        ident = "b" if share is None else "b.sealed"
+        assert (await _ran_sealed(engine, ident)).verdict == "improved"
+        assert (await approve_prompt_version(engine, APPROVE)).fields.decision == "approved"
+        if share is not None:
+            await bench(engine, "b", prompt_version_ref="v2")
+
+
+@pytest.mark.parametrize("share", [None, 0.5])
+async def test_what_was_never_audited_before_the_seal_is_refused(tmp_path: Path, share: float | None) -> None:
+    async with opened(requiring(config_in(tmp_path), "compare-prompt-versions")) as engine:
+        await chained(engine, first(2, 24), first(23, 24), canary=None)
+        await seal_benchmark(engine, SealAsked(benchmark_id="b", share=share), by="agent")
+        await _ran_sealed(engine, "b" if share is None else "b.sealed")
+        with pytest.raises(RuleError, match="requireAudit is set"):
+            await approve_prompt_version(engine, APPROVE)
 
 
 @asynccontextmanager

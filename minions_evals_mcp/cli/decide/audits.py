@@ -21,7 +21,7 @@ from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.interop.audit.audits import audit as audit_checks
 from minions_evals_mcp.interop.audit.fixes import diff_of
 from minions_evals_mcp.known_secrets import masked
-from minions_evals_mcp.report.audits import audit_lines, case_json
+from minions_evals_mcp.report.audits import audit_lines, by_hand_lines, case_json
 
 ABOVE = 1
 SHOWN = 20
@@ -69,7 +69,8 @@ def audit(
     limit
         Show at most so many cases; --json has all.
     fix
-        Write what is suggested for a suite file as a diff to this file, to be read and applied by you (patch -p1).
+        Write what is suggested for a suite file as a diff to this file, to be read and applied by you (patch -p1). What is
+        suggested for a promptfoo config is shown: its assertions are edited by hand.
     with_judge
         Ask the model that judges, too, where a case is not judged by rules alone; try --dry-run first.
     judge_model
@@ -108,7 +109,10 @@ async def _audit(how: _How, common: Common) -> int:
                 sys.stdout.write(f"{record.title}\n")
             return 0
         if how.fix is not None:
-            _write(how.fix, diff_of(Path(how.subject), fixable))
+            if record.fields.kind == "config":
+                sys.stderr.write("".join(f"{line}\n" for line in by_hand_lines(fixable)))
+            else:
+                _write(how.fix, diff_of(Path(how.subject), fixable))
         if common.json:
             _say(record, cases)
         else:

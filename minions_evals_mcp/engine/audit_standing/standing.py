@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Literal
 
 from minions_evals_mcp.domain.definitions import Benchmark, Json
 from minions_evals_mcp.domain.digests import combined, digest
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Audit
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries.audits import audit_of, was_audited
+from minions_evals_mcp.store.rows import insert
 
 AuditState = Literal["audited", "changed", "never"]
 
@@ -79,6 +84,20 @@ def vet_audited(db: Db, benchmark_id: str) -> None:
         raise BadInputError(
             f"requireAudit is set. {benchmark_id}: {standing.in_words}", remedy=f"Run: {standing.next}."
         )
+
+
+def carry_audit(db: Db, audit_id: str, parts: Sequence[str], *, to: str, at: datetime) -> None:
+    """Keeps that an audit of a benchmark holds for the `parts` that its cases went to, whose contents are what they were.
+
+    An audit is never changed: this is one of its own, about `to`, without the cases of the other.
+    """
+    whole = records.require(db, audit_id, Audit)
+    covers = {part: found for part in parts if (found := benchmark_digest(db, part)) is not None}
+    fields = whole.fields.model_copy(
+        update={"subject": to, "kind": "benchmark", "digest": covers[to], "covers": covers, "cases": ()}
+    )
+    insert(db, Record(f"{to}:a", fields, whole.title, at, at))
+    append(db, Event("audit-carried", Audit.slug, f"{to}:a", {"from": audit_id}), at=at)
 
 
 def suite_digest(cases: Sequence[str], rubrics: Sequence[str | None]) -> str:

@@ -65,7 +65,7 @@ async def start_benchmark(engine: Engine, request: RunRequest, *, target: OpenTa
     """
     benchmark = await get_benchmark(engine, request.subject_id)
     if engine.skills.run_benchmark.parameters.require_audit:
-        await engine.store.read(partial(vet_audited, benchmark_id=benchmark.id))
+        await engine.store.read_whole(partial(vet_audited, benchmark_id=benchmark.id))
     case_ids = chosen_cases(benchmark, request)
     ordered = case_ids if request.order_seed is None else case_order(case_ids, request.order_seed)
     return await start_cases(engine, request, ordered, kind="benchmark", target=target)

@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import JudgeType
 from minions_evals_mcp.domain.seals import drawn
 from minions_evals_mcp.domain.values import Id, Value, Visible
+from minions_evals_mcp.engine.audit_standing.standing import audit_standing, benchmark_digest, carry_audit
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measures
 from minions_evals_mcp.errors import BadInputError, ConflictError, NotFoundError
@@ -80,7 +81,10 @@ def seal_within(db: Db, asked: SealAsked, *, by: str, at: datetime) -> SealMade:
     judged = measures(db, chosen, {})
     for measure in judged:
         _vet_judge(measure)
+    audited = audit_standing(db, benchmark.id, benchmark_digest(db, benchmark.id)).audit_id
     sealed_id = benchmark.id if asked.share is None else _part_off(db, benchmark, chosen, at)
+    if audited is not None and sealed_id != benchmark.id:
+        carry_audit(db, audited, (sealed_id, benchmark.id), to=sealed_id, at=at)
     if asked.share is None and not benchmark.fields.sealed:
         _save(db, benchmark, at, sealed=True)
     share, seed = (asked.share, asked.seed) if asked.share is not None else (None, None)
