@@ -240,6 +240,14 @@ async def test_a_budget_that_nothing_could_decide_any_more_is_said_to_be_spent(t
             await compare_sealed(engine, asked())
 
 
+async def test_a_canary_is_not_sealed(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        trap = case("trap", expectedOutputs={"output": "zebra-7731"}, canary=True)
+        await save(engine, [trap, case("c", expectedOutputs={"output": "good"})], benchmark("b", "c", "trap"))
+        with pytest.raises(BadInputError, match="trap is a canary, which cannot be sealed"):
+            await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+
+
 async def test_what_another_benchmark_would_show_or_a_person_must_judge_is_not_sealed(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await versions(engine, [True] * CASES)

@@ -80,6 +80,7 @@ def seal_within(db: Db, asked: SealAsked, *, by: str, at: datetime) -> SealMade:
     _vet_elsewhere(db, benchmark, chosen)
     judged = measures(db, chosen, {})
     for measure in judged:
+        _vet_canary(benchmark.id, measure)
         _vet_judge(measure)
     audited = audit_standing(db, benchmark.id, benchmark_digest(db, benchmark.id)).audit_id
     sealed_id = benchmark.id if asked.share is None else _part_off(db, benchmark, chosen, at)
@@ -154,6 +155,15 @@ def _vet_elsewhere(db: Db, benchmark: Record[Benchmark], chosen: tuple[str, ...]
         raise BadInputError(
             f"the benchmark {other} has {case_id}, too, and would show it.",
             remedy=f"Delete {other} or take the case out of it, then seal {benchmark.id}.",
+        )
+
+
+def _vet_canary(benchmark_id: str, measure: Measure) -> None:
+    """Refuses a canary: it is part of no figure, and a sealed case is run as a part of its benchmark's only."""
+    if measure.case.fields.canary:
+        raise BadInputError(
+            f"test-case {measure.case.id} is a canary, which cannot be sealed.",
+            remedy=f"Take it out of {benchmark_id}, or put it into a benchmark that stays open.",
         )
 
 
