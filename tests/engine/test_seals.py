@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.seals import SealedVerdict, drawn
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.failures.classify_failure import store_findings
 from minions_evals_mcp.engine.records.save_records import delete_record, get_record
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.seals.exposures import budget_left
@@ -238,6 +239,21 @@ async def test_a_budget_that_nothing_could_decide_any_more_is_said_to_be_spent(t
         await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
         with pytest.raises(SealedError, match="budget of b is spent"):
             await compare_sealed(engine, asked())
+
+
+async def test_what_is_to_be_remembered_of_a_sealed_failure_says_nothing_of_it(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        await versions(engine, [True] * CASES, [False] * CASES)
+        await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
+        await compare_sealed(engine, asked())
+        failed = await engine.store.read_whole(
+            lambda db: db.execute("SELECT id FROM test_run WHERE passed = 0 LIMIT 1").fetchone()[0]
+        )
+        await store_findings(engine, failed)
+        values = "SELECT json_extract(fields, '$.value') FROM outbox WHERE type = 'memory-item'"
+        ((written,),) = await engine.store.read_whole(lambda db: db.execute(values).fetchall())
+        assert failed in written
+        assert await engine.store.read(lambda db: db.execute(values).fetchall()) == [("sealed",)]
 
 
 async def test_a_canary_is_not_sealed(tmp_path: Path) -> None:

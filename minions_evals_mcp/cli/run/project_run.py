@@ -120,5 +120,5 @@ async def _one(
     code = gates(summary)
     if not common.json:
         verdict = {0: "the gates hold", GATE: "a gate failed"}.get(code, "not decided")
-        sys.stdout.write(f"{ident}: {verdict}; next: minions-evals report {job.id} -o report.html\n")
+        sys.stdout.write(f"{ident}: {verdict}\n")
     return code
