@@ -83,6 +83,11 @@ def lift_plan(asked: LiftAsked, *, at: datetime) -> LiftPlan:
             f"{asked.subject} says nothing of the cases on which it is tried.",
             remedy="Add --cases: an evals.json, or a benchmark that is kept.",
         )
+    if not path.exists() and not (asked.with_ or asked.without):
+        raise BadInputError(
+            f"{asked.subject} is no file and no folder here.",
+            remedy="Check the path; a benchmark that is kept needs --with, which says what is tried on it.",
+        )
     own = (asked.subject,) if path.exists() and cases != asked.subject else ()
     name = asked.name or _stem(asked.subject)
     return _plan(name, cases, _laid((*own, *asked.with_), Path(), asked), _laid(asked.without, Path(), asked), None, at)

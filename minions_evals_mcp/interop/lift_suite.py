@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -18,7 +17,7 @@ from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.engine.lift.arms import prompt_of
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.skill_evals import SkillEval, SkillEvals
-from minions_evals_mcp.targets.workspace import FILES, case_file
+from minions_evals_mcp.targets.workspace import FILES, case_file, sha256_of
 
 TITLE = 60
 GUIDE = "1 where the output and the files that were made show that the statement holds, 0 where they do not."
@@ -69,7 +68,7 @@ def _records(ident: str, one: SkillEval, case_files: Path, at: datetime) -> Iter
     """The test case of an eval, with a rubric whose criteria are its statements: all must hold."""
     inputs: Json = {"prompt": one.prompt}
     if one.files:
-        inputs[FILES] = {name: _sha256(case_file(case_files, name)) for name in one.files}
+        inputs[FILES] = {name: sha256_of(case_file(case_files, name)) for name in one.files}
     case: Json = {"name": one.name or shortened_prompt(one.prompt), "inputs": inputs}
     if not one.is_judged:  # it is asked only whether the skill is taken up
         yield _record("test-case", ident, {**case, "assertions": [{"type": "regex", "value": r"\S"}]}, at)
@@ -103,7 +102,3 @@ def shortened_prompt(prompt: str) -> str:
     """The beginning of a prompt on one line, as a case's name."""
     line = " ".join(prompt.split())
     return line if len(line) <= TITLE else f"{line[: TITLE - 1].rstrip()}…"
-
-
-def _sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()

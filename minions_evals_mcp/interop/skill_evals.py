@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.parsing import parse_json
+from minions_evals_mcp.skills.front_matter import closing_line
 
 SKILL_FILE = "SKILL.md"
 EVALS = Path("evals") / "evals.json"
@@ -67,8 +68,8 @@ def skill_name(folder: Path) -> str:
         raise BadInputError(
             f"{path} cannot be read: {error}.", remedy=f"A skill is a folder with a {SKILL_FILE}."
         ) from None
-    closed = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
-    if not lines or lines[0].strip() != "---" or closed is None:
+    closed = closing_line(lines)
+    if closed is None:
         raise BadInputError(f"{path}:1: a skill begins with front matter between two lines of ---.")
     try:
         front: object = yaml.safe_load("\n".join(lines[1:closed]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -36,6 +37,13 @@ class FrontMatter(Value):
     triggers: Triggers
     license: str | None = None
     compatibility: str | None = None
+
+
+def closing_line(lines: Sequence[str]) -> int | None:
+    """Where the front matter of a skill's file ends, as an index into its lines; None where it begins with none."""
+    if not lines or lines[0].strip() != "---":
+        return None
+    return next((number for number, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
 
 
 def front_matter(path: Path, lines: list[str], kind: type[P]) -> tuple[FrontMatter, P]:

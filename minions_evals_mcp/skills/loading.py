@@ -9,7 +9,7 @@ from pathlib import Path
 
 from minions_evals_mcp.domain.rules import RULES
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.skills.front_matter import FrontMatter, front_matter, line_of, line_starting
+from minions_evals_mcp.skills.front_matter import FrontMatter, closing_line, front_matter, line_of, line_starting
 from minions_evals_mcp.skills.skill import (
     ClassifyFailureParameters,
     ComparePromptVersionsParameters,
@@ -87,8 +87,8 @@ def _own_skill(path: Path) -> OwnSkill:
 def _parts(path: Path, name: str, kind: type[P]) -> tuple[FrontMatter, P, list[str], int]:
     """Front matter, parameters, body and the line at which that begins."""
     lines = _read(path).splitlines()
-    closed = next((number for number, line in enumerate(lines[1:], 1) if line.strip() == "---"), None)
-    if not lines or lines[0].strip() != "---" or closed is None:
+    closed = closing_line(lines)
+    if closed is None:
         raise BadInputError(f"{path}:1: the file must begin with front matter between two lines of ---.")
     front, parameters = front_matter(path, lines[1:closed], kind)
     if front.name != name:

@@ -66,12 +66,18 @@ def laid_at(source: Path, place: PurePosixPath, *, but: str = "") -> tuple[Laid,
 
 
 def _laid(path: Path, place: PurePosixPath) -> Laid:
-    return Laid(path, place, _sha256(path))
+    return Laid(path, place, sha256_of(path))
 
 
-def _sha256(path: Path) -> str:
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of what the file holds, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def rooted(run: Sequence[str], folder: Path) -> tuple[str, ...]:
+    """The command as it is called from anywhere: words that name a file in the folder, by their whole path."""
+    return tuple(str((folder / word).resolve()) if (folder / word).is_file() else word for word in run)
 
 
 def manifest(files: Sequence[Laid]) -> Json:
@@ -105,7 +111,7 @@ class Workspaces:
         try:
             for one in self.arms[version]:
                 _copy(one.source, folder / one.place)
-                if _sha256(folder / one.place) != one.sha256:
+                if sha256_of(folder / one.place) != one.sha256:
                     raise BadInputError(f"{one.source} changed while it was tried.", remedy="Run the lift again.")
             for source, place in self._of_case(inputs):
                 _copy(source, folder / place)

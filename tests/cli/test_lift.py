@@ -205,7 +205,15 @@ def test_statements_wait_where_no_model_is_there_to_judge(at: Terminal) -> None:
     assert "wait to be judged" in ended.out
 
 
+def test_an_agent_is_named_from_where_one_stands(at: Terminal) -> None:
+    at.file("agent.py", AGENT.read_text("utf-8"))
+    ended = at.run("lift", skill(at, *totals(2)), "--target", f"command:{sys.executable} agent.py", "--json")
+    assert ended.code == 0, ended.out
+    assert "TOTAL" in str(outputs(at)["with", "0"])
+
+
 REFUSED = {
+    "no such subject": (["nothere"], "is no file and no folder here"),
     "no cases": (["AGENTS.md"], "says nothing of the cases"),
     "both the same": (["csv", "--without", "csv"], "lay the same files"),
     "outside": (["csv", "--with", "AGENTS.md=../up.md"], "no place in a workspace"),

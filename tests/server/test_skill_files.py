@@ -149,3 +149,10 @@ def test_a_skill_that_holds_too_much_is_refused_and_links_are_no_part_of_it(tmp_
         (folder / f"{number}.txt").write_text("", "utf-8")
     with pytest.raises(Exception, match="over 512 files"):
         skill_entry(folder)
+
+
+def test_a_skill_with_the_line_ends_of_windows_is_listed(tmp_path: Path) -> None:
+    folder = tmp_path / "win"
+    folder.mkdir()
+    (folder / "SKILL.md").write_bytes(b"---\r\nname: win\r\ndescription: d\r\n---\r\n# Win\r\n")
+    assert skill_entry(folder)["frontmatter"] == {"name": "win", "description": "d"}

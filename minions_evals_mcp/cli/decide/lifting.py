@@ -24,6 +24,7 @@ from minions_evals_mcp.interop.lift_file import SKILLS_AT, YAML, LiftAsked, lift
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.targets.command import CommandSettings, command_settings
 from minions_evals_mcp.targets.own import OwnTarget
+from minions_evals_mcp.targets.workspace import rooted
 
 Paths = Annotated[list[str] | None, Parameter(consume_multiple=False)]
 
@@ -111,7 +112,7 @@ def _target(asked: LiftAsked, options: RunOptions) -> CommandSettings:
             "a lift starts your agent in a workspace of its own, so it must be a program.",
             remedy="Name it with --target 'command:PROGRAM ARGUMENTS', or set it up in a --target-config.",
         )
-    return found
+    return found.model_copy(update={"run": rooted(found.run, Path())})
 
 
 async def _write(engine: Engine, plan: LiftPlan, result: LiftResult, path: Path) -> None:

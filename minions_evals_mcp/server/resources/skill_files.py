@@ -18,6 +18,7 @@ from mcp_types import INVALID_PARAMS, PaginatedRequestParams, RequestParams
 from pydantic import Field, JsonValue, TypeAdapter
 
 from minions_evals_mcp.server.edge.guard import EvalsServer
+from minions_evals_mcp.skills.front_matter import closing_line
 
 EXTENSION = "io.modelcontextprotocol/skills"
 SKILL_FILE = "SKILL.md"
@@ -72,8 +73,8 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _front_matter(text: str) -> Json:
-    _, said, _ = text.split("---\n", 2)
-    return _FRONT.validate_python(yaml.safe_load(said))
+    lines = text.splitlines()
+    return _FRONT.validate_python(yaml.safe_load("\n".join(lines[1 : closing_line(lines)])))
 
 
 class SkillFiles(Extension):
