@@ -35,7 +35,7 @@ COMMANDS = {
     "seal": ("keep.sealing:seal", "Hide a benchmark's cases, or a share: comparisons on them tell a verdict only."),
     "rejudge": ("decide.comparing:rejudge", "Judge a run's stored outputs anew; no target is called."),
     "ab-test": ("decide.ab_tests:ab_test", "Run branches of a test case side by side; say which wins."),
-    "lift": ("decide.lifting:lift", "Say whether a skill, a file or a tool helps: with and without it."),
+    "lift": ("decide.lifting:lift", "Say whether a skill, a file or a tool helps an agent."),
     "branches": ("decide.ab_tests:branches", "Show a test case's branches and what they add up to."),
     "classify": ("look.classifying:classify", "Say why a run failed."),
     "promote": ("look.promoting:promote", "Make a test case of a failure, or of an imported trace."),
@@ -74,7 +74,7 @@ SHOWN = {
     "Start": ("init", "demo", "doctor"),
     "Run": ("run", "watch", "eval", "score"),
     "Look": ("runs", "diff", "report", "view", "classify", "history", "trend"),
-    "Decide": ("audit", "compare", "approve", "ab-test", "prompt"),
+    "Decide": ("audit", "compare", "approve", "lift", "prompt"),
     "People": ("judge", "people"),
     "Keep": ("import", "data", "db"),
 }
@@ -89,7 +89,7 @@ def _under(*names: str) -> dict[str, tuple[str, str]]:
 
 NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
     "prompt": (
-        "A prompt's versions, cases, branches; how sure a difference is.",
+        "A prompt's versions, cases, A/B tests; how sure one may be.",
         {
             **_under("versions", "branches", "compare", "approve", "ab-test", "lift", "calibrate", "rejudge", "seal"),
             **_under("cases", "batch-run-tests"),
