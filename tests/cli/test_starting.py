@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
+
+import pytest
 
 from tests.cli.terminal import Terminal
 
 
-def test_what_init_writes_runs_at_once_by_the_commands_that_it_says(at: Terminal) -> None:
+@pytest.mark.parametrize(("own", "said"), [(False, ["run"]), (True, ["import", "run-benchmark"])])
+def test_what_init_writes_runs_at_once_by_the_commands_that_it_says(
+    at: Terminal, *, own: bool, said: list[str]
+) -> None:
+    """A project file of one's own is left as it is, and then each step is said."""
+    if own:
+        (at.folder / "my evals").mkdir()
+        at.file("my evals/minions-evals.toml", 'suites = ["other.yaml"]\n')
     made = at.run("init", "my evals")
     assert made.code == 0
-    commands = [shlex.split(line)[1:] for line in made.out.splitlines()[1:]]
-    taken, ran = at.many(*commands)
-    assert taken.out.endswith("18 new, 0 changed, 0 unchanged\n")
+    goes, *commands = [shlex.split(line) for line in made.out.splitlines()[1:]]
+    assert goes == ["cd", "my evals"]
+    assert [command[1] for command in commands] == said
+    *_, ran = replace(at, folder=at.folder / "my evals").many(*(command[1:] for command in commands))
     assert "starter/quality" in ran.out
     assert "3 of 4 passed" in ran.out
     assert "When do I have to leave?" in ran.out
@@ -38,5 +49,5 @@ def test_init_overwrites_nothing(at: Terminal) -> None:
     assert "evals.yaml cannot be written: File exists" in refused.err
     assert (at.folder / "evals.yaml").read_text() == "mine"
     assert (at.folder / "taken").read_text() == "a file"
-    assert again.one()["file"] == "new/evals.yaml"
+    assert again.one()["files"] == ["new/evals.yaml", "new/minions-evals.toml"]
     assert told.error()["code"] == "bad-input"

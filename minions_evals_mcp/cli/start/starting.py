@@ -46,13 +46,17 @@ def init(folder: Path = Path(), /, *, common: Common = DEFAULTS) -> int:
             remedy="Name another folder: minions-evals init DIR.",
         ) from None
     project = folder / NAME
+    files = [file]
+    following = [f"minions-evals import {SUITE}", f"minions-evals run-benchmark {BENCHMARK} --prompt-version {VERSION}"]
     if not project.exists():
         project.write_text(PROJECT, "utf-8")
-    following = [f"import {shlex.quote(str(file))}", f"run-benchmark {BENCHMARK} --prompt-version {VERSION}"]
+        files, following = [file, project], ["minions-evals run"]
+    if folder.resolve() != Path.cwd():
+        following.insert(0, f"cd {shlex.quote(str(folder))}")
     if common.json:
-        say({"file": str(file), "next": [f"minions-evals {command}" for command in following]})
+        say({"files": [str(path) for path in files], "next": following})
         return 0
-    sys.stdout.write(f"{file} is written. Next:\n")
+    sys.stdout.write(f"Written: {', '.join(map(str, files))}. Next:\n")
     for command in following:
-        sys.stdout.write(f"  minions-evals {command}\n")
+        sys.stdout.write(f"  {command}\n")
     return 0
