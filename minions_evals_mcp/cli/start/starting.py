@@ -54,7 +54,7 @@ def init(folder: Path = Path(), /, *, common: Common = DEFAULTS) -> int:
     if folder.resolve() != Path.cwd():
         following.insert(0, f"cd {shlex.quote(str(folder))}")
     if common.json:
-        say({"files": [str(path) for path in files], "next": following})
+        say({"files": [*map(str, files)], "next": [*following]})
         return 0
     sys.stdout.write(f"Written: {', '.join(map(str, files))}. Next:\n")
     for command in following:
