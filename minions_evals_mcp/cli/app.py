@@ -11,6 +11,7 @@ from cyclopts import App, CycloptsError, Group, MissingArgumentError
 
 from minions_evals_mcp.cli.commands import ABOUT, COMMANDS, GROUP_OF, NOUNS, ORDER, SHOWN
 from minions_evals_mcp.cli.helping import Help, told_whole
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.crashes import EXIT_CODE, run_out
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.report.plain import printable
@@ -79,7 +80,7 @@ def main() -> None:
     except EvalsError as error:
         sys.exit(tell_error(error, as_json="--json" in arguments))
     except KeyboardInterrupt:
-        sys.stderr.write("Interrupted: what was judged is kept; resume with the same --key.\n")
+        tell("Interrupted: what was judged is kept; resume with the same --key.\n", aside=True)
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone: nobody is left to tell
@@ -118,7 +119,7 @@ def tell_error(error: EvalsError, *, as_json: bool) -> int:
         sys.stdout.write(json.dumps(said, ensure_ascii=False) + "\n")
     else:
         lines = [printable(line, 2000) for line in error.message.split("\n")]
-        sys.stderr.write("Error: " + "\n  ".join(lines) + "\n")
+        tell("Error: " + "\n  ".join(lines) + "\n", aside=True)
         if error.remedy:
-            sys.stderr.write(f"  {printable(error.remedy, 2000)}\n")
+            tell(f"  {printable(error.remedy, 2000)}\n", aside=True)
     return EXIT_CODE if run_out(error) else error.exit_code

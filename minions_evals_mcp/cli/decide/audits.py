@@ -13,6 +13,7 @@ from typing import IO, Annotated
 from cyclopts import Parameter, validators
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import Audit, CaseAudit
 from minions_evals_mcp.domain.values import Value
@@ -113,17 +114,17 @@ async def _audit(how: _How, common: Common) -> int:
             if common.json:
                 say({"dryRun": record.title})
             else:
-                sys.stdout.write(f"{record.title}\n")
+                tell(f"{record.title}\n")
             return 0
         if how.fix is not None:
             if record.fields.kind == "config":
-                sys.stderr.write("".join(f"{line}\n" for line in by_hand_lines(fixable)))
+                tell("".join(f"{line}\n" for line in by_hand_lines(fixable)), aside=True)
             else:
                 _write(how.fix, diff_of(Path(how.subject), fixable), nothing_suggested(fixable))
         if common.json:
             _say(record, cases)
         else:
-            sys.stdout.write("\n".join(audit_lines(record.fields, limit=how.limit)) + "\n")
+            tell("\n".join(audit_lines(record.fields, limit=how.limit)) + "\n")
     if record.fields.judge_error_count:
         return InstrumentError.exit_code
     rate = record.fields.cheat_pass_rate or 0.0
@@ -143,7 +144,7 @@ def _write(path: Path, diff: str, nothing: str) -> None:
     except OSError as error:
         raise BadInputError(f"{path} cannot be written: {error.strerror}.", remedy="Name another file.") from None
     told = f"{path} holds the suggestions: read it, then patch -p1 < {path}" if diff else nothing
-    sys.stderr.write(f"{told}\n")
+    tell(f"{told}\n", aside=True)
 
 
 def _say(record: Record[Audit], cases: IO[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Annotated
@@ -13,6 +12,7 @@ from pydantic import ValidationError
 from minions_evals_mcp.cli.refused_options import refused_option
 from minions_evals_mcp.cli.run.running import Judge, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.calibration import Calibration
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.run.calibrate import CalibrationRequest
@@ -86,7 +86,7 @@ async def _calibrate(asking: Callable[[], CalibrationRequest], judge_model: str 
     if common.json:
         say(found.model_dump(mode="json"))
     else:
-        sys.stdout.write("\n".join(_told(found)) + "\n")
+        tell("\n".join(_told(found)) + "\n")
     return 0
 
 

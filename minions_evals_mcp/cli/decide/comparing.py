@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -25,6 +24,7 @@ from minions_evals_mcp.cli.run.running import (
 )
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.domain.seals import SealedVerdict
@@ -150,7 +150,7 @@ def _gate(summary: ComparisonSummary, *, literal: bool) -> int:
         case "failed":
             return GATE
         case "undecided":
-            sys.stderr.write(undecided_words(summary.passes.lost, summary.sample_size) + "\n")
+            tell(undecided_words(summary.passes.lost, summary.sample_size) + "\n", aside=True)
             return BROKEN
         case "held":
             return 0
@@ -192,7 +192,7 @@ def _say_sealed(found: SealedVerdict, common: Common, *, gated: bool) -> int:
     if common.json:
         say(found.model_dump(mode="json"))
     else:
-        sys.stdout.write(f"{found.in_words}\n")
+        tell(f"{found.in_words}\n")
     return GATE if gated and found.verdict == "regressed" else 0
 
 
@@ -201,7 +201,7 @@ def _waiting(common: Common, *, gated: bool) -> int:
     if common.json:
         say({"state": "awaiting-judgments"})
     else:
-        sys.stdout.write("outputs wait to be judged: `minions-evals runs` shows the packets, `submit` takes them\n")
+        tell("outputs wait to be judged: `minions-evals runs` shows the packets, `submit` takes them\n")
     return BROKEN if gated else 0
 
 
@@ -308,7 +308,7 @@ async def _approve(
         say({**found.wire(), "judge": judge})
     else:
         as_agent = "" if speaker.is_person else " (an agent: no person is known to speak here)"
-        sys.stdout.write(f"{version} {found.fields.decision} by {speaker.name}{as_agent}: {found.fields.reason}\n")
+        tell(f"{version} {found.fields.decision} by {speaker.name}{as_agent}: {found.fields.reason}\n")
         if judge["inWords"]:
-            sys.stdout.write(printable(str(judge["inWords"]), 500) + "\n")
+            tell(printable(str(judge["inWords"]), 500) + "\n")
     return 0

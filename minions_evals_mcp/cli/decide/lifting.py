@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from pydantic_core import to_json
 from minions_evals_mcp.cli.run.running import BROKEN, GATE, RUN_DEFAULTS, RunOptions, progress_line, unscored
 from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine, wall_clock
 from minions_evals_mcp.engine.lift.result import LiftResult
@@ -139,7 +139,7 @@ def _waiting(common: Common, *, gated: bool) -> int:
     if common.json:
         say({"state": "awaiting-judgments"})
     else:
-        sys.stdout.write(
+        tell(
             "outputs wait to be judged: minions-evals judge, or name a --judge-model; the same command with its --key goes on\n"
         )
     return BROKEN if gated else 0

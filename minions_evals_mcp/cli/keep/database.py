@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, run, say
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.settings import settings_here
 from minions_evals_mcp.store.backup import back_up
 from minions_evals_mcp.store.check import Found, Looking, Problem, check_store
@@ -35,9 +36,7 @@ def check(*, deep: bool = False, common: Common = DEFAULTS) -> int:
         say({"path": str(path), "ok": not problems, "deep": deep, "problems": problems, "checked": checked})
     else:
         counted = ", ".join(f"{number} {name}" for name, number in report.checked.items())
-        sys.stdout.write(
-            f"{path}: {'ok' if not report.problems else f'{len(report.problems)} problems'} ({counted or 'empty'})\n"
-        )
+        tell(f"{path}: {'ok' if not report.problems else f'{len(report.problems)} problems'} ({counted or 'empty'})\n")
     return FAILED if report.problems else 0
 
 
@@ -48,7 +47,7 @@ def _tell(found: Found) -> None:
         sys.stderr.write("\r\x1b[2K")
     match found:
         case Problem(said):
-            sys.stdout.write(f"problem: {said}\n")
+            tell(f"problem: {said}\n")
             sys.stdout.flush()
         case Looking(at):
             if waiting:
@@ -72,9 +71,9 @@ def backup(file: Path, /, *, common: Common = DEFAULTS) -> int:
         sealed: dict[str, JsonValue] = {"cases": copied.sealed, "encrypted": copied.encrypted}
         say({"path": str(path), "backup": str(file), "bytes": copied.size, "sealed": sealed})
     else:
-        sys.stdout.write(f"{path} → {file}: {copied.size} bytes\n")
+        tell(f"{path} → {file}: {copied.size} bytes\n")
         if copied.warning:
-            sys.stdout.write(f"{copied.warning}\n")
+            tell(f"{copied.warning}\n")
     return 0
 
 
@@ -97,12 +96,10 @@ def salvage(file: Path, /, *, common: Common = DEFAULTS) -> int:
     else:
         for table, number in found.kept.items():
             if number or found.lost[table]:
-                sys.stdout.write(f"{table}: {number} whole, {found.lost[table]} lost\n")
+                tell(f"{table}: {number} whole, {found.lost[table]} lost\n")
         for problem in found.problems:
-            sys.stdout.write(f"problem: {problem}\n")
-        sys.stdout.write(
-            f"{path} → {file}: {'nothing' if not sum(found.lost.values()) else sum(found.lost.values())} lost\n"
-        )
+            tell(f"problem: {problem}\n")
+        tell(f"{path} → {file}: {'nothing' if not sum(found.lost.values()) else sum(found.lost.values())} lost\n")
     return FAILED if found.problems else 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from functools import partial
 from typing import Literal, cast
 
@@ -11,6 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Json, TestBranch, TestCase
 from minions_evals_mcp.engine.ab_test.branches import create_branch, update_branch
 from minions_evals_mcp.engine.cases.testing import create_test_case, update_test_case
@@ -152,4 +152,4 @@ def _tell(answer: Json, said: str, common: Common) -> None:
     if common.json:
         say(answer)
     else:
-        sys.stdout.write(said + "\n")
+        tell(said + "\n")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
 
 from minions_evals_mcp.cli.keep.row_imports import BY
 from minions_evals_mcp.cli.session import Common, say, session
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.table import Format, named, sniffed
@@ -73,7 +73,7 @@ async def export_log(ident: str, form: str, out: Path, common: Common) -> int:
     if common.json:
         say({"format": form, "files": dict(sizes)})
     else:
-        sys.stdout.write("".join(f"{file}: {size} bytes\n" for file, size in sizes.items()))
+        tell("".join(f"{file}: {size} bytes\n" for file, size in sizes.items()))
     return 0
 
 

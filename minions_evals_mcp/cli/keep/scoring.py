@@ -14,6 +14,7 @@ import anyio
 from cyclopts import Parameter
 from pydantic_core import to_json
 
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.engine.judge.door import Judges
 from minions_evals_mcp.errors import BadInputError
@@ -170,7 +171,7 @@ def _summarize(tally: Tally, good: str, spent: dict[str, float], *, as_json: boo
     else:
         unchecked = f", {tally.errors} could not be checked" if tally.errors else ""
         told = f"{tally.passed} of {tally.rows} {good}{unchecked}{_paid(spent)}"
-    sys.stderr.write(told + "\n")
+    tell(told + "\n", aside=True)
 
 
 def _paid(spent: dict[str, float]) -> str:

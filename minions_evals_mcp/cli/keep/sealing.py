@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from typing import Annotated
 
@@ -11,6 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import is_blank, iso
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.seals.exposures import budget_of
@@ -70,7 +70,7 @@ async def _seal(
     if common.json:
         say(made.model_dump(mode="json"))
     else:
-        sys.stdout.write(f"{made.in_words}\nCompare: minions-evals compare {made.benchmark_id} --from A --to B\n")
+        tell(f"{made.in_words}\nCompare: minions-evals compare {made.benchmark_id} --from A --to B\n")
     return 0
 
 
@@ -81,7 +81,7 @@ async def _unseal(engine: Engine, benchmark: str, reason: str, speaker: str, com
     if common.json:
         say(ended.model_dump(mode="json"))
     else:
-        sys.stdout.write(f"{ended.cases} cases of {ended.benchmark_id} are open again: {reason}\n")
+        tell(f"{ended.cases} cases of {ended.benchmark_id} are open again: {reason}\n")
     return 0
 
 
@@ -93,9 +93,9 @@ async def _list(engine: Engine, common: Common) -> int:
         return 0
     for one, told in found:
         state = f"unsealed by {one.ended_by}: {one.reason}" if one.ended_at else _left(told)
-        sys.stdout.write(f"{one.benchmark_id}: {told['cases']} cases, {told['exposures']} verdicts told; {state}\n")
+        tell(f"{one.benchmark_id}: {told['cases']} cases, {told['exposures']} verdicts told; {state}\n")
     if not found:
-        sys.stdout.write("nothing is sealed: `minions-evals seal BENCHMARK --share 0.3` seals a part\n")
+        tell("nothing is sealed: `minions-evals seal BENCHMARK --share 0.3` seals a part\n")
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -15,6 +14,7 @@ from minions_evals_mcp.cli.keep.log_imports import export_log, format_of, import
 from minions_evals_mcp.cli.keep.row_imports import BY, RowImport, filled
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_with_baselines
@@ -100,7 +100,7 @@ def _say(
     if common.json:
         say(_wire(file, saved, went_on) | (about or {}))
     else:
-        sys.stdout.write(_told(file, saved, went_on) + lines)
+        tell(_told(file, saved, went_on) + lines)
 
 
 async def _import(
@@ -183,8 +183,9 @@ async def _export(kinds: list[str], common: Common) -> int:
                 after = page[-1][0]
     if leaky:
         held = "1 record held" if leaky == 1 else f"{leaky} records held"
-        sys.stderr.write(
-            f"{held} a secret of yours, written here as [secret DIGEST]; minions-evals db check says where.\n"
+        tell(
+            f"{held} a secret of yours, written here as [secret DIGEST]; minions-evals db check says where.\n",
+            aside=True,
         )
     return 0
 
@@ -220,11 +221,11 @@ async def _list(kind: str, limit: int, after: int, common: Common) -> int:
         say({"records": [record.wire() for _, record in shown], "nextCursor": shown[-1][0] if more else None})
         return 0
     for _, record in shown:
-        sys.stdout.write(f"{record.id}  {printable(record.title, 80)}\n")
+        tell(f"{record.id}  {printable(record.title, 80)}\n")
     if not shown:
-        sys.stdout.write(f"no {kind} records; `minions-evals import FILE` brings some\n")
+        tell(f"no {kind} records; `minions-evals import FILE` brings some\n")
     if more:
-        sys.stdout.write(f"more: --after {shown[-1][0]}\n")
+        tell(f"more: --after {shown[-1][0]}\n")
     return 0
 
 
@@ -278,7 +279,7 @@ async def _delete(ident: str, common: Common) -> int:
     if common.json:
         say(record.wire())
     else:
-        sys.stdout.write(f"{record.type} {record.id} is hidden; importing it again brings it back\n")
+        tell(f"{record.type} {record.id} is hidden; importing it again brings it back\n")
     return 0
 
 
@@ -306,9 +307,9 @@ async def _outbox(limit: int, after: int, common: Common) -> int:
         say({"outbox": [one.wire() for one in shown], "nextCursor": cursor})
         return 0
     for one in shown:
-        sys.stdout.write(f"{one.record.type:<17} to {one.addressee:<13} {printable(one.record.title, 80)}\n")
+        tell(f"{one.record.type:<17} to {one.addressee:<13} {printable(one.record.title, 80)}\n")
     if not shown:
-        sys.stdout.write("nothing is queued\n")
+        tell("nothing is queued\n")
     if cursor is not None:
-        sys.stdout.write(f"more: --after {cursor}\n")
+        tell(f"more: --after {cursor}\n")
     return 0

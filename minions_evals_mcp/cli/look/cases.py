@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.cases.test_history import TestCaseSummary, test_cases
 from minions_evals_mcp.report.plain import printable
 
@@ -30,7 +30,7 @@ async def _cases(prompt: str, common: Common) -> int:
         say({"testCases": [case.model_dump(mode="json") for case in found]})
         return 0
     lines = [*map(_line, found)] or [f"no test case has the promptId {printable(prompt, 128)}"]
-    sys.stdout.write("\n".join(lines) + "\n")
+    tell("\n".join(lines) + "\n")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, Literal
@@ -10,6 +9,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.engine.answers.failure_causes import Cause, read_causes
@@ -67,15 +67,15 @@ async def _classify(run_id: str, allowed: bool | None, max_cost_usd: float | Non
         run_id = await _meant(engine, run_id)
         failed = await failed_run_ids(engine, run_id)
         if not common.json:
-            sys.stdout.write(_causes_told(await read_causes(engine, run_id)))
+            tell(_causes_told(await read_causes(engine, run_id)))
         for ident in failed:
             failure = await classify_failure(engine, ident, by=by)
             if common.json:
                 say(failure.wire())
             else:
-                sys.stdout.write(_told(failure))
+                tell(_told(failure))
     if not failed and not common.json:
-        sys.stdout.write("no run of it failed\n")
+        tell("no run of it failed\n")
     return 0
 
 
@@ -91,7 +91,7 @@ async def _estimate(run_id: str, allowed: bool | None, max_cost_usd: float | Non
     if common.json:
         say(found.model_dump(mode="json"))
     else:
-        sys.stdout.write(_cost(found))
+        tell(_cost(found))
     return 0
 
 

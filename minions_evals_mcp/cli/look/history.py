@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, run, say, session
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.cases.baselines import case_of_run, update_expected_output
 from minions_evals_mcp.engine.cases.test_history import (
@@ -48,7 +48,7 @@ async def _stats(ident: str, limit: int, common: Common) -> int:
     if common.json:
         say({**found.model_dump(mode="json"), "testCase": case.model_dump(mode="json")})
     else:
-        sys.stdout.write("\n".join(_stats_lines(found)) + "\n")
+        tell("\n".join(_stats_lines(found)) + "\n")
     return 0
 
 
@@ -117,7 +117,7 @@ async def _history(ident: str, limit: int, place: tuple[int, int | None], common
     if common.json:
         say(found.model_dump(mode="json"))
     else:
-        sys.stdout.write("\n".join(_history_lines(case_id, found)) + "\n")
+        tell("\n".join(_history_lines(case_id, found)) + "\n")
     return 0
 
 
@@ -178,7 +178,7 @@ async def _accept(ident: str, output: str | None, by: str, common: Common) -> in
     if common.json:
         say(found.model_dump(mode="json"))
     else:
-        sys.stdout.write(f"{found.id} expects from now on: {printable(found.expected_output or '', 400)}\n")
+        tell(f"{found.id} expects from now on: {printable(found.expected_output or '', 400)}\n")
     return 0
 
 

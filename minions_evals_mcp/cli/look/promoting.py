@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from pathlib import Path
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.engine.cases.promote import Promoted, promote_failure
 from minions_evals_mcp.engine.meant_ids import meant_id
@@ -61,7 +61,7 @@ async def _promote(failure: str, corrected: str | None, why: str | None, into: s
     if common.json:
         say(found.model_dump(mode="json"))
     else:
-        sys.stdout.write(_told(found, failure))
+        tell(_told(found, failure))
     return 0
 
 

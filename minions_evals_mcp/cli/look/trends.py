@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from datetime import UTC, datetime
 from functools import partial
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.trend_summary import TrendPoint, TrendSummary, summarize_trend
 from minions_evals_mcp.engine.answers.what_changed import WhatChanged
@@ -38,7 +38,7 @@ async def _trend(ident: str, limit: int, common: Common) -> int:
     if common.json:
         say(found.model_dump(mode="json"))
     else:
-        sys.stdout.write("\n".join(_told(found)) + "\n")
+        tell("\n".join(_told(found)) + "\n")
     return 0
 
 
@@ -71,7 +71,7 @@ async def _what_changed(ident: str, since: datetime | None, common: Common) -> i
     if common.json:
         say(found.model_dump(mode="json"))
     else:
-        sys.stdout.write("\n".join(_change_lines(found)) + "\n")
+        tell("\n".join(_change_lines(found)) + "\n")
     return 0
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from shutil import get_terminal_size
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.cli.speaking import person_at
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.answers.prompt_versions import VersionLine, line_diff, version_chain
 from minions_evals_mcp.engine.cases.current_version import name_current
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.version_chain import find_version
-from minions_evals_mcp.report.plain import hanging, printable
+from minions_evals_mcp.report.plain import printable
 
 
 def versions(id: str, other: str | None = None, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
@@ -55,7 +55,7 @@ async def _use(name: str, by: str, common: Common) -> int:
     if common.json:
         say({"current": version.id, "namedBy": speaker.name})
     else:
-        sys.stdout.write(f"{printable(version.id, 128)} is in use: other versions are compared with it\n")
+        tell(f"{printable(version.id, 128)} is in use: other versions are compared with it\n")
     return 0
 
 
@@ -73,10 +73,9 @@ async def _versions(ident: str, other: str | None, common: Common) -> int:
     if common.json:
         say({"from": ident, "to": other, "diff": list(lines)})
         return 0
-    width = get_terminal_size().columns if sys.stdout.isatty() and other is None else None
+    write = tell if other is None else sys.stdout.write  # a line of a prompt stands as it is
     for line in lines or ["the two versions say the same"]:
-        told = printable(line, 500)
-        sys.stdout.write((told if width is None else hanging(told, width)) + "\n")
+        write(f"{printable(line, 500)}\n")
     return 0
 
 

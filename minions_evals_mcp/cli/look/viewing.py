@@ -10,6 +10,7 @@ from cyclopts import Parameter, validators
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.view.app import listening, serve
 
 Port = Annotated[int, Parameter(validator=validators.Number(gte=0, lte=65_535))]
@@ -48,5 +49,5 @@ def _opened(url: str, *, as_json: bool) -> None:
     if as_json:
         say({"url": url})
     else:
-        sys.stdout.write(f"{url}\nThe address holds the key to this page: keep it to yourself. Ctrl-C ends it.\n")
+        tell(f"{url}\nThe address holds the key to this page: keep it to yourself. Ctrl-C ends it.\n")
     sys.stdout.flush()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import partial
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.results import JudgeLicence
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.people.agreement import (
@@ -48,7 +48,7 @@ async def _agreement(ident: str, limit: int, common: Common) -> int:
     if common.json:
         say(found.model_dump(mode="json"))
     else:
-        sys.stdout.write("\n".join(_told(found)) + "\n")
+        tell("\n".join(_told(found)) + "\n")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from functools import partial
 from typing import Annotated
@@ -10,6 +9,7 @@ from typing import Annotated
 from cyclopts import Parameter, validators
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.results import ProbeResult
 from minions_evals_mcp.engine.people.judge_check import (
     PROBED,
@@ -67,7 +67,7 @@ async def _estimate(request: CheckRequest, common: Common) -> int:
     if common.json:
         say(found.model_dump(mode="json"))
     else:
-        sys.stdout.write(_bound(found))
+        tell(_bound(found))
     return 0
 
 
@@ -82,7 +82,7 @@ async def _check(request: CheckRequest, common: Common) -> int:
     if common.json:
         say(found.model_dump(mode="json"))
     else:
-        sys.stdout.write("\n".join(_told(found)) + "\n")
+        tell("\n".join(_told(found)) + "\n")
     if found.errors or found.stopped:
         return BROKEN
     return FAILED if any(one.failed for criterion in found.criteria for one in criterion.results) else 0

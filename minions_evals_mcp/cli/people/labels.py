@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +10,7 @@ from cyclopts import Parameter, validators
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
 from minions_evals_mcp.cli.speaking import AS_A_PERSON, speaker_at
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.labels.label_import import import_labels
 from minions_evals_mcp.engine.people.draws import DRAWN, LabelDraw, draw_labels
 from minions_evals_mcp.engine.people.promise import promise_error
@@ -62,7 +62,7 @@ async def _promise(ident: str, max_error: float, common: Common) -> int:
         say(found.model_dump(mode="json"))
     else:
         queue = f"minions-evals judge {found.queue_run_id} --by YOUR-NAME\n" if found.queue_run_id else ""
-        sys.stdout.write(f"{found.in_words}\n{queue}")
+        tell(f"{found.in_words}\n{queue}")
     return 1 if found.threshold is None else 0
 
 
@@ -77,7 +77,7 @@ async def _import(ident: str, file: Path, common: Common) -> int:
     whose = (
         "" if found.count_as_peoples else f". They are not people's: no person imported them. To be one, {AS_A_PERSON}"
     )
-    sys.stdout.write(
+    tell(
         f"{found.labels} labels of {found.outputs} outputs of the run {found.judged_run_id} were taken in{whose}\n"
         f"Whether its judge can be trusted: minions-evals agreement {ident}\n"
     )
@@ -90,7 +90,7 @@ async def _label(ident: str, number: int, common: Common) -> int:
     if common.json:
         say(found.model_dump(mode="json"))
     else:
-        sys.stdout.write(_told(found))
+        tell(_told(found))
     return 0
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.people import persons
 from minions_evals_mcp.report.plain import printable
@@ -55,9 +55,9 @@ async def _list(common: Common) -> int:
         return 0
     for one in known:
         how = "token" if one.has_token else "confirmed at a terminal"
-        sys.stdout.write(f"{printable(one.name, 128)}  {how}, since {iso(one.since)}\n")
+        tell(f"{printable(one.name, 128)}  {how}, since {iso(one.since)}\n")
     if not known:
-        sys.stdout.write("nobody is known as a person yet: minions-evals people add NAME\n")
+        tell("nobody is known as a person yet: minions-evals people add NAME\n")
     return 0
 
 
@@ -67,9 +67,10 @@ async def _add(name: str, common: Common) -> int:
     if common.json:
         say({"name": name.strip(), "token": token})
     else:
-        sys.stdout.write(f"{token}\n")
-        sys.stderr.write(
-            f"{printable(name.strip(), 128)} speaks with this token. It is shown this once; keep it from agents.\n"
+        tell(f"{token}\n")
+        tell(
+            f"{printable(name.strip(), 128)} speaks with this token. It is shown this once; keep it from agents.\n",
+            aside=True,
         )
     return 0
 
@@ -80,5 +81,5 @@ async def _remove(name: str, common: Common) -> int:
     if common.json:
         say({"removed": name})
     else:
-        sys.stdout.write(f"{printable(name, 128)} is removed; what they said stays theirs.\n")
+        tell(f"{printable(name, 128)} is removed; what they said stays theirs.\n")
     return 0

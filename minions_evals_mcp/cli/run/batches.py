@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
 from minions_evals_mcp.cli.run.running import BROKEN, GATE, RUN_DEFAULTS, RunOptions, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
 from minions_evals_mcp.engine.cases.testing import Batch, NotRun, run_batch
 from minions_evals_mcp.errors import BadInputError
@@ -40,7 +40,7 @@ async def _batch(prompt: str, cases: tuple[str, ...], options: RunOptions, commo
     if common.json:
         say(batch.model_dump(mode="json"))
     else:
-        sys.stdout.write("\n".join(_lines(prompt, batch)) + "\n")
+        tell("\n".join(_lines(prompt, batch)) + "\n")
     return _exit_code(batch)
 
 

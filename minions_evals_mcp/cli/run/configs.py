@@ -13,6 +13,7 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.run.running import BROKEN, GATE, Positive, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import Asked, Evaluation
@@ -107,7 +108,7 @@ def eval_(
         evaluation = read_config(config, now=wall_clock(), given=given)  # its code may run long: Ctrl-C ends it here
         return run(partial(_eval, evaluation, how, asked, common))
     except KeyboardInterrupt:
-        sys.stderr.write("Interrupted: what was judged is kept; the same command goes on.\n")
+        tell("Interrupted: what was judged is kept; the same command goes on.\n", aside=True)
         return INTERRUPTED
 
 

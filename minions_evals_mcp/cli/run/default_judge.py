@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from minions_evals_mcp.cli.session import Common
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.engine.run.planning import model_of
@@ -16,4 +15,4 @@ def say_default_judge(engine: Engine, job: Job, common: Common) -> None:
     default = default_judge(engine.config.providers)
     if common.quiet or engine.config.judge_model is not None or default is None or model_of(job) != default.model:
         return
-    sys.stderr.write(f"the judge was {default.model}, the default: {default.why}\n")
+    tell(f"the judge was {default.model}, the default: {default.why}\n", aside=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from functools import partial
 from typing import Annotated
@@ -23,6 +22,7 @@ from minions_evals_mcp.cli.run.running import (
     show_summary,
 )
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
@@ -121,5 +121,5 @@ async def _one(
     code = gates(summary)
     if not common.json:
         verdict = {0: "the gates hold", GATE: "a gate failed"}.get(code, "not decided")
-        sys.stdout.write(f"{ident}: {verdict}\n")
+        tell(f"{ident}: {verdict}\n")
     return code

@@ -21,6 +21,7 @@ from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.targeting import read_target
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.providers import examples
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.values import iso
@@ -318,7 +319,7 @@ def gate(
         return GATE
     if fallen == "undecided":
         assert summary.regression is not None
-        sys.stderr.write(undecided_words(summary.regression["worse"], summary.regression["cases"]) + "\n")
+        tell(undecided_words(summary.regression["worse"], summary.regression["cases"]) + "\n", aside=True)
         return BROKEN
     return 0
 
@@ -371,7 +372,7 @@ async def _runs(ident: str | None, limit: int, common: Common) -> int:
         say({"runs": [_job_line(line) for line in found]})
         return 0
     if not found:
-        sys.stdout.write("no runs yet; `minions-evals run-benchmark ID` makes one\n")
+        tell("no runs yet; `minions-evals run-benchmark ID` makes one\n")
         return 0
     from minions_evals_mcp.report.tables import show_jobs  # noqa: PLC0415  rich is imported where a person looks
 

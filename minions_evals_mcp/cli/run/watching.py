@@ -14,6 +14,7 @@ from minions_evals_mcp.cli.keep.suites import import_file
 from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
 from minions_evals_mcp.cli.run.running import RUN_DEFAULTS, RunOptions, progress_line, show_summary
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
@@ -67,7 +68,7 @@ async def _watch(ident: str, files: Sequence[Path], choice: Choice, options: Run
             except EvalsError as error:
                 tell_error(error, as_json=common.json)
             if not common.json:
-                sys.stdout.write(f"watching {', '.join(file.name for file in files)}; Ctrl-C ends\n")
+                tell(f"watching {', '.join(file.name for file in files)}; Ctrl-C ends\n")
             sys.stdout.flush()
     return 0
 

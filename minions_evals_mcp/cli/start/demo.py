@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 
 from platformdirs import user_data_path
 
 from minions_evals_mcp.cli.keep.suites import import_file
 from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import EngineConfig, open_engine
@@ -55,10 +55,8 @@ async def _demo(common: Common) -> int:
     from minions_evals_mcp.report.tables import show_demo  # noqa: PLC0415  rich is imported where a person looks
 
     if all(job is not None and job.state == "completed" for job in before):
-        sys.stdout.write("This store holds the demo already: shown is what was kept, nothing was judged again.\n")
+        tell("This store holds the demo already: shown is what was kept, nothing was judged again.\n")
     elif any(before):
-        sys.stdout.write(
-            "An earlier start of the demo was cut short: it went on from there, nothing was judged twice.\n"
-        )
+        tell("An earlier start of the demo was cut short: it went on from there, nothing was judged twice.\n")
     show_demo(summaries, records=saved.new + saved.changed + saved.unchanged, db=str(db))
     return 0

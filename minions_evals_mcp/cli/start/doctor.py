@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +12,7 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, db_path, engine_config, run, say
 from minions_evals_mcp.cli.start.machine import Finding, machine
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access, ModelProvider
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.errors import EvalsError
@@ -65,9 +65,9 @@ def doctor(*, ping: Annotated[bool, Parameter(negative="")] = False, common: Com
     else:
         for one in findings:
             mark = {True: "✓", False: "✗", None: "–"}[one.ok]
-            sys.stdout.write(f"{mark} {one.name}: {printable(one.said, 500)}\n")
+            tell(f"{mark} {one.name}: {printable(one.said, 500)}\n")
             if one.remedy:
-                sys.stdout.write(f"    {one.remedy}\n")
+                tell(f"    {one.remedy}\n")
     return BROKEN if broken else 0
 
 

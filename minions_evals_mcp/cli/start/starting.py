@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from importlib import resources
 from pathlib import Path
 
 from minions_evals_mcp.cli.session import DEFAULTS, Common, say
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.project import NAME
 
@@ -56,7 +56,7 @@ def init(folder: Path = Path(), /, *, common: Common = DEFAULTS) -> int:
     if common.json:
         say({"files": [*map(str, files)], "next": [*following]})
         return 0
-    sys.stdout.write(f"Written: {', '.join(map(str, files))}. Next:\n")
+    tell(f"Written: {', '.join(map(str, files))}. Next:\n")
     for command in following:
-        sys.stdout.write(f"  {command}\n")
+        tell(f"  {command}\n")
     return 0

@@ -1,0 +1,19 @@
+"""What a command says to people."""
+
+from __future__ import annotations
+
+import sys
+from shutil import get_terminal_size
+
+from minions_evals_mcp.report.plain import hanging
+
+
+def tell(text: str, *, aside: bool = False) -> None:
+    """Writes lines to stdout, or aside to stderr; at a terminal they are folded between words at its width."""
+    stream = sys.stderr if aside else sys.stdout
+    stream.write(_folded(text) if stream.isatty() else text)
+
+
+def _folded(text: str) -> str:
+    width = get_terminal_size().columns
+    return "\n".join(hanging(line, width) if len(line) > width else line for line in text.split("\n"))
