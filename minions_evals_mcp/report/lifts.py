@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.lift.arms import ArmName, prompt_of
 from minions_evals_mcp.engine.lift.result import CostChange, LiftResult, ShareFound, TriggerFigures
 from minions_evals_mcp.report.plain import printable, shortened
-from minions_evals_mcp.report.tables import console
+from minions_evals_mcp.report.tables import console, on_screen
 from minions_evals_mcp.store.queries.arm_units import ArmUnit
 
 STYLE = {"helps": "bold green", "harmful": "bold red", "no difference": "bold", "undecided": "bold yellow"}
@@ -26,9 +26,10 @@ CONFIGURATIONS: Mapping[ArmName, str] = {"with": "with_skill", "without": "witho
 def show_lift(result: LiftResult) -> None:
     """The lift on stdout: the verdict, then what moved, what it costs and whether it is taken up."""
     out = console()
-    out.print(Text(f"{result.verdict.upper()}  {printable(result.in_words, 500)}", style=STYLE[result.verdict]))
+    verdict = f"{result.verdict.upper()}  {printable(result.in_words, 500)}"
+    out.print(Text(on_screen(verdict, out), style=STYLE[result.verdict]), soft_wrap=True)
     for line in (*map(cost_line, result.costs), *trigger_lines(result.triggers)):
-        out.print(Text(f"  {line}"), soft_wrap=True)
+        out.print(Text(on_screen(f"  {line}", out)), soft_wrap=True)
     comparison = result.comparison
     for title, cases in (("worse with it", comparison.worse), ("better with it", comparison.better)):
         if cases:
