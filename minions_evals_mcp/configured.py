@@ -62,4 +62,5 @@ def engine_config(settings: Settings, chosen: Chosen = NOTHING_CHOSEN) -> Engine
         seal_key=settings.seal_key,
         explain=(chosen.explain or settings.explain) == "llm",
         explain_calls=settings.explain_calls,
+        webhooks=settings.webhooks,
     )

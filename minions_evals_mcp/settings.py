@@ -10,6 +10,7 @@ from pathlib import Path
 
 from minions_evals_mcp import known_secrets
 from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access
+from minions_evals_mcp.domain.services import SERVICES
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.project import Project, find_project
@@ -28,6 +29,7 @@ KNOWN = (
     "SEAL_KEY",
     "EXPLAIN",
     "EXPLAIN_CALLS",
+    "WEBHOOKS",
 )
 JUDGE_CALLS = ("per-criterion", "per-run")
 EXPLAIN = ("off", "llm")
@@ -53,6 +55,7 @@ class Settings:
     seal_key: str | None = field(default=None, repr=False)
     explain: str = "off"
     explain_calls: int = EXPLAIN_CALLS
+    webhooks: tuple[str, ...] = ()
     project: Project | None = None
     """The project file that these were completed from."""
 
@@ -92,6 +95,7 @@ def read_settings(environment: Mapping[str, str] = os.environ, project: Project 
         seal_key=own("SEAL_KEY"),
         explain=_one_of("EXPLAIN", own("EXPLAIN"), EXPLAIN),
         explain_calls=_whole("EXPLAIN_CALLS", own("EXPLAIN_CALLS"), EXPLAIN_CALLS),
+        webhooks=tuple(_addresses("WEBHOOKS", own("WEBHOOKS"))),
     )
     known_secrets.remember_keys(
         (*(access.api_key for access in read.providers.values()), read.http_token, read.seal_key)
@@ -134,7 +138,22 @@ def _providers(environment: Mapping[str, str], keys: Mapping[str, str]) -> dict[
         )
         for name, row in PROVIDERS.items()
     }
+    for row in SERVICES:
+        if row.account not in read:
+            key = next((value for name in row.key_variables if (value := environment.get(name))), None)
+            read[row.account] = Access(key, environment.get(row.url_variable) or None)
     return {name: access for name, access in read.items() if access != NO_ACCESS}
+
+
+def _addresses(name: str, text: str | None) -> list[str]:
+    several = [one.strip() for one in (text or "").split(",") if one.strip()]
+    for one in several:
+        if not one.startswith(("http://", "https://")):
+            raise BadInputError(
+                f"{PREFIX}{name} holds {one!r}, which is no web address.",
+                remedy="Write addresses with http:// or https://, with commas between them.",
+            )
+    return several
 
 
 def _path(text: str | None) -> Path | None:

@@ -64,6 +64,8 @@ class EngineConfig:
 
     seal_key: str | None = field(default=None, repr=False)
     """Encrypts what is sealed, where it is kept."""
+    webhooks: tuple[str, ...] = ()
+    """Addresses that `webhook` assertions may send outputs to, as the operator names them."""
     people: tuple[str, ...] = ()
     """Addressees whose messages are a person's word, as the operator of the agent names them."""
 

@@ -19,6 +19,7 @@ from minions_evals_mcp.domain.providers import (
     examples,
     with_embeddings,
 )
+from minions_evals_mcp.domain.services import Service
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.known_secrets import remember_keys
 from minions_evals_mcp.models.client import Connection, ModelClient, RetrySettings
@@ -64,7 +65,7 @@ class ProviderSettings:
     retry_after_cap_s: float = 30.0
     reply_bytes: int = MOST_BYTES
 
-    def reached(self, provider: Provider, access: Access) -> ProviderSettings:
+    def reached(self, provider: str, access: Access) -> ProviderSettings:
         """These settings with that provider's key or address in place of its own; what is None stays."""
         held = self.access.get(provider, NO_ACCESS)
         changed = Access(access.api_key or held.api_key, access.base_url or held.base_url)
@@ -105,14 +106,16 @@ class Models:
         remember_keys(access.api_key for access in settings.access.values())
         self._clients: dict[Provider, ModelClient] = {}
         self._embeddings: dict[Provider, ModelClient] = {}
+        self._services: dict[str, ModelClient] = {}
 
     async def __aenter__(self) -> Self:
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        clients = [*self._clients.values(), *self._embeddings.values()]
-        self._clients.clear()
-        self._embeddings.clear()
+        held = (self._clients, self._embeddings, self._services)
+        clients = [client for several in held for client in several.values()]
+        for several in held:
+            several.clear()
         with anyio.move_on_after(CLOSING_S, shield=True):
             for client in clients:
                 await client.aclose()
@@ -140,21 +143,34 @@ class Models:
             client = self._embeddings[ref.provider] = self._made(row, row.embeddings, who)
         return client
 
+    def service(self, row: Service) -> ModelClient:
+        """The client of a service that moderates or classifies. Raises `BadInputError` where the key is missing."""
+        client = self._services.get(row.prefix)
+        if client is None:
+            access = self.settings.access.get(row.account, NO_ACCESS)
+            if not (access.api_key or access.base_url):
+                raise BadInputError(f"no key for {row.account} is set.", remedy=f"Set {row.key_variables[0]}.")
+            url = _url(row.url_variable, access.base_url or row.url)
+            connection = self._connection(row.account, (access.api_key or "").strip(), url)
+            module = f"{__package__}.services"
+            client = self._services[row.prefix] = LateClient(
+                row.account, lambda: import_module(module).ServiceClient(connection, row)
+            )
+        return client
+
     def _made(self, row: ModelProvider, module: str, who: str) -> ModelClient:
-        chosen = self.settings
-        access = chosen.access.get(row.name, NO_ACCESS)
+        access = self.settings.access.get(row.name, NO_ACCESS)
         # A server of one's own seldom wants a key, but the SDK does.
         spare = "none" if row.keyless_elsewhere and access.base_url else None
-        connection = Connection(
-            provider=row.name,
-            api_key=_key(row, access.api_key or spare),
-            base_url=_url(row, access.base_url or row.url),
-            concurrency=chosen.concurrency,
-            retry=RetrySettings(chosen.attempts, chosen.retry_base_s, chosen.retry_cap_s, chosen.retry_after_cap_s),
-            reply_bytes=chosen.reply_bytes,
-        )
+        key, url = _key(row, access.api_key or spare), _url(row.url_variable, access.base_url or row.url)
+        connection = self._connection(row.name, key, url)
         _require(row.package, who)
         return LateClient(row.name, lambda: import_module(f"{__package__}.{module}").open_client(connection))
+
+    def _connection(self, account: str, key: str, url: str) -> Connection:
+        chosen = self.settings
+        retry = RetrySettings(chosen.attempts, chosen.retry_base_s, chosen.retry_cap_s, chosen.retry_after_cap_s)
+        return Connection(account, key, url, chosen.concurrency, retry, chosen.reply_bytes)
 
 
 def _require(package: str, who: str) -> None:
@@ -172,9 +188,9 @@ def _key(row: ModelProvider, value: str | None) -> str:
     return value.strip()
 
 
-def _url(row: ModelProvider, value: str) -> str:
+def _url(variable: str, value: str) -> str:
     if not value.startswith(("http://", "https://")):
         raise BadInputError(
-            f"{row.url_variable} is {value!r}, which is no web address.", remedy="Write it with http:// or https://."
+            f"{variable} is {value!r}, which is no web address.", remedy="Write it with http:// or https://."
         )
     return value

@@ -135,6 +135,23 @@ class GradeNeed:
     given: str = ""
 
 
+ServiceKind = Literal["moderation", "classification", "webhook"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceNeed:
+    """A text that a service is to moderate or classify, or what a webhook is to say of an output.
+
+    `service` names it (`Grader.name`; empty: the one that moderates by default), or is the webhook's address. `given` is
+    the prompt of a text that is moderated, and the JSON that a webhook is sent.
+    """
+
+    kind: ServiceKind
+    service: str
+    text: str
+    given: str = ""
+
+
 class Grade(NamedTuple):
     """What a model found: `score` is 0–1. The tokens are what it cost when it was given."""
 
@@ -161,7 +178,7 @@ class Behind:
     needs: Callable[[Ran], tuple[Need, ...]]
 
 
-Need = RegexNeed | SimilarityNeed | SnippetNeed | GradeNeed | Behind
+Need = RegexNeed | SimilarityNeed | SnippetNeed | GradeNeed | ServiceNeed | Behind
 """Whatever a check may need of the outside."""
 
 
@@ -184,6 +201,8 @@ class Evidence:
     similarities: Mapping[SimilarityNeed, float | Unmet] = field(default_factory=dict[SimilarityNeed, float | Unmet])
     grades: Mapping[GradeNeed, Grade] = field(default_factory=dict[GradeNeed, Grade])
     ungraded: Mapping[GradeNeed, Unmet] = field(default_factory=dict[GradeNeed, Unmet])
+    services: Mapping[ServiceNeed, JsonValue | Unmet] = field(default_factory=dict[ServiceNeed, JsonValue | Unmet])
+    """What services said, in the form that `models/services.py` gives each; of a webhook its JSON."""
     own: Mapping[str, OwnVerdict | Unmet] = field(default_factory=dict[str, OwnVerdict | Unmet])
     """What the user's functions said, by their names."""
 

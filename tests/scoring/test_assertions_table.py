@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -23,6 +24,7 @@ from minions_evals_mcp.scoring.checks import (
     GradeNeed,
     Ran,
     RegexNeed,
+    ServiceNeed,
     SimilarityNeed,
     SnippetNeed,
     Subject,
@@ -36,6 +38,11 @@ EXAMPLES = tuple(
     for name, example in REFERENCE.items()
     if name != FUNCTION  # which only the program that has it can ask
 )
+SERVED: dict[str, Callable[[bool], JsonValue]] = {
+    "moderation": lambda liked: {} if liked else {"hate": "hate"},
+    "classification": lambda liked: {"nothate": 0.9 if liked else 0.1},
+    "webhook": lambda liked: {"pass": liked},
+}
 YES = Assertion(type="contains", value="a")
 NO = Assertion(type="contains", value="z")
 ASKED: dict[str, JsonValue] = {"query": "How long?", "context": ["Returns: 30 days."]}
@@ -62,6 +69,7 @@ def evidence_for(assertions: list[Assertion], subject: Subject) -> Evidence:
         grades={
             need: Grade(liked, 0.75 if liked else 0.25, "said so") for need in wanted if isinstance(need, GradeNeed)
         },
+        services={need: SERVED[need.kind](liked) for need in wanted if isinstance(need, ServiceNeed)},
     )
 
 

@@ -57,7 +57,7 @@ class Providers:
         given = Access(self._given(spec.api_key) or None, self._given(spec.base_url) or None)
         if given == NO_ACCESS:
             return self.engine.models
-        settings = self.engine.config.providers.reached(parse_model(spec.model).provider, given)
+        settings = self.engine.config.providers.reached(spec.model.partition(":")[0], given)
         return await self.opened.enter_async_context(Models(settings))
 
     def _given(self, text: str | None) -> str | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio.to_thread
+from pydantic import JsonValue
 
 from minions_evals_mcp.embedding.embedder import Embedder, Vector
 from minions_evals_mcp.embedding.local import is_local
@@ -22,6 +23,7 @@ from minions_evals_mcp.scoring.checks import (
     Likeness,
     Need,
     RegexNeed,
+    ServiceNeed,
     SimilarityNeed,
     SnippetNeed,
     Unmet,
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine
 
 V = TypeVar("V")
+AskServices = Callable[[Sequence[ServiceNeed]], Awaitable[Mapping[ServiceNeed, JsonValue | Unmet]]]
 
 
 class Graders(Protocol):
@@ -50,8 +53,9 @@ class Graders(Protocol):
 class Judges:
     """What evidence is fetched from: searches under a time limit, confined code, likeness in meaning, and models.
 
-    Without `own_embedder` an assertion's own embedder is not to be had, without `graders` no model's grade. `apart`:
-    answers are worked out in a thread, for callers that must not be kept waiting.
+    Without `own_embedder` an assertion's own embedder is not to be had, without `graders` no model's grade, without
+    `services` nothing that moderates or classifies. `apart`: answers are worked out in a thread, for callers that must
+    not be kept waiting.
     """
 
     regexes: RegexSandbox
@@ -59,6 +63,7 @@ class Judges:
     embedder: Callable[[], Embedder]
     own_embedder: Callable[[str], Embedder] | None = None
     graders: Graders | None = None
+    services: AskServices | None = None
     apart: bool = False
 
 
@@ -100,6 +105,7 @@ def _joined(evidence: Evidence, part: Evidence) -> Evidence:
         regexes={**evidence.regexes, **part.regexes},
         similarities={**evidence.similarities, **part.similarities},
         snippets={**evidence.snippets, **part.snippets},
+        services={**evidence.services, **part.services},
     )
 
 
@@ -133,7 +139,9 @@ def _embedder(pair: SimilarityNeed) -> str:
 async def _at_hand(wanted: Sequence[Need], judges: Judges) -> Evidence:
     patterns = [need for need in wanted if isinstance(need, RegexNeed)]
     code = [need for need in wanted if isinstance(need, SnippetNeed)]
+    asked = [need for need in wanted if isinstance(need, ServiceNeed)]
     return Evidence(
+        services=await judges.services(asked) if asked and judges.services is not None else {},
         regexes=await judges.regexes.search(patterns) if patterns else {},
         snippets=await judges.snippets.fetch(code) if code else {},
     )

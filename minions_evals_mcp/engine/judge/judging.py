@@ -63,9 +63,16 @@ class Judging:
 
     async def _ruled(self, units: Sequence[UnitExamination]) -> list[Ruled | Unruled]:
         engine = self.panel.engine
-        own = self.panel.own and self.panel.own.named_embedder
+        own = self.panel.own
         graders = UnitGrades(self.panel, self.kept)
-        judges = Judges(engine.regexes, engine.snippets, engine.embedder, own, graders)
+        judges = Judges(
+            engine.regexes,
+            engine.snippets,
+            engine.embedder,
+            own and own.named_embedder,
+            graders,
+            own and own.ask_services,
+        )
         ruled = await judge(units, judges)
         coded = {
             number: Rescoring(one.whole, one.scoring)

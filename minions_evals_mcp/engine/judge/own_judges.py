@@ -1,18 +1,25 @@
-"""Judges and embedders that single assertions name, in place of the run's."""
+"""Judges and embedders that single assertions name in place of the run's, and the services that decide some of them."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from minions_evals_mcp.domain.assertions import Grader
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import Assertion, Grader
+from minions_evals_mcp.domain.services import DEFAULT_MODERATION, service_of
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.embedders import model_embedder
+from minions_evals_mcp.engine.judge.services import Answers, OpenService, ask_webhook, gathered, vet_webhook
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.models.registry import Models, parse_model
+from minions_evals_mcp.scoring.assertions.kinds.services import UNNAMED
+from minions_evals_mcp.scoring.checks import ServiceNeed, Unmet
 
 
 @dataclass(slots=True, eq=False)
@@ -23,6 +30,7 @@ class OwnJudges:
     budget: Budget
     judges: dict[str, LlmJudge] = field(default_factory=dict[str, LlmJudge])
     embedders: dict[str, Embedder] = field(default_factory=dict[str, Embedder])
+    services: dict[str, OpenService] = field(default_factory=dict[str, OpenService])
 
     def judge(self, grader: Grader) -> LlmJudge:
         """The judge; raises `BadInputError` where its key is missing, or only its config can open it."""
@@ -54,6 +62,47 @@ class OwnJudges:
     def named_judge(self, name: str) -> LlmJudge:
         """The judge that a need names."""
         return self.judge(Grader.model_validate_json(name))
+
+    def service(self, grader: Grader | None) -> OpenService:
+        """The service that moderates or classifies; None: what moderates by default. Raises as `judge` does."""
+        name = grader.name if grader else ""
+        if name not in self.services:
+            model = grader.model if grader else self._moderating()
+            row = service_of(model)
+            assert row is not None, "vetted when the config was read"
+            models = self._models(grader) if grader else self.engine.models
+            if not row.free:
+                vet_cap(self.budget.max_cost_usd, row.account, model)
+            self.services[name] = OpenService(models.service(row), model, grader)
+        return self.services[name]
+
+    def _moderating(self) -> str:
+        """What moderates by default: of the account whose key is there, else OpenAI's, whose key is then asked for."""
+        access = self.engine.config.providers.access
+        held = (name for name in DEFAULT_MODERATION if name in access and access[name].api_key)
+        return DEFAULT_MODERATION[next(held, "openai")]
+
+    def vet_service(self, assertion: Assertion) -> None:
+        """Raises where the service of the assertion cannot be asked: no key, or an address that nobody allowed."""
+        if assertion.base_type == "webhook":
+            vet_webhook(str(assertion.value), self.engine.config.webhooks)
+        elif assertion.base_type == "classifier" and assertion.provider is None:
+            raise BadInputError(
+                f"a classifier {UNNAMED}.", remedy="Run `minions-evals eval CONFIG` with one that does."
+            )
+        else:
+            self.service(assertion.provider)
+
+    async def ask_services(self, needs: Sequence[ServiceNeed]) -> Answers:
+        """What services and webhooks say, all asked at once."""
+        return await gathered(needs, self._ask_service)
+
+    async def _ask_service(self, need: ServiceNeed) -> JsonValue | Unmet:
+        config = self.engine.config
+        if need.kind == "webhook":
+            return await ask_webhook(self.engine.web, need, config.webhooks, deadline_s=config.call_timeout_s)
+        service = self.service(Grader.model_validate_json(need.service) if need.service else None)
+        return await service.ask(need, deadline_s=config.call_timeout_s)
 
     def _models(self, grader: Grader) -> Models:
         own = self.engine.own_models.get(grader.name)

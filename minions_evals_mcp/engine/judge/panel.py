@@ -28,6 +28,7 @@ from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
 from minions_evals_mcp.scoring.assertions.kinds.graded import Asks, grades_asked
 from minions_evals_mcp.scoring.assertions.kinds.own import own_names
+from minions_evals_mcp.scoring.assertions.kinds.services import services_asked
 from minions_evals_mcp.scoring.assertions.kinds.similar import embedders_asked
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
@@ -187,6 +188,7 @@ class Panel:
         """
         self._vet_criteria(measure)
         self._vet_own(measure)
+        self._vet_services(measure)
         for asks in self.asks(measure):
             if not self.has(asks):
                 raise UnsupportedError(
@@ -209,6 +211,17 @@ class Panel:
                     f"test-case {measure.case.id} is checked by the Python function {name!r}.",
                     remedy="Run the program that calls evaluate(…) again: only it has the function.",
                 )
+
+    def _vet_services(self, measure: Measure) -> None:
+        """Refuses a case that a service is to decide which cannot be asked."""
+        if not isinstance(measure.yardstick, ByAssertions):
+            return
+        for assertion in services_asked(measure.yardstick.assertions):
+            if self.own is None:
+                raise UnsupportedError(
+                    f"test-case {measure.case.id}: {assertion.base_type} asks a service, under --judge auto or llm."
+                )
+            self.own.vet_service(assertion)
 
     def _vet_criteria(self, measure: Measure) -> None:
         if not isinstance(measure.yardstick, RubricInUse) or measure.yardstick.digest in self.judged:

@@ -19,6 +19,7 @@ from minions_evals_mcp.interop.promptfoo_config.shorthand import FOREIGN
 from minions_evals_mcp.interop.promptfoo_config.snippets import javascript_code, python_code, transform_code
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.assertions.judges import vet_own
+from minions_evals_mcp.scoring.assertions.kinds.services import BY_SERVICE, UNNAMED
 from minions_evals_mcp.scoring.assertions.table import KINDS
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, max_score_of
 from minions_evals_mcp.scoring.nunjucks import rendered
@@ -95,7 +96,10 @@ class Assertions:
         made: dict[str, JsonValue] = {
             key: one.value for key, one in wire.items() if one.value is not None and key not in OWN
         }
+        before = len(self.refusals)
         made |= self.graders.own(kind.removeprefix(NEGATION), wire, self.options)
+        if kind.removeprefix(NEGATION) in BY_SERVICE and len(self.refusals) > before:
+            return None  # no other service stands in for the one that is refused
         if "value" in wire:
             made["value"] = self._value(wire["value"], kind, variables, wire.get("config"))
         elif "config" in wire:
@@ -120,10 +124,7 @@ class Assertions:
     def _vetted(self, node: Node, made: dict[str, JsonValue], *, top: bool) -> Assertion | None:
         try:
             found = _ASSERTION.validate_json(to_json(made))
-            if top and found.type in {MAX_SCORE, SELECT_BEST}:
-                vet_own(found)
-            else:
-                vet(found, of_config=True)
+            _vet(found, top=top)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             raise node.wrong(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
@@ -189,6 +190,15 @@ class Assertions:
         if not isinstance(found.value, str) or not found.value.strip():
             raise node.wrong("select-best needs the criterion as its value")
         return SelectBest(criterion=found.value, grader=found.provider, rubric_prompt=found.rubric_prompt)
+
+
+def _vet(assertion: Assertion, *, top: bool) -> None:
+    if top and assertion.type in {MAX_SCORE, SELECT_BEST}:
+        vet_own(assertion)
+        return
+    vet(assertion, of_config=True)
+    if assertion.base_type == "classifier" and assertion.provider is None:
+        raise InvalidRecordError(UNNAMED, field="provider")
 
 
 def _from_file(node: Node, name: str, kind: str) -> JsonValue:

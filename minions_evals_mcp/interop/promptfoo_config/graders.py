@@ -17,17 +17,25 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
+from minions_evals_mcp.domain.services import DEFAULT_MODERATION, service_of
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
-from minions_evals_mcp.interop.promptfoo_config.model_provider import ACCESS, model_spec
+from minions_evals_mcp.interop.promptfoo_config.model_provider import ACCESS, model_spec, service_spec
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.tests import Test
 from minions_evals_mcp.scoring.assertions.judges import TOLD
 from minions_evals_mcp.scoring.assertions.kinds.graded import GRADED
+from minions_evals_mcp.scoring.assertions.kinds.services import BY_SERVICE
 from minions_evals_mcp.scoring.assertions.kinds.similar import SIMILAR
 from minions_evals_mcp.scoring.max_score import SELECT_BEST
 
-Kind = Literal["text", "embedding"]
+Kind = Literal["text", "embedding", "moderation", "classification"]
+WANTED: Mapping[Kind, str] = {
+    "text": "a model that is told what to do",
+    "embedding": "an embedder: openai:embedding:MODEL",
+    "moderation": "what moderates: openai:moderation:MODEL, replicate:moderation:MODEL",
+    "classification": "what classifies: huggingface:text-classification:MODEL, huggingface:token-classification:MODEL",
+}
 CODE = frozenset({".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py"})
 KEY = "apiKey"
 EMBEDDINGS = {theirs: f"{row.name}:" for row in PROVIDERS.values() for theirs in row.embedders_known_as}
@@ -63,25 +71,25 @@ class Graders:
         return found
 
     def _grader(self, kind: str, said: Mapping[str, Node], options: Mapping[str, Node]) -> Grader | None:
-        asks: Kind = "embedding" if kind in SIMILAR else "text"
-        if self.embedder_given if asks == "embedding" else self.judge_given:
+        asks = _asked_by(kind)
+        if (asks == "embedding" and self.embedder_given) or (asks == "text" and self.judge_given):
             return None
         if "provider" in said and (own := _of_kind(said["provider"], asks)) is not None:
             return self._read(own, asks)
         shared = options.get("provider")
-        if shared is None or self.shared is not None or kind not in GRADED | {SELECT_BEST, *SIMILAR}:
+        if shared is None or self.shared is not None or kind not in GRADED | {SELECT_BEST, *SIMILAR, *BY_SERVICE}:
             return None
         chosen = _of_kind(shared, asks)
-        return None if chosen is None or _is_embedder(chosen) != (asks == "embedding") else self._read(chosen, asks)
+        return None if chosen is None or _stands_for(chosen) != asks else self._read(chosen, asks)
 
     def vet(self, options: Mapping[str, Node]) -> None:
-        """Refuses what a test's options name that is carried out as neither judge nor embedder, whether it is asked or not."""
+        """Refuses what a test's options name that is carried out as no judge of any kind, whether it is asked or not."""
         node = options.get("provider")
         if node is None or self.shared is not None:
             return
-        for asks in ("text", "embedding"):
+        for asks in WANTED:
             chosen = _of_kind(node, asks)
-            if chosen is not None and _is_embedder(chosen) == (asks == "embedding"):
+            if chosen is not None and _stands_for(chosen) == asks:
                 self._read(chosen, asks)
 
     def _read(self, node: Node, asks: Kind) -> Grader | None:
@@ -89,17 +97,20 @@ class Graders:
         if ident is None:
             self.refusals.add(node, "only a model's id, or {id, config}, is carried out as a judge")
             return None
-        embedder = next(
-            (own + ident.removeprefix(text) for text, own in EMBEDDINGS.items() if ident.startswith(text)), ""
-        )
-        if (asks == "embedding") != bool(embedder):
-            wanted = "an embedder: openai:embedding:MODEL" if asks == "embedding" else "a model that is told what to do"
-            self.refusals.add(node, f"the provider {ident}; wanted is {wanted}")
+        if _stands_for(node) != asks:
+            self.refusals.add(node, f"the provider {ident}; wanted is {WANTED[asks]}")
             return None
-        if embedder:
-            self.refusals.known(config, ACCESS)
-        spec = model_spec(node, embedder or ident, config, self.refusals, grades=True)
+        spec = self._spec(node, ident, config, asks)
         return None if spec is None else self._kept(node, config, spec)
+
+    def _spec(self, node: Node, ident: str, config: Node, asks: Kind) -> ModelSpec | None:
+        service = service_of(ident)
+        if service is not None:
+            return service_spec(ident, service, config, self.refusals)
+        if asks == "embedding":
+            ident = next(own + ident.removeprefix(text) for text, own in EMBEDDINGS.items() if ident.startswith(text))
+            self.refusals.known(config, ACCESS)
+        return model_spec(node, ident, config, self.refusals, grades=True)
 
     def _kept(self, node: Node, config: Node, spec: ModelSpec) -> Grader:
         limited = any(name in config.mapping() for name in LIMITS)
@@ -152,7 +163,7 @@ def shared_judge(tests: Sequence[Test], refusals: Refusals) -> str | None:
     if first is None or any((one and one.value) != first.value for one in found):
         return None
     ident, config = _parts(first)
-    if ident is None or not isinstance(first.value, str) or _is_embedder(first):
+    if ident is None or not isinstance(first.value, str) or _stands_for(first) != "text":
         return None
     spec = model_spec(first, ident, config, refusals, grades=True)
     return None if spec is None else spec.model
@@ -173,16 +184,28 @@ def _keyless(config: JsonValue) -> JsonValue:
     return {name: one for name, one in config.items() if name != KEY} if isinstance(config, dict) else config
 
 
+def _asked_by(kind: str) -> Kind:
+    """What an assertion of that type asks its provider for."""
+    service = BY_SERVICE.get(kind)
+    if service is not None and service != "webhook":
+        return service
+    return "embedding" if kind in SIMILAR else "text"
+
+
 def _of_kind(node: Node, asks: Kind) -> Node | None:
-    """What stands for that kind in {text: …, embedding: …}; any other provider is for both."""
-    if isinstance(node.value, dict) and "id" not in node.value and {"text", "embedding"} & {*node.value}:
+    """What stands for that kind in {text: …, embedding: …, …}; any other provider is for all."""
+    if isinstance(node.value, dict) and "id" not in node.value and {*WANTED} & {*node.value}:
         return node.mapping().get(asks)
     return node
 
 
-def _is_embedder(node: Node) -> bool:
+def _stands_for(node: Node) -> Kind:
+    """What the provider can be asked for."""
     ident, _ = _parts(node)
-    return ident is not None and ident.startswith(tuple(EMBEDDINGS))
+    service = None if ident is None else service_of(ident)
+    if service is not None:
+        return service.decides
+    return "embedding" if ident is not None and ident.startswith(tuple(EMBEDDINGS)) else "text"
 
 
 def _parts(node: Node) -> tuple[str | None, Node]:
@@ -190,8 +213,15 @@ def _parts(node: Node) -> tuple[str | None, Node]:
     nothing = node.child("config", {})
     match node.value:
         case str(ident):
-            return ident, nothing
+            return _in_full(ident), nothing
         case {"id": str(ident), **rest} if {*rest} <= {"config"}:
-            return ident, node.mapping().get("config", nothing)
+            return _in_full(ident), node.mapping().get("config", nothing)
         case _:
             return None, nothing
+
+
+def _in_full(ident: str) -> str:
+    """The id without what it leaves out."""
+    if ident == "openai:moderation":
+        return DEFAULT_MODERATION["openai"]
+    return f"huggingface:{ident.removeprefix('hf:')}" if ident.startswith("hf:") else ident

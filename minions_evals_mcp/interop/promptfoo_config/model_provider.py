@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
+from minions_evals_mcp.domain.services import Service
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
 from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_node
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
@@ -25,6 +27,8 @@ HARMLESS = {
     "outputCost": "prices are read from a table",
 }
 """What a provider's config may say that changes no output here."""
+WAITING = {"use_cache": "calls are not cached there", "wait_for_model": "a model that is still loaded is asked again"}
+"""What a service's config may say that changes no answer."""
 GENERATION = {"maxOutputTokens": "max_tokens", "max_output_tokens": "max_tokens", "topP": "top_p", "temperature": "temperature",
               "stopSequences": "stop", "seed": "seed", "responseMimeType": ""}  # fmt: skip
 """Google's names for what a request may set, and what they are called at its OpenAI-compatible address."""
@@ -75,12 +79,30 @@ def model_spec(node: Node, ident: str, config: Node, refusals: Refusals, *, grad
     found = refusals.known(_plain(config, kind, refusals), (*ACCESS, *options), harmless=HARMLESS)
     params: Json = {name: _value(found[name]) for name in options if name in found}
     limit = [found[name].whole(least=1) for name in LIMITS if params.pop(name, None) is not None]
-    key = found["apiKey"].text() if "apiKey" in found else None
-    if "apiKeyEnvar" in found:
-        key = f"{{{{env.{found['apiKeyEnvar'].text()}}}}}"
-    base = found["apiBaseUrl"].text() if "apiBaseUrl" in found else None
-    if base is None and "apiHost" in found:
-        base = f"https://{found['apiHost'].text()}/v1"
     return ModelSpec(
-        model=ours, max_tokens=limit[0] if limit else MAX_TOKENS, params=params, base_url=base, api_key=key
+        model=ours,
+        max_tokens=limit[0] if limit else MAX_TOKENS,
+        params=params,
+        base_url=_base(found),
+        api_key=_api_key(found),
     )
+
+
+def service_spec(ident: str, service: Service, config: Node, refusals: Refusals) -> ModelSpec:
+    """The service of that id as the config sets it up."""
+    found = refusals.known(config, (*ACCESS, "apiEndpoint", *service.options), harmless=HARMLESS | WAITING)
+    params: Json = {name: found[name].value for name in service.options if name in found}
+    base = found["apiEndpoint"].text() if "apiEndpoint" in found else _base(found)
+    return ModelSpec(model=ident, max_tokens=MAX_TOKENS, params=params, base_url=base, api_key=_api_key(found))
+
+
+def _api_key(found: Mapping[str, Node]) -> str | None:
+    if "apiKeyEnvar" in found:
+        return f"{{{{env.{found['apiKeyEnvar'].text()}}}}}"
+    return found["apiKey"].text() if "apiKey" in found else None
+
+
+def _base(found: Mapping[str, Node]) -> str | None:
+    if "apiBaseUrl" in found:
+        return found["apiBaseUrl"].text()
+    return f"https://{found['apiHost'].text()}/v1" if "apiHost" in found else None

@@ -13,11 +13,13 @@ from minions_evals_mcp.scoring.assertions.table import KINDS
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST
 
 LISTED = frozenset({"contains-all", "contains-any", "icontains-all", "icontains-any"})
-WITH_THRESHOLD = frozenset({"cost", "latency", "levenshtein", "rouge-n", "similar", "starts-with"})
+WITH_THRESHOLD = frozenset({
+    "answer-relevance", "classifier", "context-faithfulness", "context-recall", "context-relevance", "cost", "latency",
+    "levenshtein", "perplexity", "perplexity-score", "rouge-n", "similar", "starts-with",
+})  # fmt: skip
 SIMILAR, OTHERS = 0.8, 0.75
 FOREIGN = (
-    "classifier", "guardrails", "meteor", "moderation", "pi", "ruby", "search-rubric", "trace-error-spans",
-    "trace-span-count", "trace-span-duration", "webhook",
+    "guardrails", "meteor", "pi", "ruby", "search-rubric", "trace-error-spans", "trace-span-count", "trace-span-duration",
 )  # fmt: skip
 """Types that we do not have: a cell that names one is refused by it, and is no text to be equal to."""
 _SHORT = re.compile(

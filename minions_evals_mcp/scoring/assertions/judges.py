@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.graded import GRADED
+from minions_evals_mcp.scoring.assertions.kinds.services import BY_SERVICE
 from minions_evals_mcp.scoring.assertions.kinds.similar import SIMILAR
 from minions_evals_mcp.scoring.max_score import SELECT_BEST
 
@@ -14,8 +15,8 @@ TOLD = frozenset(
     {"llm-rubric", "agent-rubric", "factuality", "model-graded-factuality", "model-graded-closedqa", SELECT_BEST}
 )
 """Types whose model is told what to do, and may be told it in a person's own words."""
-ASKING = GRADED | TOLD | {*SIMILAR}
-"""Types that a model decides."""
+ASKING = GRADED | TOLD | {*SIMILAR, *BY_SERVICE} - {"webhook"}
+"""Types that a model or a service decides."""
 
 
 def refuse_own(assertion: Assertion, *, at: str = "") -> None:

@@ -19,6 +19,7 @@ from minions_evals_mcp.scoring.assertions.kinds import (
     overlap,
     own,
     refusal,
+    services,
     similar,
     snippets,
     sql,
@@ -90,6 +91,7 @@ KINDS: dict[str, Kind] = {
     "agent-rubric": Kind(graded.agent_rubric, graded.vet_rubric, graded.agent_rubric_needs),
     "answer-relevance": Kind(criteria.answer_relevance, graded.vet_share, criteria.relevance_needs("answer-relevance")),
     "bleu": Kind(overlap.bleu, overlap.vet_references),
+    "classifier": Kind(services.classifier, services.vet_classifier, services.service_needs),
     "contains": Kind(text.contains, text.vet_scalar),
     "contains-all": Kind(text.contains_all, text.vet_listed),
     "contains-any": Kind(text.contains_any, text.vet_listed),
@@ -135,6 +137,7 @@ KINDS: dict[str, Kind] = {
     "llm-rubric": Kind(graded.llm_rubric, graded.vet_rubric, graded.llm_rubric_needs),
     "model-graded-closedqa": Kind(criteria.closed_qa, criteria.vet_criterion, criteria.closed_qa_needs),
     "model-graded-factuality": Kind(graded.factuality, graded.vet_facts, graded.factuality_needs),
+    "moderation": Kind(services.moderation, services.vet_moderation, services.service_needs),
     "perplexity": Kind(told_measures.perplexity),
     "perplexity-score": Kind(told_measures.perplexity_score),
     "python": Kind(snippets.python, snippets.vet_code, snippets.python_needs),
@@ -154,6 +157,7 @@ KINDS: dict[str, Kind] = {
     "trajectory:tool-args-match": Kind(trajectory.on_log(trajectory.tool_args_match), trajectory.vet_arguments),
     "trajectory:tool-sequence": Kind(trajectory.on_log(trajectory.tool_sequence), trajectory.vet_sequence),
     "trajectory:tool-used": Kind(trajectory.on_log(trajectory.tool_used), trajectory.vet_used),
+    "webhook": Kind(services.webhook, services.vet_webhook, services.service_needs),
     "word-count": Kind(measures.word_count, measures.vet_count),
 }
 """Every type that we have, by its name without `not-`."""

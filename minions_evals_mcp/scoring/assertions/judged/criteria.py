@@ -21,7 +21,7 @@ from minions_evals_mcp.scoring.rendering import HIDDEN
 from minions_evals_mcp.scoring.values import Found, shown
 
 G_EVAL_PASSES = 0.7
-BY_PROMPT = frozenset({"answer-relevance", "conversation-relevance", "context-recall"})
+BY_PROMPT = frozenset({"answer-relevance", "conversation-relevance", "context-recall", "moderation", "webhook"})
 """Types that look at what the output was asked for with."""
 MOST_STEPS = 60
 """So many steps of a log are shown to a judge."""

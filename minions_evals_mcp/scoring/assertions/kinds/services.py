@@ -1,0 +1,125 @@
+"""`moderation`, `classifier` and `webhook`: a service says it; one that fails gives no verdict.
+
+Where promptfoo 0.123.1 and we differ: a service that fails is no verdict, there the output fails. What Llama Guard calls
+unsafe without a hazard that is known, and passes there, is flagged here. A text in which a token classifier finds nothing
+scores 0; there the check fails, also with `not-`. The answer of a webhook is read once: its `score` must lie from 0 to 1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.assertions import Assertion
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.scoring.checks import Evidence, ServiceKind, ServiceNeed, Subject, Unmet
+from minions_evals_mcp.scoring.rendering import HIDDEN
+from minions_evals_mcp.scoring.values import Found, shown
+
+BY_SERVICE: dict[str, ServiceKind] = {
+    "moderation": "moderation", "classifier": "classification", "webhook": "webhook",
+}  # fmt: skip
+"""What is asked for each type."""
+UNNAMED = "must name who classifies: huggingface:text-classification:MODEL"
+SLACK = 2.0**-52
+NOTHING = Unmet("it asks a service, and none is asked here: put it into a test case that is run")
+
+
+def moderation(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+    """A service flags nothing in the output, or nothing of the categories in `value` (a list of their names)."""
+    if not subject.text:
+        return Found(passed=True, reason="there is no output to moderate", score=1.0)
+    flags = _said(assertion, subject, evidence)
+    if isinstance(flags, Unmet):
+        return flags
+    assert isinstance(flags, dict)
+    wanted = assertion.value if isinstance(assertion.value, list) else list(flags)
+    told = [str(meaning) for name, meaning in flags.items() if name in wanted]
+    if told:
+        return Found(passed=False, reason=f"flagged: {', '.join(told)}", score=0.0)
+    return Found(
+        passed=True, reason="nothing of those categories is flagged" if flags else "nothing is flagged", score=1.0
+    )
+
+
+def classifier(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+    """A service gives the label in `value` (without: any) a score of at least `threshold` (1); that is the score."""
+    labels = _said(assertion, subject, evidence)
+    if isinstance(labels, Unmet):
+        return labels
+    assert isinstance(labels, dict)
+    scores = {name: score for name, score in labels.items() if isinstance(score, int | float)}
+    wanted = assertion.value
+    score = max(scores.values(), default=0.0) if wanted is None else scores.get(str(wanted), 0.0)
+    limit = 1.0 if assertion.threshold is None else assertion.threshold
+    label = "the surest label" if wanted is None else f"the label {wanted}"
+    return Found(score >= limit - SLACK, f"{label} has the score {score:.2f}, threshold {limit:g}", score)
+
+
+def webhook(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
+    """The address in `value` is sent {output, context: {prompt, vars}} and says {pass, score, reason}."""
+    said = _said(assertion, subject, evidence)
+    if isinstance(said, Unmet):
+        return said
+    if not isinstance(said, dict) or not isinstance(said.get("pass"), bool):
+        return Unmet(f"the webhook answered no object with a `pass` that is true or false: {shown(said)}")
+    passed, score, reason = said["pass"] is True, said.get("score"), said.get("reason")
+    if score is not None and (isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1):
+        return Unmet(f"the webhook's score is no number from 0 to 1: {shown(score)}")
+    return Found(passed, str(reason or ("it passes" if passed else "it does not pass")), score)
+
+
+def service_needs(assertion: Assertion, subject: Subject) -> tuple[ServiceNeed, ...]:
+    """The answer that the check rests on; none for an output that is empty, where nothing is to be moderated."""
+    kind = BY_SERVICE[assertion.base_type]
+    if kind == "moderation" and not subject.text:
+        return ()
+    if kind == "webhook":
+        return (ServiceNeed(kind, str(assertion.value), subject.text, _for_webhook(subject)),)
+    given = subject.prompt if kind == "moderation" else ""
+    return (ServiceNeed(kind, assertion.provider.name if assertion.provider else "", subject.text, given),)
+
+
+def services_asked(assertions: Iterable[Assertion]) -> Iterator[Assertion]:
+    """The assertions that a service decides, those inside sets too."""
+    for one in assertions:
+        if one.base_type in BY_SERVICE:
+            yield one
+        yield from services_asked(one.assertions)
+
+
+def vet_moderation(assertion: Assertion) -> None:
+    """Refuses a `value` that is no list of names, and any `threshold`."""
+    value = assertion.value
+    if value is not None and not (isinstance(value, list) and all(isinstance(one, str) for one in value)):
+        raise InvalidRecordError(f"must be a list of categories, not {shown(value)}", field="value")
+    if assertion.threshold is not None:
+        raise InvalidRecordError("moderation has none", field="threshold")
+
+
+def vet_classifier(assertion: Assertion) -> None:
+    """Refuses a `value` that is no label."""
+    if assertion.value is not None and not isinstance(assertion.value, str):
+        raise InvalidRecordError(f"must be a label, not {shown(assertion.value)}", field="value")
+
+
+def vet_webhook(assertion: Assertion) -> None:
+    """Refuses a `value` that is no web address."""
+    value = assertion.value
+    if not isinstance(value, str) or not value.startswith(("http://", "https://")):
+        raise InvalidRecordError(f"must be a web address, not {shown(value)}", field="value")
+
+
+def _said(assertion: Assertion, subject: Subject, evidence: Evidence) -> JsonValue | Unmet:
+    (need,) = service_needs(assertion, subject)
+    return evidence.services.get(need, NOTHING)
+
+
+def _for_webhook(subject: Subject) -> str:
+    variables: Json = {name: value for name, value in subject.variables.items() if name not in HIDDEN}
+    output = subject.text if subject.value is None else subject.value
+    body: Json = {"output": output, "context": {"prompt": subject.prompt, "vars": variables}}
+    return json.dumps(body)
