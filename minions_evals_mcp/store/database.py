@@ -117,6 +117,10 @@ class Store:
         """What the read returned, sealed content and all: for the engine's own work, never for what a door answers."""
         return await self.reader.run(partial(_in_snapshot, self.path, work))
 
+    async def version(self) -> int:
+        """A number that is another one as soon as anybody, in this process or in another, has committed something."""
+        return await self.reader.run(partial(_version, self.path))
+
     async def _behind_the_veil(self) -> Connection:
         async with self.opening:
             if self.veiled is None:
@@ -143,6 +147,11 @@ _SEALED = _Sealed()
 
 def _unless_sealed(path: Path, work: Callable[[Db], T], db: Db) -> T | _Sealed:
     return _in_snapshot(path, lambda raw: _SEALED if is_anything_sealed(raw) else work(raw), db)
+
+
+def _version(path: Path, db: Db) -> int:
+    with translated(path):
+        return db.execute("PRAGMA data_version").fetchone()[0]
 
 
 def _in_snapshot(path: Path, work: Callable[[Db], T], db: Db) -> T:

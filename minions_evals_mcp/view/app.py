@@ -33,6 +33,7 @@ from minions_evals_mcp.view import (
     runs_again,
 )
 from minions_evals_mcp.view.door import HOST, Guarded, Keys
+from minions_evals_mcp.view.kept import Kept
 from minions_evals_mcp.view.rendering import rendered, script, stylesheet
 from minions_evals_mcp.view.runs_again import Start
 
@@ -50,6 +51,7 @@ def view_app(engine: Engine, keys: Keys, *, start: Start | None = None) -> Guard
     )
     app.state.engine = engine
     app.state.start = start
+    app.state.kept = Kept()
     return Guarded(app, keys)
 
 

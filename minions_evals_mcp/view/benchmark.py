@@ -17,7 +17,8 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report.charts.trend import trend_chart
 from minions_evals_mcp.report.sentences import run_answer
 from minions_evals_mcp.store.queries import report_units
-from minions_evals_mcp.view.asked import engine_of, required
+from minions_evals_mcp.view.asked import required
+from minions_evals_mcp.view.kept import kept
 from minions_evals_mcp.view.rendering import begun, part
 
 NEWEST = 10
@@ -25,15 +26,22 @@ NEWEST = 10
 
 async def benchmark(request: Request) -> Response:
     """A benchmark's history, and its runs."""
-    engine, ident = engine_of(request), required(request, "id")
+    ident = required(request, "id")
+    first, is_measured = await kept(request, "benchmark", partial(_first, ident=ident), ident)
+    if not is_measured:
+        return HTMLResponse(first)
+    return begun(first, partial(kept, request, "levels", partial(_levels, ident=ident), ident))
+
+
+async def _first(engine: Engine, *, ident: str) -> tuple[str, bool]:
+    """The page but for its levels, and whether it has any."""
     page = await read_benchmark_page(engine, ident)
     lines = await read_runs(engine, skip=0, limit=NEWEST, subject_id=ident)
     answer = "" if page.side is None else run_answer(page.side)
-    first = part("benchmark", page=page, runs=lines, answer=answer, chart=_chart(page))
-    return begun(first, partial(_levels, engine, ident)) if page.points else HTMLResponse(first)
+    return part("benchmark", page=page, runs=lines, answer=answer, chart=_chart(page)), bool(page.points)
 
 
-async def _levels(engine: Engine, ident: str) -> str:
+async def _levels(engine: Engine, *, ident: str) -> str:
     """Since when the benchmark stands where it does, and why: what takes longer to read than the rest."""
     found = await what_changed(engine, ident)
     named = await engine.store.read(partial(level_names, found=found))

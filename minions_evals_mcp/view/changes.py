@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 from minions_evals_mcp.engine.answers.pages.change_page import read_change_page
 from minions_evals_mcp.engine.answers.pages.matrix_page import MatrixFilter, read_matrix_page
+from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.view.asked import engine_of, named, page_number, required
-from minions_evals_mcp.view.rendering import rendered
+from minions_evals_mcp.view.kept import kept
+from minions_evals_mcp.view.rendering import part, rendered
 
 PAGE = 30
 
 
 async def comparison(request: Request) -> Response:
     """Two runs: by the id of their comparison, else `before` and `after`."""
-    engine, ident = engine_of(request), named(request, "id")
-    if ident:
-        page = await read_change_page(engine, ident)
-    else:
-        page = await read_change_page(engine, before=required(request, "before"), after=required(request, "after"))
-    return rendered("comparison", page=page)
+    ident = named(request, "id")
+    before, after = ("", "") if ident else (required(request, "before"), required(request, "after"))
+    make = partial(_comparison, ident=ident, before=before, after=after)
+    return HTMLResponse(await kept(request, "comparison", make, ident, before, after))
+
+
+async def _comparison(engine: Engine, *, ident: str, before: str, after: str) -> str:
+    return part("comparison", page=await read_change_page(engine, ident, before=before, after=after))
 
 
 async def matrix(request: Request) -> Response:

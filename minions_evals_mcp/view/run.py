@@ -11,12 +11,14 @@ from starlette.responses import HTMLResponse, Response
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.report_data import criteria
 from minions_evals_mcp.engine.answers.run_head import RunHead, read_run_head
+from minions_evals_mcp.engine.answers.run_outline import RunOutline, read_run_outline
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.sentences import run_answer
 from minions_evals_mcp.store.queries.pages import run_cases
 from minions_evals_mcp.store.queries.pages.run_cases import SORTS, CaseFilter
-from minions_evals_mcp.view.asked import engine_of, named, page_number, required
+from minions_evals_mcp.view.asked import named, page_number, required
+from minions_evals_mcp.view.kept import kept
 from minions_evals_mcp.view.overview import IN_PROGRESS
 from minions_evals_mcp.view.rendering import begun, part
 
@@ -26,33 +28,33 @@ TAGS = 12
 
 async def run(request: Request) -> Response:
     """A run: the answer first, then a page of its cases, then where it passed."""
-    engine = engine_of(request)
-    head = await read_run_head(engine, required(request, "id"))
-    asked, query = _asked(request, head)
-    first = part("run", head=head, answer=run_answer(head.side), live=_live(head))
-    return begun(first, partial(_rest, engine, head, asked, query, page_number(request)))
+    ident, asked, number = required(request, "id"), _asked(request), page_number(request)
+    head = await kept(request, "head", partial(read_run_head, ident=ident), ident)
+    live = head.side.summary.state in IN_PROGRESS
+    first = part("run", head=head, answer=run_answer(head.side), live=live)
+    return begun(first, partial(_rest, request, head, asked, number))
 
 
 async def cases(request: Request) -> Response:
     """The table of cases alone: the part that is renewed while the run goes on."""
-    engine = engine_of(request)
-    head = await read_run_head(engine, required(request, "id"))
-    asked, query = _asked(request, head)
-    return _unless_seen(request, await _table(engine, head, asked, query, page_number(request)))
+    ident, asked, number = required(request, "id"), _asked(request), page_number(request)
+    return _unless_seen(request, await _table(request, ident, asked, number))
 
 
 async def progress(request: Request) -> Response:
     """The answer and the figures alone, which are renewed while the run goes on."""
-    head = await read_run_head(engine_of(request), required(request, "id"))
-    return _unless_seen(request, part("progress", head=head, answer=run_answer(head.side), live=_live(head)))
+    ident = required(request, "id")
+    return _unless_seen(request, await kept(request, "progress", partial(_progress, ident=ident), ident))
 
 
-def _live(head: RunHead) -> bool:
-    return head.side.summary.state in IN_PROGRESS
+async def _progress(engine: Engine, *, ident: str) -> str:
+    head = await read_run_head(engine, ident)
+    live = head.side.summary.state in IN_PROGRESS
+    return part("progress", head=head, answer=run_answer(head.side), live=live)
 
 
-def _asked(request: Request, head: RunHead) -> tuple[CaseFilter, Json]:
-    """What the address asks for, and the same as an address."""
+def _asked(request: Request) -> tuple[CaseFilter, str]:
+    """What the address asks for, and which columns."""
     sort = named(request, "sort")
     name = sort.removeprefix("-")
     if name not in SORTS:
@@ -67,35 +69,49 @@ def _asked(request: Request, head: RunHead) -> tuple[CaseFilter, Json]:
         sort=name,  # pyright: ignore[reportArgumentType]  checked above
         falling=sort.startswith("-"),
     )
+    return asked, named(request, "columns")
+
+
+def _query(run_id: str, asked: CaseFilter, columns: str) -> Json:
+    """The same as an address, without what asks for nothing."""
+    sort = f"-{asked.sort}" if asked.falling else asked.sort
     told = {
-        "q": asked.text, "status": asked.status, "cause": asked.cause, "tag": asked.tag, "sort": sort,
-        "columns": named(request, "columns"),
+        "q": asked.text, "status": asked.status, "cause": asked.cause, "tag": asked.tag, "sort": sort, "columns": columns,
     }  # fmt: skip
-    return asked, {"id": head.side.summary.run_id, **{name: value for name, value in told.items() if value}}
+    return {"id": run_id, **{name: value for name, value in told.items() if value}}
 
 
-async def _rest(engine: Engine, head: RunHead, asked: CaseFilter, query: Json, page: int) -> str:
+async def _rest(request: Request, head: RunHead, asked: tuple[CaseFilter, str], number: int) -> str:
     """What grows with the run: the cases, then passes by criterion and tag."""
-    table = await _table(engine, head, asked, query, page)
+    run_id = head.side.summary.run_id
+    table = await _table(request, run_id, asked, number)
+    return table + await kept(request, "bars", partial(_bars, head=head), run_id)
+
+
+async def _bars(engine: Engine, *, head: RunHead) -> str:
     summary = head.side.summary
     before = None if head.before is None else head.before.run_id
     means = await engine.store.read(partial(criteria, run_id=summary.run_id, before=before))
     tags = await engine.store.read(partial(run_cases.tag_lines, run_id=summary.run_id, limit=TAGS))
-    return table + part("run_bars", summary=summary, criteria=means, tags=tags)
+    return part("run_bars", summary=summary, criteria=means, tags=tags)
 
 
-async def _table(engine: Engine, head: RunHead, asked: CaseFilter, query: Json, page: int) -> str:
-    summary = head.side.summary
-    before = None if head.before is None else head.before.run_id
-    found, fitting = await engine.store.read(
+async def _table(request: Request, ident: str, asked: tuple[CaseFilter, str], number: int) -> str:
+    outline = await kept(request, "outline", partial(read_run_outline, ident=ident, tags=TAGS), ident)
+    make = partial(_cases, outline=outline, asked=asked[0], columns=asked[1], number=number)
+    return await kept(request, "cases", make, outline.run_id, asked, number)
+
+
+async def _cases(engine: Engine, *, outline: RunOutline, asked: CaseFilter, columns: str, number: int) -> str:
+    lines, fitting = await engine.store.read(
         partial(
-            run_cases.case_lines, run_id=summary.run_id, asked=asked, before=before, skip=(page - 1) * PAGE, limit=PAGE
+            run_cases.case_lines, run_id=outline.run_id, asked=asked, before=outline.before, skip=(number - 1) * PAGE,
+            limit=PAGE,
         )
-    )
-    tags = await engine.store.read(partial(run_cases.run_tags, run_id=summary.run_id, limit=TAGS))
+    )  # fmt: skip
     return part(
-        "run_cases", summary=summary, cases=found, asked=asked, query=query, columns=query.get("columns", ""), fitting=fitting,
-        page=page, size=PAGE, live=_live(head), tags=tags,
+        "run_cases", run=outline, cases=lines, asked=asked, query=_query(outline.run_id, asked, columns), columns=columns,
+        fitting=fitting, page=number, size=PAGE, live=outline.state in IN_PROGRESS,
     )  # fmt: skip
 
 

@@ -239,6 +239,8 @@ def _groups(db: Db, cases: Mapping[str, CaseShare]) -> CaseGroups | None:
 def _flaky(db: Db, benchmark_id: str, case_ids: Iterable[str], segments: Sequence[Sequence[_Run]]) -> list[FlakyCase]:
     """The cases that flipped at least three times within one level while they were measured alike, in their last 20 runs."""
     levels = {run.point.run_id: place for place, segment in enumerate(segments) for run in segment}
+    if max(map(len, segments)) <= FLIPS:  # so few runs hold too few flips, whatever the case
+        return []
     found: list[FlakyCase] = []
     for case_id in case_ids:
         made = level_cases.newest_runs(db, benchmark_id, case_id, limit=FLAKY_RUNS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -22,7 +21,6 @@ from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, correct
 from minions_evals_mcp.stats.comparison import Difference
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.events import newest_seq
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.store.queries.pages import change_figures
 from minions_evals_mcp.store.queries.pages.change_figures import TagChange, Usage
@@ -104,29 +102,13 @@ async def read_change_page(engine: Engine, ident: str = "", *, before: str = "",
     return await engine.store.read(partial(_page, heads=heads, summary=summary, comparison=subject.comparison))
 
 
-_Apart = tuple[RunDiff, Difference | None, str]
-KEPT = 4
-"""Of so many pairs of runs all cases are kept in memory, for as long as nothing is written: of 10,000 they take half a second."""
-_known: OrderedDict[tuple[str, str, str, int], _Apart] = OrderedDict()
-
-
-def _apart(db: Db, one: str, other: str) -> _Apart:
-    """All cases of the two runs, how far these are apart, else why that cannot be told."""
-    file = str(db.execute("PRAGMA database_list").fetchone()[2])
-    key = (file, one, other, newest_seq(db))
-    if key not in _known:
-        _known[key] = (run_diff(db, one, other), *difference(db, one, other))
-        if len(_known) > KEPT:
-            _known.popitem(last=False)
-    return _known[key]
-
-
 def _page(
     db: Db, *, heads: tuple[RunHead, RunHead], summary: ComparisonSummary | None, comparison: PromptComparison | None
 ) -> ChangePage:  # fmt: skip
     before, after = heads
     one, other = before.side.summary.run_id, after.side.summary.run_id
-    whole, found, unlike = _apart(db, one, other)
+    whole = run_diff(db, one, other)
+    found, unlike = difference(db, one, other)
     shown = first_changes(db, whole, limit=SHOWN)
     failing = [change.test_case_id for change in whole.changes if change.kind == "newly-failing"]
     return ChangePage(

@@ -1,0 +1,48 @@
+"""What was read for a page stays good for as long as nothing is written: sorting, filtering and polling read no run anew."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Hashable
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from starlette.requests import Request
+
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.view.asked import engine_of
+
+T = TypeVar("T")
+MOST = 48
+"""So many answers are held at once; the one that was asked for longest ago goes first."""
+
+
+@dataclass(slots=True, eq=False)
+class Kept:
+    """The answers that were made while the store stood at `version`; a commit by anybody makes all of them void."""
+
+    version: int = -1
+    answers: OrderedDict[Hashable, object] = field(default_factory=OrderedDict[Hashable, object])
+
+    async def answer(self, engine: Engine, key: Hashable, make: Callable[[], Awaitable[T]]) -> T:
+        """The answer that is held under that key, else what `make` returns."""
+        version = await engine.store.version()
+        if version != self.version:
+            self.version = version
+            self.answers.clear()
+        if key in self.answers:
+            self.answers.move_to_end(key)
+            return cast("T", self.answers[key])
+        made = await make()
+        if self.version == version:  # else it may tell of the store as it stood before another commit
+            self.answers[key] = made
+            while len(self.answers) > MOST:
+                self.answers.popitem(last=False)
+        return made
+
+
+async def kept(request: Request, what: str, make: Callable[[Engine], Awaitable[T]], *about: Hashable) -> T:
+    """What `make` reads or writes for a page, under its name and what it is about, made once while nothing is written."""
+    engine, answers = engine_of(request), request.app.state.kept
+    assert isinstance(answers, Kept)
+    return await answers.answer(engine, (what, *about), lambda: make(engine))
