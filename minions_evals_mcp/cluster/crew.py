@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
+import secrets
+from collections.abc import AsyncGenerator, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 
 from minions_evals_mcp.cluster.address import LocalWorkers, Where
-from minions_evals_mcp.cluster.orders import Setup
+from minions_evals_mcp.cluster.orders import Setup, Told
+from minions_evals_mcp.cluster.plugin import attended, carried_out, told
 from minions_evals_mcp.cluster.setup import described, setup_of, unlike, worker_config
+from minions_evals_mcp.cluster.wire import packed
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError
 
@@ -70,9 +73,27 @@ class Crew:
             ) from error
         return {worker: list(unlike(here, told)) for worker, told in there.items()}
 
-    async def tell(self, function: Callable[..., None], *arguments: object, workers: list[str] | None = None) -> None:
-        """Calls the function in those workers, or in all; one that is gone is not told."""
-        await self.client.run(function, *arguments, workers=workers, on_error="ignore")
+    async def carry_out(self, worker: str, name: str, chunk: bytes) -> bytes | None:
+        """What came of a chunk; None where its worker was lost, or does not know the run."""
+        try:
+            return (await self.client.run(carried_out, name, chunk, workers=[worker])).get(worker)
+        except OSError:
+            return None
+
+    async def tell(self, name: str, several: Sequence[Told | None], worker: str | None = None) -> None:
+        """Tells the run's side of that worker, or of all; one that is gone is not told."""
+        workers = None if worker is None else [worker]
+        await self.client.run(told, name, packed(several), workers=workers, on_error="ignore")
+
+    @contextmanager
+    def attending(self, worker: str, name: str) -> Generator[None]:
+        """While this holds the worker works; it begins nothing more once this process is gone."""
+        key = f"{name}-{secrets.token_hex(4)}"
+        held = self.client.submit(attended, name, key=key, workers=[worker], pure=False)
+        try:
+            yield
+        finally:
+            held.release()
 
 
 def _described(setup: Setup, target: str | None) -> dict[str, str]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from functools import partial
-from typing import Any, assert_never
+from typing import assert_never
 
 import anyio
 import structlog
@@ -23,30 +23,30 @@ from minions_evals_mcp.cluster.orders import (
     AskCall,
     Asked,
     Back,
+    Broke,
     Chunk,
     Freed,
     KeepOutput,
     KeepVerdict,
     Message,
     Orders,
+    Renewed,
     Settled,
 )
 from minions_evals_mcp.cluster.permits import Permits
-from minions_evals_mcp.cluster.plugin import answered, carried_out, stopped
-from minions_evals_mcp.cluster.wire import packed, unpacked
-from minions_evals_mcp.domain.outcomes import Ended, TargetErrored, UnitKey
+from minions_evals_mcp.cluster.wire import packed, taken
+from minions_evals_mcp.domain.outcomes import TargetErrored, UnitKey
 from minions_evals_mcp.engine.run.pipeline import Endings, Health
 from minions_evals_mcp.engine.run.units import Bench, Unit
-from minions_evals_mcp.errors import InstrumentError
+from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.store import leases
 from minions_evals_mcp.store.jobs import UnitRow
 from minions_evals_mcp.store.leases import Lease, LeaseEnding
+from minions_evals_mcp.store.unit_rows import Ending
 
 log = structlog.get_logger()
 SLOTS = 2
 """Chunks that a worker has: one at work and one that waits."""
-LEASE_S = 60.0
-"""So long a worker may say nothing of a chunk before it goes to another."""
 TRIES = 3
 """A unit that was with so many workers when they were lost is not sent out any more."""
 LOOK_S = 0.25
@@ -89,6 +89,8 @@ class Dispatch:
     sent: dict[str, _Sent] = field(default_factory=dict[str, _Sent])
     staff: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
     """The workers that chunks are sent to; the event is set once one is lost."""
+    silent: set[str] = field(default_factory=set[str])
+    """Workers of which nothing was heard for a lease: they get nothing until something is."""
     suspects: anyio.Lock = field(default_factory=anyio.Lock)
     taking: int = 0
     changed: anyio.Event = field(default_factory=anyio.Event)
@@ -144,39 +146,28 @@ class Dispatch:
 
     async def _out_and_back(self, sent: _Sent) -> None:
         await self._granted(sent)
-        content, lease = packed(self._chunk(sent)), sent.lease
-        future = self.crew.client.submit(
-            carried_out, self.orders.name, content, key=lease.id, workers=[lease.worker], pure=False
-        )
-        try:
-            ending = await self._awaited(future, sent)
-        finally:
-            with suppress(Exception):  # the scheduler may be gone, and then there is nothing to take back
-                await future.cancel()
-        await self._ended(sent, ending)
+        await self._ended(sent, await self._awaited(sent))
 
-    async def _awaited(self, future: Any, sent: _Sent) -> LeaseEnding:
+    async def _awaited(self, sent: _Sent) -> LeaseEnding:
         """Waits for the chunk or for the loss of its worker."""
         ending: LeaseEnding = "lost"
         async with anyio.create_task_group() as racing:
 
             async def result() -> None:
                 nonlocal ending
-                back = await _result(future)
+                worker, content = sent.lease.worker, packed(self._chunk(sent))
+                back = _whole(await self.crew.carry_out(worker, self.orders.name, content))
                 if back is not None:
-                    await self._through(sent.lease.worker, back)
+                    await self._through(worker, back)
                     ending = "stopped" if sent.missing or back.left else "returned"
                     racing.cancel_scope.cancel()
-                elif sent.lost.is_set() or not self._is_there(sent):
+                elif worker not in self.staff:
                     racing.cancel_scope.cancel()
 
             racing.start_soon(result)
             await sent.lost.wait()
             racing.cancel_scope.cancel()
         return ending
-
-    def _is_there(self, sent: _Sent) -> bool:
-        return sent.lease.worker in self.staff
 
     async def _through(self, worker: str, back: Back) -> None:
         """Passes on what came with the chunk's end, behind all that its worker told before."""
@@ -188,7 +179,9 @@ class Dispatch:
     def _leased(self, worker: str, outgoing: Outgoing) -> _Sent:
         keys = [unit.key for unit in outgoing.units]
         lease = Lease(self.orders.job_id, outgoing.chunk, outgoing.attempt, worker, keys)
-        sent = _Sent(outgoing, lease, anyio.current_time() + LEASE_S, dict(zip(keys, outgoing.units, strict=True)))
+        sent = _Sent(
+            outgoing, lease, anyio.current_time() + self.orders.lease_s, dict(zip(keys, outgoing.units, strict=True))
+        )
         self.sent[lease.id] = sent
         return sent
 
@@ -198,8 +191,8 @@ class Dispatch:
 
     async def _granted(self, sent: _Sent) -> None:
         at, lease = self.bench.engine.clock(), sent.lease
-        sent.expires = anyio.current_time() + LEASE_S
-        grant = partial(leases.grant, lease=lease, at=at, lasts=timedelta(seconds=LEASE_S))
+        sent.expires = anyio.current_time() + self.orders.lease_s
+        grant = partial(leases.grant, lease=lease, at=at, lasts=timedelta(seconds=self.orders.lease_s))
         await self.bench.engine.store.write(
             grant
         )  # committed before anything goes out: what may be called twice is known
@@ -225,6 +218,7 @@ class Dispatch:
     async def listen(self, tasks: TaskGroup, heard: MemoryObjectReceiveStream[Heard]) -> None:
         """Takes the messages of the workers in order."""
         async for worker, message in heard:
+            self.silent.discard(worker)
             match message:
                 case _Marker():
                     message.passed.set()
@@ -241,7 +235,7 @@ class Dispatch:
                 case Freed():
                     self.permits.free(worker, message.call)
                 case Alive():
-                    await self._renewed(message)
+                    tasks.start_soon(self._renewed, worker, message)
                 case _:
                     assert_never(message)
 
@@ -250,7 +244,7 @@ class Dispatch:
         sent = self.sent.get(back.chunk)
         if sent is None:
             return
-        sent.expires = anyio.current_time() + LEASE_S
+        sent.expires = anyio.current_time() + self.orders.lease_s
         endings = [(sent.missing.pop(key), ended) for key, ended in back.ended if key in sent.missing]
         await self._pass_on(endings)
         self._change()
@@ -263,7 +257,7 @@ class Dispatch:
             sent.missing[row.key] = replace(sent.missing[row.key], kept=row.observed)
             await self.bench.judging.kept.keep_output(row)
 
-    async def _pass_on(self, endings: list[tuple[Unit, Ended]]) -> None:
+    async def _pass_on(self, endings: list[tuple[Unit, Ending]]) -> None:
         for _, ended in endings:
             self.health.saw(ended)
         self.health.switch.look()
@@ -278,15 +272,19 @@ class Dispatch:
             await self._answer(worker, asked.number, await self.bench.judging.kept.stored(question.wanted))
 
     async def _answer(self, worker: str, number: int, answer: Answer) -> None:
-        await self.crew.tell(answered, self.orders.name, packed([(number, answer)]), workers=[worker])
+        await self.crew.tell(self.orders.name, [(number, answer)], worker)
 
-    async def _renewed(self, alive: Alive) -> None:
+    async def _renewed(self, worker: str, alive: Alive) -> None:
+        """Renews the leases of what the worker still has, and tells it what it has no more."""
         several = [self.sent[ident] for ident in alive.chunks if ident in self.sent]
         for sent in several:
-            sent.expires = anyio.current_time() + LEASE_S
-        until = self.bench.engine.clock() + timedelta(seconds=LEASE_S)
+            sent.expires = anyio.current_time() + self.orders.lease_s
+        until = self.bench.engine.clock() + timedelta(seconds=self.orders.lease_s)
         held = [sent.lease for sent in several]
-        await self.bench.judging.kept.queue(partial(leases.renew, several=held, until=until))
+        if held:
+            await self.bench.judging.kept.queue(partial(leases.renew, several=held, until=until))
+        gone = [ident for ident in alive.chunks if ident not in self.sent]
+        await self.crew.tell(self.orders.name, [Renewed(alive.at, gone)], worker)
 
     # --- who comes and goes
 
@@ -302,19 +300,21 @@ class Dispatch:
                 self.health.switch.look()
             if self.health.switch.is_off and not told:
                 told = True
-                await self.crew.tell(stopped, self.orders.name)
+                await self.crew.tell(self.orders.name, [None])
             with anyio.move_on_after(LOOK_S):
                 await changed.wait()
 
     def noticed(self, event: Mapping[str, object]) -> None:
         """Hears from the scheduler that a worker is gone: one that comes back under the same address is another."""
         worker = str(event.get("worker"))
-        if event.get("action") == "remove-worker" and worker in self.staff:
-            self._lost(worker)
-            self._change()
+        if event.get("action") == "remove-worker":
+            self.silent.discard(worker)
+            if worker in self.staff:
+                self._lost(worker)
+                self._change()
 
     def _met(self, tasks: TaskGroup, there: set[str]) -> None:
-        for worker in there - self.staff.keys():
+        for worker in there - self.staff.keys() - self.silent:
             lost = self.staff[worker] = anyio.Event()
             tasks.start_soon(self._welcomed, tasks, worker, lost)
         for worker in self.staff.keys() - there:
@@ -323,7 +323,7 @@ class Dispatch:
             self.without = None
         elif self.without is None:
             self.without = anyio.current_time()
-        elif anyio.current_time() - self.without > LEASE_S:
+        elif anyio.current_time() - self.without > self.orders.lease_s:
             raise InstrumentError(
                 f"no worker is left at {self.crew.address}.",
                 remedy=f"Start some: dask worker {self.crew.address}; then resume with --key.",
@@ -334,11 +334,13 @@ class Dispatch:
         if not await self.crew.is_ready(worker, self.orders.name):
             log.warning("cluster-worker-refused", worker=worker)
             return
-        tasks.start_soon(self.feed, tasks, worker, lost)
+        with self.crew.attending(worker, self.orders.name):
+            await self.feed(tasks, worker, lost)
 
     def _lost(self, worker: str) -> None:
         log.warning("cluster-worker-lost", worker=worker)
-        self.staff.pop(worker).set()
+        if worker in self.staff:
+            self.staff.pop(worker).set()
         self.permits.lose(worker)
         for sent in self.sent.values():
             if sent.lease.worker == worker:
@@ -349,7 +351,8 @@ class Dispatch:
         for sent in self.sent.values():
             if sent.expires < now and not sent.lost.is_set():
                 log.warning("cluster-lease-expired", worker=sent.lease.worker, chunk=sent.lease.chunk)
-                sent.lost.set()
+                self.silent.add(sent.lease.worker)
+                self._lost(sent.lease.worker)
 
     def _change(self) -> None:
         """Wakes whoever waits for a chunk, or for the end."""
@@ -357,12 +360,9 @@ class Dispatch:
         self.changed = anyio.Event()
 
 
-async def _result(future: Any) -> Back | None:
-    """What the chunk came to; None where its worker was lost. Raises what broke the worker's pipeline."""
-    from distributed.client import FutureCancelledError  # noqa: PLC0415  slow, and an extra
-    from distributed.scheduler import KilledWorker  # noqa: PLC0415  as above
-
-    try:
-        return unpacked(await future)
-    except (FutureCancelledError, KilledWorker, OSError):
-        return None
+def _whole(content: bytes | None) -> Back | None:
+    """What the chunk came to; None where its worker was lost. Raises what broke the worker's side."""
+    back: Back | Broke | None = None if content is None else taken(content)
+    if isinstance(back, Broke):
+        raise (BadInputError if back.is_bad_input else InstrumentError)(back.message, remedy=back.remedy)
+    return back

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from minions_evals_mcp.domain.neighbours import PromptVersion
-from minions_evals_mcp.domain.outcomes import Ended, NotJudgeable, UnitKey, Verdict
+from minions_evals_mcp.domain.outcomes import NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.budget import Call
 from minions_evals_mcp.engine.judge.compose import Frame, OutputVersion
@@ -17,6 +17,7 @@ from minions_evals_mcp.engine.run.units import Unit
 from minions_evals_mcp.judges.task import Said
 from minions_evals_mcp.models.replies import Reply
 from minions_evals_mcp.store.jobs import UnitRow, VerdictKey
+from minions_evals_mcp.store.unit_rows import Ending
 from minions_evals_mcp.targets.command import CommandSettings
 from minions_evals_mcp.targets.http import HttpSettings
 
@@ -43,6 +44,8 @@ class Orders:
     setup: Setup
     request: RunRequest
     frame: Frame
+    lease_s: float
+    """So long a worker may say nothing of its units before they go to another."""
 
     @property
     def name(self) -> str:
@@ -64,11 +67,20 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Back:
-    """What came of some units of a chunk: how they ended, and those that stay open."""
+    """What came of some units of a chunk: how they ended, those that were judged as rows; and those that stay open."""
 
     chunk: str
-    ended: Sequence[tuple[UnitKey, Ended]] = ()
+    ended: Sequence[tuple[UnitKey, Ending]] = ()
     left: Sequence[UnitKey] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Broke:
+    """What broke the worker's side of the run."""
+
+    message: str
+    remedy: str
+    is_bad_input: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,12 +142,23 @@ class Freed:
 
 @dataclass(frozen=True, slots=True)
 class Alive:
-    """The worker still works on these chunks."""
+    """The worker still works on these chunks, and said so at that moment of its own clock."""
 
     chunks: Sequence[str]
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
+class Renewed:
+    """The coordinator heard the worker of that moment; those of its chunks are another's by now."""
+
+    at: float
+    gone: Sequence[str]
 
 
 Message = Back | KeepOutput | KeepVerdict | Asked | Settled | Freed | Alive
 """What a worker sends."""
 Answer = list[tuple[Said, datetime] | None] | str
 """The verdicts that are kept; or why a call may not be made, empty where it may."""
+Told = Renewed | tuple[int, Answer]
+"""What the coordinator says to a worker that is at work: an answer goes by the number of its question."""

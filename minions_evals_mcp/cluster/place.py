@@ -21,7 +21,7 @@ from minions_evals_mcp.cluster.orders import Orders
 from minions_evals_mcp.cluster.permits import Permits
 from minions_evals_mcp.cluster.plugin import WorkshopPlugin
 from minions_evals_mcp.cluster.setup import setup_of
-from minions_evals_mcp.cluster.wire import unpacked
+from minions_evals_mcp.cluster.wire import taken
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.pipeline import Endings, Health, Pages, Place
@@ -30,6 +30,8 @@ from minions_evals_mcp.errors import EvalsError, InstrumentError, UnsupportedErr
 from minions_evals_mcp.store import leases
 
 CLOSING_S = 5.0
+LEASE_S = 60.0
+"""So long a worker may say nothing of its units before they go to another."""
 
 
 @asynccontextmanager
@@ -75,7 +77,7 @@ class _Cluster:
                 else "only benchmarks run on a cluster.",
                 remedy="Leave --cluster out.",
             )
-        return Orders(job_id, secrets.token_hex(4), setup_of(self.crew.config), bench.request, bench.frame)
+        return Orders(job_id, secrets.token_hex(4), setup_of(self.crew.config), bench.request, bench.frame, LEASE_S)
 
     @asynccontextmanager
     async def _listening(self, dispatch: Dispatch) -> AsyncGenerator[None]:
@@ -85,7 +87,7 @@ class _Cluster:
 
         def heard(event: tuple[float, dict[str, Any]]) -> None:
             with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # the run has ended
-                for message in unpacked(event[1]["told"]):
+                for message in taken(event[1]["told"]):
                     dispatch.heard.send_nowait((event[1]["worker"], message))
 
         def changed(event: tuple[float, dict[str, object]]) -> None:

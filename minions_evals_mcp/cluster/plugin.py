@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio  # noqa: TID251  dask's loop waits for a future of the workshop's, without a thread
+import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -11,11 +13,11 @@ import anyio.to_thread
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 from distributed import WorkerPlugin, get_worker, secede
 
-from minions_evals_mcp.cluster.orders import Answer, Back, Chunk, Message, Orders
+from minions_evals_mcp.cluster.orders import Broke, Message, Orders, Renewed, Told
 from minions_evals_mcp.cluster.setup import worker_config
 from minions_evals_mcp.cluster.wire import packed, unpacked
 from minions_evals_mcp.cluster.workshop import Workshop, open_workshop
-from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError
+from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError
 
 if TYPE_CHECKING:
     from distributed import Worker
@@ -25,6 +27,7 @@ class _Held:
     """An open workshop, its event loop, and what closes both."""
 
     def __init__(self, orders: Orders, worker: Worker) -> None:
+        self.deserted = threading.Event()
         self.stack = ExitStack()
         with self.stack:
             self.portal: BlockingPortal = self.stack.enter_context(start_blocking_portal("asyncio"))
@@ -59,67 +62,82 @@ class WorkshopPlugin(WorkerPlugin):
         del worker
         if self._held is not None:
             held, self._held = self._held, None
+            held.deserted.set()
             await anyio.to_thread.run_sync(held.stack.close)
 
     def transition(self, key: object, start: str, finish: str, **kwargs: object) -> None:
-        """Begins nothing more of a chunk that nobody waits for any more: its coordinator was lost, or gave it to another."""
+        """Begins nothing more once the coordinator is gone: the scheduler then takes the task back that stands for it."""
         del start, kwargs
-        if finish == "cancelled" and self._held is not None:
-            self._held.portal.start_task_soon(_stop, self._held.shop, str(key))
+        if finish == "cancelled" and str(key).startswith(self.name):
+            self.hear([None])
 
-    def carry_out(self, chunk: Chunk) -> Back:
-        """How the chunk's units ended; called in a thread of the worker's."""
-        assert self._held is not None, "closed with units at work"
-        return self._held.portal.call(self._held.shop.carry_out, chunk)
-
-    def answer(self, answers: Sequence[tuple[int, Answer]]) -> None:
-        """Hands on the coordinator's answers."""
+    def attend(self) -> None:
+        """Lets units begin; returns once the coordinator is gone, or the workshop is closed."""
         if self._held is not None:
-            self._held.portal.start_task_soon(_answer, self._held.shop, answers)
+            self._held.deserted.clear()
+            self._held.portal.start_task_soon(_open, self._held.shop)
+            self._held.deserted.wait()
 
-    def stop(self) -> None:
-        """Begins no further unit."""
-        if self._held is not None:
-            self._held.portal.start_task_soon(_stop_all, self._held.shop)
+    async def carry_out(self, content: bytes) -> bytes | None:
+        """How the units of a chunk ended, as far as that was not sent before; None where this worker ends."""
+        if self._held is None:
+            return None
+        return await asyncio.wrap_future(self._held.portal.start_task_soon(_carry_out, self._held.shop, content))
 
-
-async def _stop(shop: Workshop, chunk_id: str) -> None:
-    shop.stop(chunk_id)
-
-
-async def _stop_all(shop: Workshop) -> None:
-    shop.stopped = True
-
-
-async def _answer(shop: Workshop, answers: Sequence[tuple[int, Answer]]) -> None:
-    for number, answer in answers:
-        shop.line.answered(number, answer)
+    def hear(self, told: Sequence[Told | None]) -> None:
+        """Hands on what the coordinator says; nothing: that no further unit begins."""
+        if self._held is None:
+            return
+        if None in told:
+            self._held.deserted.set()
+        self._held.portal.start_task_soon(_hear, self._held.shop, told)
 
 
-def carried_out(name: str, chunk: bytes) -> bytes:
-    """The task of a chunk, as dask runs it: it takes no place of the worker's threads, for its units have places of their own."""
+async def _open(shop: Workshop) -> None:
+    shop.stopped = False
+
+
+async def _hear(shop: Workshop, told: Sequence[Told | None]) -> None:
+    for message in told:
+        match message:
+            case None:
+                shop.stopped = True
+            case Renewed():
+                shop.renewed(message)
+            case _:
+                shop.line.answered(*message)
+
+
+async def _carry_out(shop: Workshop, content: bytes) -> bytes | None:
+    try:
+        return packed(await shop.carry_out(unpacked(content)))
+    except StoppedError:
+        return None
+    except EvalsError as error:  # some of them carry more than travels
+        return packed(Broke(error.message, error.remedy, isinstance(error, BadInputError)))
+
+
+async def carried_out(name: str, chunk: bytes, dask_worker: Worker) -> bytes | None:
+    """What came of a chunk; None where this worker does not know the run."""
+    plugin = _plugin(dask_worker, name)
+    return None if plugin is None else await plugin.carry_out(chunk)
+
+
+def attended(name: str) -> None:
+    """The task that stands for the coordinator, in a thread of its own: dask takes it back when the coordinator is lost."""
     plugin = _plugin(get_worker(), name)
     secede()
-    try:
-        return packed(plugin.carry_out(unpacked(chunk)))
-    except EvalsError as error:  # some of them carry more than travels
-        kind = BadInputError if isinstance(error, BadInputError) else InstrumentError
-        raise kind(error.message, remedy=error.remedy) from None
+    if plugin is not None:
+        plugin.attend()
 
 
-def answered(name: str, answers: bytes, dask_worker: Worker) -> None:
-    """Takes the coordinator's answers."""
-    _plugin(dask_worker, name).answer(unpacked(answers))
+def told(name: str, content: bytes, dask_worker: Worker) -> None:
+    """Takes what the coordinator says."""
+    plugin = _plugin(dask_worker, name)
+    if plugin is not None:
+        plugin.hear(unpacked(content))
 
 
-def stopped(name: str, dask_worker: Worker) -> None:
-    """Begins no further unit of the run."""
-    plugin = dask_worker.plugins.get(name)
-    if isinstance(plugin, WorkshopPlugin):
-        plugin.stop()
-
-
-def _plugin(worker: Worker, name: str) -> WorkshopPlugin:
-    plugin = worker.plugins[name]
-    assert isinstance(plugin, WorkshopPlugin)
-    return plugin
+def _plugin(worker: Worker, name: str) -> WorkshopPlugin | None:
+    plugin = worker.plugins.get(name)
+    return plugin if isinstance(plugin, WorkshopPlugin) else None

@@ -15,7 +15,7 @@ from minions_evals_mcp.known_secrets import masked, spellings
 def packed(value: object) -> bytes:
     """The value's bytes; a secret that an application or a model said stands in them as its mark."""
     plain = pickle.dumps(value)
-    if not any(spelling.encode("utf-8", "surrogatepass") in plain for spelling in spellings()):
+    if not _says_secret(plain):
         return plain
     out = io.BytesIO()
     _Masking(out).dump(value)
@@ -25,6 +25,16 @@ def packed(value: object) -> bytes:
 def unpacked(content: bytes) -> Any:
     """The value of those bytes, which come from our own side."""
     return _Unmasking(io.BytesIO(content)).load()
+
+
+def taken(content: bytes) -> Any:
+    """The same of bytes from elsewhere: a secret that is known here, and was not there, stands in it as its mark."""
+    value = unpacked(content)
+    return unpacked(packed(value)) if _says_secret(content) else value
+
+
+def _says_secret(content: bytes) -> bool:
+    return any(spelling.encode("utf-8", "surrogatepass") in content for spelling in spellings())
 
 
 class _Masking(pickle.Pickler):

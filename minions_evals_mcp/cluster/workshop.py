@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -26,9 +28,10 @@ from minions_evals_mcp.cluster.orders import (
     Message,
     Orders,
     Question,
+    Renewed,
     Settled,
 )
-from minions_evals_mcp.domain.outcomes import Ended, NotJudgeable, UnitKey, Verdict
+from minions_evals_mcp.domain.outcomes import Failed, NotJudgeable, Passed, UnitKey, Verdict
 from minions_evals_mcp.engine.budget import Budget, Call, HaltedError
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine_on
 from minions_evals_mcp.engine.judge.judging import Judging
@@ -41,17 +44,19 @@ from minions_evals_mcp.engine.run.versions import RunVersions
 from minions_evals_mcp.errors import StoppedError, StoreError
 from minions_evals_mcp.judges.task import Said
 from minions_evals_mcp.models.registry import parse_model
-from minions_evals_mcp.models.replies import Failed, Reply
+from minions_evals_mcp.models.replies import Failed as FailedCall
+from minions_evals_mcp.models.replies import Reply
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Store, Ticket
 from minions_evals_mcp.store.jobs import UnitRow, VerdictKey
+from minions_evals_mcp.store.unit_rows import Ending, rows_of
 from minions_evals_mcp.targets.live import ModelTarget
 
 T = TypeVar("T")
-GROUPED_S = 0.005
+GROUPED_S = 0.02
 """So long what is sent back waits for more of it."""
-BEAT_S = 5.0
-"""How often a worker says on which chunks it works."""
+BEATS = 12
+"""How often in the time of a lease a worker says on which chunks it works."""
 
 
 class NoStore(Store):
@@ -87,6 +92,10 @@ class Line:
 
     post: Callable[[list[Message]], None]
     told: list[Message] = field(default_factory=list[Message])
+    outputs: dict[UnitKey, UnitRow] = field(default_factory=dict[UnitKey, UnitRow])
+    """Outputs that were made since the last group; one that is judged by the next goes with its verdict."""
+    ended: dict[str, list[tuple[UnitKey, Ending]]] = field(default_factory=dict[str, list[tuple[UnitKey, Ending]]])
+    """How units ended since the last group, by chunk."""
     waiting: dict[int, _Open] = field(default_factory=dict[int, _Open])
     wake: anyio.Event = field(default_factory=anyio.Event)
     asked: int = 0
@@ -95,6 +104,23 @@ class Line:
         """Sends it before long."""
         self.told.append(message)
         self.wake.set()
+
+    def keep_output(self, row: UnitRow) -> None:
+        """Sends an output before long, alone where it is not judged by then."""
+        self.outputs[row.key] = row
+        self.wake.set()
+
+    def finish(self, chunk: str, unit: Unit, ended: Ending) -> None:
+        """Sends before long how a unit ended."""
+        self.ended.setdefault(chunk, []).append((unit.key, self.ready(unit, ended)))
+        self.wake.set()
+
+    def ready(self, unit: Unit, ended: Ending) -> Ending:
+        """The ending as it is sent: what was judged as the rows that it becomes, with an output that was not sent yet."""
+        if not isinstance(ended, Passed | Failed):
+            return ended
+        output = self.outputs.pop(unit.key, None)
+        return rows_of(unit.key, unit.measure.case.id, ended, observed=output and output.observed)
 
     async def ask(self, question: Question) -> Answer:
         """The coordinator's answer."""
@@ -115,9 +141,11 @@ class Line:
 
     def flush(self) -> None:
         """Sends what was told so far."""
-        if self.told:
-            told, self.told = self.told, []
-            self.post(told)
+        outputs, ended = self.outputs.values(), self.ended.items()
+        group = [*map(KeepOutput, outputs), *self.told, *(Back(chunk, endings) for chunk, endings in ended)]
+        self.outputs, self.told, self.ended = {}, [], {}
+        if group:
+            self.post(group)
 
     async def serve(self) -> None:
         """Sends what is told, a little at a time."""
@@ -148,7 +176,7 @@ class SentVerdicts(KeptVerdicts):
 
     async def keep_output(self, output: UnitRow) -> None:
         """Sends an output to be kept, before it is judged."""
-        self.line.tell(KeepOutput(output))
+        self.line.keep_output(output)
 
 
 @dataclass(slots=True, eq=False)
@@ -165,7 +193,7 @@ class AskedBudget(Budget):
 
     def settle(self, call: Call, reply: Reply) -> None:
         """Tells what the call did cost."""
-        self.line.tell(Settled(call, reply if isinstance(reply, Failed) else replace(reply, text="")))
+        self.line.tell(Settled(call, reply if isinstance(reply, FailedCall) else replace(reply, text="")))
 
     def free(self, call: Call) -> None:
         """Tells that the call is over."""
@@ -178,7 +206,7 @@ class _AtWork:
 
     chunk: Chunk
     missing: int
-    ended: list[tuple[UnitKey, Ended]] = field(default_factory=list[tuple[UnitKey, Ended]])
+    ended: list[tuple[UnitKey, Ending]] = field(default_factory=list[tuple[UnitKey, Ending]])
     left: list[UnitKey] = field(default_factory=list[UnitKey])
     done: anyio.Event = field(default_factory=anyio.Event)
     stopped: bool = False
@@ -191,12 +219,27 @@ class _AtWork:
 
 
 @dataclass(slots=True, eq=False)
+class Watch(Switch):
+    """Off, too, while the coordinator may have given what is here to another: it did not hear of this worker for a lease."""
+
+    lease_s: float = math.inf
+    heard_at: float = field(default_factory=time.monotonic)
+    """When this worker said the newest that the coordinator is known to have heard."""
+
+    @property
+    def is_off(self) -> bool:
+        """Whether no further unit may start."""
+        return bool(self.reason) or time.monotonic() - self.heard_at > self.lease_s
+
+
+@dataclass(slots=True, eq=False)
 class Workshop:
     """Carries out the chunks of one run, as many units at once as the run's concurrency says, whatever chunk they are of."""
 
     bench: Bench
     line: Line
     todo: MemoryObjectSendStream[list[Unit]]
+    watch: Watch
     chunks: dict[str, _AtWork] = field(default_factory=dict[str, _AtWork])
     chunk_of: dict[int, _AtWork] = field(default_factory=dict[int, _AtWork])
     """The chunk of each unit that is at work, by the unit's identity: a lost one may come twice."""
@@ -222,7 +265,7 @@ class Workshop:
         return Back(chunk.id, at_work.ended, at_work.left)
 
     async def _begun(self, at_work: _AtWork, page: list[Unit]) -> None:
-        if at_work.stopped or self.stopped:
+        if at_work.stopped or self.stopped or self.watch.is_off:
             self.left(page)
             return
         try:
@@ -248,17 +291,22 @@ class Workshop:
             for unit, ended in endings:
                 at_work = self.chunk_of.pop(id(unit))
                 if at_work.chunk.is_live:
-                    self.line.tell(Back(at_work.chunk.id, [(unit.key, ended)]))
+                    self.line.finish(at_work.chunk.id, unit, ended)
                 else:
-                    at_work.ended.append((unit.key, ended))
+                    at_work.ended.append((unit.key, self.line.ready(unit, ended)))
                 at_work.counted(1)
 
     async def beat(self) -> None:
         """Says now and then what is at work."""
         while True:
-            await anyio.sleep(BEAT_S)
-            if self.chunks:
-                self.line.tell(Alive(tuple(self.chunks)))
+            self.line.tell(Alive(tuple(self.chunks), time.monotonic()))
+            await anyio.sleep(self.watch.lease_s / BEATS)
+
+    def renewed(self, renewed: Renewed) -> None:
+        """Notes that the coordinator heard of this worker, and begins nothing more of what it gave to another."""
+        for chunk_id in renewed.gone:
+            self.stop(chunk_id)
+        self.watch.heard_at = max(self.watch.heard_at, renewed.at)
 
     def gave_up(self, error: BaseException) -> None:
         """The pipeline is broken: whoever waits for a chunk is told."""
@@ -271,7 +319,7 @@ class Workshop:
 class Relayed(Health):
     """The coordinator tells a broken instrument from single failures: it sees what all workers see."""
 
-    def saw(self, ended: Ended) -> None:
+    def saw(self, ended: Ending) -> None:
         """Nothing follows from it here."""
         del ended
 
@@ -285,8 +333,8 @@ async def open_workshop(
     todo_in, todo_out = anyio.create_memory_object_stream[list[Unit]]()
     done_in, done_out = anyio.create_memory_object_stream[Endings](1)
     async with open_engine_on(config, NoStore()) as engine:
-        shop = Workshop(_bench(engine, orders, line), line, todo_in)
-        health = Relayed(Switch(), left=shop.left)
+        shop = Workshop(_bench(engine, orders, line), line, todo_in, Watch(lease_s=orders.lease_s))
+        health = Relayed(shop.watch, left=shop.left)
         work = partial(here, shop.bench, aiter(todo_out), done_in, health=health, workers=config.concurrency)
         with todo_in, todo_out, done_in, done_out:
             async with anyio.create_task_group() as tasks:

@@ -32,12 +32,26 @@ def append(db: Db, event: Event, *, at: datetime) -> None:
     append_all(db, [event], at=at)
 
 
+EventRow = tuple[str, str, str, str]
+"""An event's type, the type and id of what it is about, and its detail."""
+
+
 def append_all(db: Db, events: Iterable[Event], *, at: datetime) -> None:
     """Writes the events beside their facts, in order."""
+    write_events(db, map(row_of, events), at=at)
+
+
+def row_of(event: Event) -> EventRow:
+    """The row that an event becomes, but for its time."""
+    return event.type, event.subject_type, event.subject_id, masked(json_text(event.detail))
+
+
+def write_events(db: Db, rows: Iterable[EventRow], *, at: datetime) -> None:
+    """Writes events that are rows already."""
     moment = to_millis(at)
     db.executemany(
         "INSERT INTO event (at, type, subject_type, subject_id, detail) VALUES (?, ?, ?, ?, ?)",
-        ((moment, one.type, one.subject_type, one.subject_id, masked(json_text(one.detail))) for one in events),
+        ((moment, *row) for row in rows),
     )
 
 

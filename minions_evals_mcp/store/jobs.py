@@ -240,40 +240,41 @@ def save_unit(  # noqa: PLR0913  a row's columns
     save_units(db, [UnitRow(key, case_id, outcome, reason, observed, packet, None)])
 
 
+UnitValues = tuple[str, int, int, str, Outcome | None, str, str | None, str | None, str | None]
+"""A unit's columns, in the order of `_UNIT`."""
+
+
+def unit_values(row: UnitRow) -> UnitValues:
+    """The row that a unit becomes, without any secret that this process knows."""
+    output = None if row.observed is None else masked(row.observed.model_dump_json(exclude_defaults=True))
+    key, reason = row.key, masked(row.reason)
+    return key.job_id, key.position, key.trial, row.case_id, row.outcome, reason, output, row.packet, row.test_run_id
+
+
 def save_units(db: Db, page: Sequence[UnitRow]) -> None:
     """Keeps how far the units of a job are; an output that is kept already stays, and so does the packet of a judged unit."""
+    write_units(db, [unit_values(row) for row in page])
+
+
+def write_units(db: Db, page: Sequence[UnitValues]) -> None:
+    """The same of units that are rows already."""
     if not page:
         return
-    positions = [row.key.position for row in page]
+    positions = [position for _, position, *_ in page]
     begun = set(
         db.execute(  # no ON CONFLICT: the trigger that refuses to replace a unit would refuse it too
             "SELECT position, trial FROM unit WHERE job_id = ? AND position BETWEEN ? AND ?",
-            (page[0].key.job_id, min(positions), max(positions)),
+            (page[0][0], min(positions), max(positions)),
         )
     )
-    changed = [row for row in page if (row.key.position, row.key.trial) in begun]
-    new = [row for row in page if (row.key.position, row.key.trial) not in begun]
     db.executemany(
-        "UPDATE unit SET outcome = ?, reason = ?, output = coalesce(output, ?), packet = iif(? IS NULL, ?, packet), test_run_id = ?"
-        " WHERE job_id = ? AND position = ? AND trial = ?",
-        [
-            (row.outcome, masked(row.reason), _output(row), row.test_run_id, row.packet, row.test_run_id, row.key.job_id,
-             row.key.position, row.key.trial)
-            for row in changed
-        ],
-    )  # fmt: skip
+        "UPDATE unit SET outcome = ?5, reason = ?6, output = coalesce(output, ?7), packet = iif(?9 IS NULL, ?8, packet),"
+        " test_run_id = ?9 WHERE job_id = ?1 AND position = ?2 AND trial = ?3",
+        [row for row in page if row[1:3] in begun],
+    )
     db.executemany(
-        f"INSERT INTO unit ({_UNIT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        [
-            (row.key.job_id, row.key.position, row.key.trial, row.case_id, row.outcome, masked(row.reason), _output(row),
-             row.packet, row.test_run_id)
-            for row in new
-        ],
-    )  # fmt: skip
-
-
-def _output(row: UnitRow) -> str | None:
-    return None if row.observed is None else masked(row.observed.model_dump_json(exclude_defaults=True))
+        f"INSERT INTO unit ({_UNIT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [row for row in page if row[1:3] not in begun]
+    )
 
 
 def skip_open(db: Db, job_id: str, case_ids: Sequence[str], *, reason: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -154,29 +154,17 @@ FLAGS = frozenset({"passed", "is_regression"})
 
 def insert(db: Db, record: Record[Fields], **extra: str) -> None:
     """Writes a result row; the table's triggers refuse what a hard rule forbids."""
-    table = TABLES[record.type]
-    db.execute(table.insertion, _values(table, record, extra))
-    _tell_outputs(db, [record])
+    db.execute(TABLES[record.type].insertion, values_of(record, extra))
+    if any_known() and isinstance(record.fields, results.TestRun):
+        tell_marks(db, record, to_json(record.fields.actual_output).decode())
 
 
-def insert_all(db: Db, records: Sequence[Record[Fields]]) -> None:
-    """Writes the rows of several results of one type."""
-    if records:
-        table = TABLES[records[0].type]
-        db.executemany(table.insertion, [_values(table, record, {}) for record in records])
-        _tell_outputs(db, records)
+_NONE: Mapping[str, str] = {}
 
 
-def _tell_outputs(db: Db, records: Sequence[Record[Fields]]) -> None:
-    if not any_known():
-        return
-    for record in records:
-        if isinstance(record.fields, results.TestRun):
-            tell_marks(db, record, to_json(record.fields.actual_output).decode())
-
-
-def _values(table: Table[Fields], record: Record[Fields], extra: Mapping[str, str]) -> list[Any]:
-    fields = record.fields
+def values_of(record: Record[Fields], extra: Mapping[str, str] = _NONE) -> list[Any]:
+    """The row that a result becomes, without any secret that this process knows."""
+    table, fields = TABLES[record.type], record.fields
     values: list[Any] = [record.id, *table.taken(fields)]
     if table.at not in table.columns:
         values.append(record.created_at)

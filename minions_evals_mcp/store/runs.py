@@ -3,95 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from minions_evals_mcp.domain.failure_types import FailureType
-from minions_evals_mcp.domain.outcomes import (
-    Awaiting,
-    Ended,
-    Failed,
-    JudgeErrored,
-    MetricScore,
-    NotJudgeable,
-    Observed,
-    Passed,
-    Skipped,
-    TargetErrored,
-    UnitKey,
-)
+from minions_evals_mcp.domain.outcomes import Ended, UnitKey
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalJudgment, Outcome, TestRun
+from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalJudgment, TestRun
+from minions_evals_mcp.store import unit_rows
 from minions_evals_mcp.store.connection import AT_MOST, Db
-from minions_evals_mcp.store.events import Event, append, append_all
-from minions_evals_mcp.store.expected_outputs import keep_expected
-from minions_evals_mcp.store.jobs import UnitRow, save_units
-from minions_evals_mcp.store.rows import WHOLE, insert, insert_all, record_of, select, table_of
-
-Ending = tuple[UnitKey, str, Ended]
-"""A unit, its case, and how it ended."""
+from minions_evals_mcp.store.events import Event, append
+from minions_evals_mcp.store.rows import WHOLE, insert, record_of, select, table_of
 
 
 def record_unit(db: Db, key: UnitKey, case_id: str, ended: Ended, *, at: datetime) -> None:
-    """Keeps how one unit ended; see `record_units`."""
-    record_units(db, [(key, case_id, ended)], at=at)
-
-
-def record_units(db: Db, page: Sequence[Ending], *, at: datetime) -> None:
-    """Keeps how those units ended, one statement a table: runs with their judgments, failures and events, all or nothing."""
-    judged = [ended for _, _, ended in page if isinstance(ended, Passed | Failed)]
-    insert_all(db, [ended.failure for ended in judged if isinstance(ended, Failed)])  # before the runs: HR3
-    insert_all(db, [ended.run for ended in judged])
-    insert_all(db, [judgment for ended in judged for judgment in ended.judgments])
-    metrics = [row for ended in judged if ended.metrics for row in _named(ended.run.id, ended.metrics)]
-    if metrics:
-        db.executemany("INSERT INTO metric_score VALUES (?, ?, ?)", metrics)
-    keep_expected(db, {_case_digest(ended): ended.expected for ended in judged if ended.expected is not None})
-    append_all(db, [event for ended in judged for event in _events(ended)], at=at)
-    save_units(db, [UnitRow(key, case_id, *_end(ended)) for key, case_id, ended in page])
-
-
-def _case_digest(ended: Passed | Failed) -> str:
-    return ended.run.fields.digests.test_case or ""
-
-
-def _end(ended: Ended) -> tuple[Outcome, str, Observed | None, str | None, str | None]:
-    """Outcome, reason, output, packet and test-run of a unit that ended so."""
-    match ended:
-        case Passed() | Failed():
-            return ended.run.fields.outcome, "", None, None, ended.run.id
-        case Awaiting():
-            return "awaiting-judgments", ended.asks, ended.observed, ended.packet_digest, None
-        case JudgeErrored():
-            return "judge-error", ended.reason, None, None, None
-        case TargetErrored():
-            return "target-error", ended.reason, None, None, None
-        case Skipped():
-            return "skipped", ended.reason, None, None, None
-        case NotJudgeable():
-            return "not-judgeable", f"{ended.criterion_id}: {ended.reason}", None, None, None
-
-
-def _events(ended: Passed | Failed) -> Iterator[Event]:
-    run = ended.run.fields
-    yield Event("test-run-recorded", "test-run", ended.run.id, {"testCaseId": run.test_case_id, "passed": run.passed})
-    if isinstance(ended, Failed):
-        failure = ended.failure.fields
-        detail = {"testRunId": ended.run.id, "failureType": failure.failure_type, "severity": failure.severity}
-        yield Event("eval-failure-recorded", "eval-failure", ended.failure.id, {**detail})
-
-
-def _named(run_id: str, metrics: Sequence[MetricScore]) -> list[tuple[str, str, float]]:
-    """Each metric's weighted mean over the assertions that carry its name."""
-    names = dict.fromkeys(metric.name for metric in metrics)
-    rows: list[tuple[str, str, float]] = []
-    for name in names:
-        parts = [metric for metric in metrics if metric.name == name]
-        weight = sum(part.weight for part in parts)
-        if weight > 0:
-            rows.append((run_id, name, sum(part.score * part.weight for part in parts) / weight))
-    return rows
+    """Keeps how one unit ended: its run with judgments, failure and events, all or nothing."""
+    unit_rows.write(db, [unit_rows.rows_of(key, case_id, ended)], at=at)
 
 
 @dataclass(frozen=True, slots=True)

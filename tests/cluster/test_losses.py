@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
 from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
@@ -19,9 +21,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from minions_evals_mcp.cluster import place
 from minions_evals_mcp.cluster.chunks import LIVE
 from minions_evals_mcp.cluster.dispatch import SLOTS
-from minions_evals_mcp.cluster.place import open_cluster
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
@@ -29,7 +31,7 @@ from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.store import jobs, leases
 from minions_evals_mcp.store.jobs import Job
 from tests.cluster.crowd import ROOT, crowd
-from tests.cluster.napping import CALLS
+from tests.cluster.napping import CALLS, NAP
 from tests.cluster.test_run_on_cluster import LIMIT_S
 from tests.workshop import all_of, fleet
 
@@ -54,10 +56,10 @@ async def test_what_a_lost_worker_had_goes_out_again_and_nothing_else(engine: En
     request = RunRequest(subject_id="b", target=NOTED)
     ended: list[Job] = []
     with crowd(tmp_path, 2, {CALLS: str(file)}) as there, anyio.fail_after(LIMIT_S):
-        async with open_cluster(engine, request, there.address) as place, anyio.create_task_group() as tasks:
+        async with place.open_cluster(engine, request, there.address) as cluster, anyio.create_task_group() as tasks:
 
             async def run() -> None:
-                ended.append(await run_benchmark(engine, request, place=place))
+                ended.append(await run_benchmark(engine, request, place=cluster))
 
             tasks.start_soon(run)
             await reached(file, 60)
@@ -73,13 +75,61 @@ async def test_what_a_lost_worker_had_goes_out_again_and_nothing_else(engine: En
     assert 0 <= repeated <= SLOTS * LIVE, "no more than it had: what it was calling, and what had not come back yet"
 
 
+@contextmanager
+def stopped(worker: subprocess.Popen[bytes]) -> Generator[None]:
+    """A worker that hangs for a while, as one does that cannot be reached: its connections stay open, and nothing comes."""
+    worker.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        worker.send_signal(signal.SIGCONT)
+
+
+async def _given_up(engine: Engine) -> None:
+    """Waits until a lease has run out."""
+    lost = "SELECT count(*) FROM unit_lease WHERE ending = 'lost'"
+    while not (await engine.store.read(lambda db: db.execute(lost).fetchone()))[0]:  # noqa: ASYNC110  the run writes it
+        await anyio.sleep(0.05)
+
+
+async def test_what_a_worker_had_that_hangs_goes_out_again_and_its_late_answers_are_not_taken(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place, "LEASE_S", 3.0)
+    size, file = 200, tmp_path / "calls.txt"
+    await fleet(engine, size)
+    request = RunRequest(subject_id="b", target=NOTED)
+    ended: list[Job] = []
+    with crowd(tmp_path, 2, {CALLS: str(file), NAP: "0.5"}) as there, anyio.fail_after(LIMIT_S):
+        async with place.open_cluster(engine, request, there.address) as cluster, anyio.create_task_group() as tasks:
+
+            async def run() -> None:
+                ended.append(await run_benchmark(engine, request, place=cluster))
+
+            tasks.start_soon(run)
+            await reached(file, 40)
+            with stopped(there.workers[0]):
+                await _given_up(engine)
+            assert not ended, "it awakes before the run is over, and answers"
+    (job,) = ended
+    assert job.state == "completed"
+    assert len(await all_of(engine, TestRun)) == size
+    shares = await engine.store.read(partial(leases.shares, job_id=job.id))
+    assert sum(share.returned for share in shares) == size
+    assert 1 <= sum(share.lost_chunks for share in shares) <= SLOTS
+    assert len(calls(file)) == size
+    assert calls(file).total() - size <= engine.config.concurrency, (
+        "what it was calling; what it had not begun it leaves"
+    )
+
+
 async def test_a_unit_that_takes_its_workers_down_is_named_and_costs_no_other(engine: Engine, tmp_path: Path) -> None:
     file = tmp_path / "calls.txt"
     await fleet(engine, 12)
     request = RunRequest(subject_id="b", target="python:tests.cluster.napping:deadly_nap")
     with crowd(tmp_path, 1, {CALLS: str(file)}, restarting=True) as there, anyio.fail_after(2 * LIMIT_S):
-        async with open_cluster(engine, request, there.address) as place:
-            job = await run_benchmark(engine, request, place=place)
+        async with place.open_cluster(engine, request, there.address) as cluster:
+            job = await run_benchmark(engine, request, place=cluster)
     rows = await engine.store.read(lambda db: jobs.units(db, job.id, first=0, last=12))
     assert {row.case_id: row.outcome for row in rows.values() if row.outcome != "scored"} == {"c7": "target-error"}
     assert "was lost, 3 times" in rows[7, 1].reason
@@ -89,13 +139,14 @@ def cli(folder: Path, address: str, **environment: str) -> subprocess.Popen[byte
     """The command as a process of its own."""
     command = [*CLI, "run-benchmark", "b", "--target", NOTED, "--key", "k", "--concurrency", "4", "--cluster", address]
     own = {**os.environ, "HOME": str(folder), **environment}  # noqa: TID251  the child's
-    return subprocess.Popen(
-        [*command, "--db", str(folder / "evals.db"), "--json"],
-        cwd=ROOT,
-        env=own,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    with (folder / "said.txt").open("ab") as said:
+        return subprocess.Popen(
+            [*command, "--db", str(folder / "evals.db"), "--json"],
+            cwd=ROOT,
+            env=own,
+            stdout=subprocess.PIPE,
+            stderr=said,
+        )
 
 
 async def _ended(process: subprocess.Popen[bytes]) -> dict[str, object]:
@@ -117,7 +168,7 @@ async def test_a_coordinator_that_is_stopped_or_killed_goes_on_under_its_key(
         kept = await engine.store.read(jobs.jobs)
         assert [job.state for job in kept] == ["stopped" if how == signal.SIGINT else "running"]
         second = await _ended(cli(tmp_path, there.address))
-    assert second["state"] == "completed"
+    assert second.get("state") == "completed", (tmp_path / "said.txt").read_text()
     assert second["outcomes"] == {"scored": size}
     assert len(calls(file)) == size
     assert calls(file).total() - size <= 2 * SLOTS * LIVE, "no more than the two workers had"

@@ -15,7 +15,6 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from minions_evals_mcp.domain.neighbours import ApprovalRequest
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
-    Ended,
     Failed,
     JudgeErrored,
     NotJudgeable,
@@ -31,9 +30,10 @@ from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, PEOPLE
 from minions_evals_mcp.engine.run.units import TOGETHER, Bench, Seen, Unit, carry_out, concluded, output_of
 from minions_evals_mcp.errors import EvalsError, ungrouped
-from minions_evals_mcp.store import runs
+from minions_evals_mcp.store import unit_rows
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append, tell
+from minions_evals_mcp.store.unit_rows import Ending, UnitRows
 
 BREAKER = 12
 """So many units in a row that end in the instrument's error, and the run stops: it is the instrument.
@@ -81,9 +81,11 @@ class Switch:
         self.scope.cancel()
 
 
-def outcome_of(ended: Ended) -> Outcome:
+def outcome_of(ended: Ending) -> Outcome:
     """The name of an ending in the closed union of outcomes."""
     match ended:
+        case UnitRows():
+            return ended.outcome
         case Passed() | Failed():
             return ended.run.fields.outcome
         case JudgeErrored():
@@ -112,13 +114,13 @@ class Health:
     left: Callable[[Sequence[Unit]], object] = _left_open
     """Is told of units that are not carried out after all: they stay open until the run is resumed."""
 
-    def saw(self, ended: Ended) -> None:
+    def saw(self, ended: Ending) -> None:
         """Counts an ending; breaks the run off where the instrument can be blamed."""
         self.counts[outcome_of(ended)] += 1
-        self.failed += isinstance(ended, Failed)
         if not isinstance(ended, JudgeErrored | TargetErrored):
+            self.failed += isinstance(ended, Failed) or (isinstance(ended, UnitRows) and ended.failure is not None)
             self.errors_in_a_row = 0
-            self.judged = self.judged or isinstance(ended, Passed | Failed)
+            self.judged = self.judged or isinstance(ended, Passed | Failed | UnitRows)
             return
         self.errors_in_a_row = self.errors_in_a_row + 1 if ended.unanswered or not self.judged else 0
         if ended.fatal:
@@ -127,7 +129,8 @@ class Health:
             self.switch.break_off(f"{self.errors_in_a_row} units in a row failed, the last with: {ended.reason}")
 
 
-Endings = Sequence[tuple[Unit, Ended]]
+Endings = Sequence[tuple[Unit, Ending]]
+"""Units and how they ended; one that was judged may come as the rows that it becomes."""
 Pages = AsyncIterator[list[Unit]]
 Made = tuple[Unit, Seen]
 
@@ -255,10 +258,14 @@ def _there(stream: MemoryObjectReceiveStream[T], most: int) -> Iterator[T]:
 
 def _record(db: Db, *, bench: Bench, endings: Endings) -> None:
     at = bench.engine.clock()
-    runs.record_units(db, [(unit.key, unit.measure.case.id, end) for unit, end in endings], at=at)
+    unit_rows.write(db, [_rows(unit, end) for unit, end in endings], at=at)
     for unit, end in endings:
         if isinstance(end, Awaiting) and end.asks == "human":
             request_approval(db, unit.key, unit.measure, end, new_id=f"{unit.key.run_id}:approval", at=at)
+
+
+def _rows(unit: Unit, ended: Ending) -> UnitRows:
+    return ended if isinstance(ended, UnitRows) else unit_rows.rows_of(unit.key, unit.measure.case.id, ended)
 
 
 async def _record_all(bench: Bench, done: MemoryObjectReceiveStream[Endings], progress: PageProgress) -> None:

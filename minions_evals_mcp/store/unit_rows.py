@@ -1,0 +1,123 @@
+"""The rows that a unit's ending becomes: made wherever it was judged, written by whoever has the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from pydantic_core import to_json
+
+from minions_evals_mcp.domain.outcomes import (
+    Awaiting,
+    Ended,
+    Expected,
+    Failed,
+    JudgeErrored,
+    MetricScore,
+    NotJudgeable,
+    Observed,
+    Passed,
+    Skipped,
+    TargetErrored,
+    UnitKey,
+)
+from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, Outcome, TestRun
+from minions_evals_mcp.known_secrets import any_known, counted
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, EventRow, row_of, write_events
+from minions_evals_mcp.store.expected_outputs import keep_expected
+from minions_evals_mcp.store.jobs import UnitRow, UnitValues, unit_values, write_units
+from minions_evals_mcp.store.rows import table_of, values_of
+
+Values = Sequence[Any]
+"""A row's columns in the order of its table."""
+
+
+class UnitRows(NamedTuple):
+    """All that is written of one unit's ending. Times of events are those of the writing."""
+
+    unit: UnitValues
+    outcome: Outcome
+    run: Values | None = None
+    failure: Values | None = None
+    judgments: Sequence[Values] = ()
+    metrics: Sequence[Values] = ()
+    expected: tuple[str, Expected] | None = None
+    events: Sequence[EventRow] = ()
+
+
+Ending = Ended | UnitRows
+"""How a unit ended, or, where it was judged, the rows that it becomes."""
+
+
+def rows_of(key: UnitKey, case_id: str, ended: Ended, *, observed: Observed | None = None) -> UnitRows:
+    """The rows of a unit that ended so; `observed` is its output, where that is to be kept with it."""
+    outcome, reason, seen, packet, run_id = _end(ended)
+    unit = unit_values(UnitRow(key, case_id, outcome, reason, seen or observed, packet, run_id))
+    if not isinstance(ended, Passed | Failed):
+        return UnitRows(unit, outcome)
+    run = ended.run.fields
+    return UnitRows(
+        unit,
+        outcome,
+        values_of(ended.run),
+        values_of(ended.failure) if isinstance(ended, Failed) else None,
+        [values_of(judgment) for judgment in ended.judgments],
+        list(_named(ended.run.id, ended.metrics)),
+        None if ended.expected is None else (run.digests.test_case or "", ended.expected),
+        [row_of(event) for event in _events(ended)],
+    )
+
+
+def write(db: Db, page: Sequence[UnitRows], *, at: datetime) -> None:
+    """Writes what those units became, one statement a table, all or nothing: failures come before their runs (HR3)."""
+    _insert(db, table_of(EvalFailure).insertion, [rows.failure for rows in page if rows.failure])
+    _insert(db, table_of(TestRun).insertion, [rows.run for rows in page if rows.run])
+    _insert(db, table_of(EvalJudgment).insertion, [values for rows in page for values in rows.judgments])
+    _insert(db, "INSERT INTO metric_score VALUES (?, ?, ?)", [values for rows in page for values in rows.metrics])
+    keep_expected(db, dict(rows.expected for rows in page if rows.expected is not None))
+    write_events(db, [event for rows in page for event in rows.events], at=at)
+    write_units(db, [rows.unit for rows in page])
+
+
+def _insert(db: Db, statement: str, rows: Sequence[Values]) -> None:
+    if rows:
+        db.executemany(statement, rows)
+
+
+def _end(ended: Ended) -> tuple[Outcome, str, Observed | None, str | None, str | None]:
+    """Outcome, reason, output, packet and test-run of a unit that ended so."""
+    match ended:
+        case Passed() | Failed():
+            return ended.run.fields.outcome, "", None, None, ended.run.id
+        case Awaiting():
+            return "awaiting-judgments", ended.asks, ended.observed, ended.packet_digest, None
+        case JudgeErrored():
+            return "judge-error", ended.reason, None, None, None
+        case TargetErrored():
+            return "target-error", ended.reason, None, None, None
+        case Skipped():
+            return "skipped", ended.reason, None, None, None
+        case NotJudgeable():
+            return "not-judgeable", f"{ended.criterion_id}: {ended.reason}", None, None, None
+
+
+def _events(ended: Passed | Failed) -> Iterator[Event]:
+    run = ended.run.fields
+    if any_known() and (replaced := counted(to_json(run.actual_output).decode())):
+        yield Event("secrets-marked", "test-run", ended.run.id, {"replaced": {**replaced}})
+    yield Event("test-run-recorded", "test-run", ended.run.id, {"testCaseId": run.test_case_id, "passed": run.passed})
+    if isinstance(ended, Failed):
+        failure = ended.failure.fields
+        detail = {"testRunId": ended.run.id, "failureType": failure.failure_type, "severity": failure.severity}
+        yield Event("eval-failure-recorded", "eval-failure", ended.failure.id, {**detail})
+
+
+def _named(run_id: str, metrics: Sequence[MetricScore]) -> Iterator[Values]:
+    """Each metric's weighted mean over the assertions that carry its name."""
+    for name in dict.fromkeys(metric.name for metric in metrics):
+        parts = [metric for metric in metrics if metric.name == name]
+        weight = sum(part.weight for part in parts)
+        if weight > 0:
+            yield run_id, name, sum(part.score * part.weight for part in parts) / weight
