@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -17,6 +18,9 @@ from tests.cli.standby import STANDBYS, UNMEASURED
 from tests.store.small_store import make as small_store_made
 from tests.workshop import config_in, opened
 
+gc.set_threshold(
+    100_000, 50, 1000
+)  # as the command line: the collector's passes over what was imported would be a tenth of all
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: its children would never hear Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -29,6 +33,11 @@ def pytest_configure(config: pytest.Config) -> None:
     is_set = "PYTEST_DEBUG_TEMPROOT" in os.environ or config.getoption("basetemp")  # noqa: TID251  pytest's own variable
     if not is_set and os.access(MEMORY, os.W_OK) and shutil.disk_usage(MEMORY).free > ROOM:
         os.environ["PYTEST_DEBUG_TEMPROOT"] = str(MEMORY)  # noqa: TID251  the same
+
+
+def pytest_collection_finish() -> None:
+    """What was collected lives to the end: the collector need not go through it again."""
+    gc.freeze()
 
 
 settings.register_profile("suite", deadline=None, suppress_health_check=[HealthCheck.too_slow])
