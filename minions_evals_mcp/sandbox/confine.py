@@ -10,13 +10,14 @@ import ctypes
 import errno
 import os
 import platform
+import signal
 import struct
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from types import ModuleType
 
-_NO_NEW_PRIVILEGES = 38
+_NO_NEW_PRIVILEGES, _DEATH_SIGNAL = 38, 1
 _SECCOMP, _FILTER = 22, 2
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000
 _LANDLOCK_CREATE, _LANDLOCK_ADD, _LANDLOCK_RESTRICT = 444, 445, 446
@@ -45,11 +46,13 @@ _ALLOWED = {
 """By machine its audit number and the system calls that computing takes: none opens, connects, starts or signals."""
 
 
-def confine(*, memory_bytes: int, open_files: int = 0, programs: Sequence[str] = ()) -> tuple[str, ...]:
+def confine(
+    *, memory_bytes: int, open_files: int = 0, programs: Sequence[str] = (), forks: bool = False
+) -> tuple[str, ...]:
     """Confines this process and all that it starts; what holds from now on.
 
     With `programs` (files, or folders with all in them) those can still be read and started, and no system call is
-    refused; without, nothing can be opened or started.
+    refused; without, nothing can be opened or started, nor connected unless it `forks` processes that confine themselves.
     """
     libc = _libc()
     resource = _resource()  # landlock would not let it be imported
@@ -58,9 +61,16 @@ def confine(*, memory_bytes: int, open_files: int = 0, programs: Sequence[str] =
     if resource is not None:
         _limit(resource, memory_bytes, open_files)  # landlock takes a descriptor
         holds += ("rlimits",)
-    if libc is not None and not programs and _filtered(libc):
+    if libc is not None and not programs and not forks and _filtered(libc):
         holds += ("seccomp",)
     return holds
+
+
+def dies_with_its_parent(parent: int) -> None:
+    """Ends this process when its parent ends, or at once where that is gone already."""
+    libc = _libc()
+    if libc is None or libc.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0) != 0 or os.getppid() != parent:
+        os._exit(1)
 
 
 def _libc() -> ctypes.CDLL | None:

@@ -103,7 +103,7 @@ def _answer(said: str, forms: list[dict[str, str]], most: int) -> Answer:
         case "=":
             return {"value": rest}
         case "-":
-            return _broke("unsupported", f"the code reads {rest}, which is not there")
+            return _broke("unsupported", f"the code reads {rest}")
         case "&":
             return _broke("unsupported", "promises and async functions are not carried out: return the value itself")
         case _:

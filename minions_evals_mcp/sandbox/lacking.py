@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import builtins
 import re
 import sys
+from collections.abc import Iterator
+from functools import lru_cache
 
 _TOLD = (
     re.compile(r"'(?P<of>\w+)' object has no attribute '(?P<name>\w+)'"),
@@ -45,3 +48,33 @@ def _absent(told: str) -> str | None:
     if not isinstance(kind, type) or not hasattr(kind, name):
         return None
     return f"no {of}.{name}, or only where it is called at once"
+
+
+_OTHERWISE = frozenset({"hasattr", "__name__"})
+_ITERATES = frozenset({"iter", "next"})
+
+
+@lru_cache(maxsize=256)
+def answered_otherwise(code: str) -> str:
+    """What stands in the code and means something else in the interpreter than in Python; nothing where nothing does."""
+    try:
+        tree = ast.parse(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the interpreter says what is wrong with it
+        return ""
+    return next(_otherwise(tree), "")
+
+
+def _otherwise(tree: ast.AST) -> Iterator[str]:
+    consumed = set[ast.AST]()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Name(id=name) if name in _OTHERWISE:
+                yield name
+            case ast.Call(func=function, args=[*given]) if not (
+                isinstance(function, ast.Name) and function.id in _ITERATES
+            ):
+                consumed.update(given)
+            case ast.GeneratorExp() if node not in consumed:
+                yield "generators"
+            case _:
+                pass

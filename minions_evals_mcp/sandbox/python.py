@@ -1,4 +1,7 @@
-"""Python snippets, in an interpreter that has no files, network or environment, in processes of its own."""
+"""Python snippets where the system confines no process: in an interpreter that has no files, network or environment.
+
+It knows a part of Python. What it lacks, or would answer otherwise than Python, is refused by name.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,17 @@ from functools import partial
 from pathlib import Path
 from shlex import quote
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self
 
 import anyio
 from anyio.from_thread import check_cancelled
 from anyio.to_thread import run_sync
 from pydantic import JsonValue
 
-from minions_evals_mcp.sandbox.lacking import lacking
+from minions_evals_mcp.sandbox.lacking import answered_otherwise, lacking
 from minions_evals_mcp.sandbox.limits import Limits, returned, shown
-from minions_evals_mcp.scoring.checks import Broke, Ran
+from minions_evals_mcp.sandbox.python_reads import unread_in_python
+from minions_evals_mcp.scoring.checks import Broke, Guards, Ran
 
 if TYPE_CHECKING:
     from pydantic_monty import Monty, MontyRuntimeError, MontySession, MontySyntaxError, ResourceLimits
@@ -74,8 +78,13 @@ _PARSER = "The monty syntax parser does not yet support "
 _LAUNCHER = "minions_evals_mcp.sandbox.monty_launcher"
 
 
-Call = tuple[str, Mapping[str, JsonValue], str]
-"""Code, its variables, and the code that runs before it."""
+class Call(NamedTuple):
+    """Code, its variables, the code that runs before it, and the objects of which it may read only what is there."""
+
+    code: str
+    variables: Mapping[str, JsonValue]
+    before: str = ""
+    guards: Guards = ()
 
 
 @contextmanager
@@ -118,15 +127,8 @@ class Python:
         with anyio.CancelScope(shield=True):
             await run_sync(self._owned.close)
 
-    async def run(
-        self, code: str, variables: Mapping[str, JsonValue], limits: Limits, *, before: str = ""
-    ) -> Ran | Broke:
-        """What the snippet gives, each variable being a name; `before` runs first, in the same place."""
-        (found,) = await self.run_each([(code, variables, before)], limits)
-        return found
-
     async def run_each(self, calls: Sequence[Call], limits: Limits) -> list[Ran | Broke]:
-        """The same for several, one after another in one thread; each has a place and limits of its own."""
+        """What each snippet gives, one after another in one thread; each has a place and limits of its own."""
         async with self._starting:
             try:
                 pool = self._pool or await run_sync(self._started)
@@ -159,15 +161,25 @@ class _Sink:
 
 def _run_each(pool: Monty, calls: Sequence[Call], limits: Limits) -> list[Ran | Broke]:
     found: list[Ran | Broke] = []
-    for code, variables, before in calls:
-        found.append(_run(pool, code, variables, limits, before))
+    for call in calls:
+        found.append(_refused(call) or _run(pool, call, limits))
         check_cancelled()
     return found
 
 
-def _run(pool: Monty, code: str, variables: Mapping[str, JsonValue], limits: Limits, before: str) -> Ran | Broke:
+def _refused(call: Call) -> Broke | None:
+    """Why the code is not run at all: the interpreter would answer otherwise than Python."""
+    unread = unread_in_python(call.code, call.variables, call.guards) if call.guards else ""
+    if unread:
+        return Broke("unsupported", f"the code reads {unread}")
+    lacks = answered_otherwise(call.code) or answered_otherwise(call.before)
+    return Broke("unsupported", f"the sandbox's Python has no {lacks}") if lacks else None
+
+
+def _run(pool: Monty, call: Call, limits: Limits) -> Ran | Broke:
     from pydantic_monty import MontyCrashedError, MontyError, MontyRuntimeError, MontySyntaxError  # noqa: PLC0415  as above
 
+    code, variables, before, _ = call
     sink = _Sink(limits.output_bytes)
     place = ""
     try:

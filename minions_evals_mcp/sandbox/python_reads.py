@@ -16,24 +16,37 @@ from minions_evals_mcp.scoring.checks import Guards
 
 
 def unread_in_python(code: str, variables: Mapping[str, JsonValue], guards: Guards) -> str:
-    """The first thing that the code reads of a guarded mapping and that is not there; nothing where all is."""
+    """What the code reads of a guarded mapping and is not there, or cannot be told from its text; nothing where all is."""
     absent = dict(guards)
     for path in _paths_read(code):
         *steps, name = path.split(".")
         within = ".".join(steps)
         if within in absent and name not in absent[within] and not _holds(variables, steps, name):
-            return path
-    return ""
+            return f"{path}, which is not there"
+    handed = next((path for path in _paths_handed_on(code) if path in absent), "")
+    return f"{handed} otherwise than by the name of what is in it" if handed else ""
+
+
+def _paths_read(code: str) -> tuple[str, ...]:
+    """All that the code reads of `context` by name, by path."""
+    return _looked_up(code)[0]
+
+
+def _paths_handed_on(code: str) -> tuple[str, ...]:
+    """What the code takes out of `context`, or `context` itself, without reading something of it there and then."""
+    return _looked_up(code)[1]
 
 
 @lru_cache(maxsize=256)
-def _paths_read(code: str) -> tuple[str, ...]:
-    """All that the code reads of `context`, by path: asked of each code once, however many outputs it is run on."""
+def _looked_up(code: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Both, asked of each code once, however many outputs it is run on."""
     try:
         tree = ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the interpreter says what is wrong with it
-        return ()
-    return tuple(sorted(set(_reads(tree, {"context", *_other_names(tree)}))))
+        return (), ()
+    names = {"context", *_other_names(tree)}
+    read = dict(_reads(tree, names))
+    return tuple(sorted(set(read.values()))), tuple(sorted(set(_handed_on(tree, names, {*read}))))
 
 
 def _holds(variables: Mapping[str, JsonValue], steps: list[str], name: str) -> bool:
@@ -49,13 +62,19 @@ def _other_names(tree: ast.AST) -> Iterator[str]:
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Name(id="context")):
                 yield name
-            case ast.FunctionDef(args=ast.arguments(args=[ast.arg(arg="output"), ast.arg(arg=name), *_])):
-                yield name
+            case ast.FunctionDef() if _takes_context(node):
+                yield node.args.args[1].arg
             case _:
                 pass
 
 
-def _reads(tree: ast.AST, names: set[str]) -> Iterator[str]:
+def _takes_context(function: ast.FunctionDef) -> bool:
+    """Whether the function is one that a check calls: with the output, then with `context`."""
+    return [arg.arg for arg in function.args.args[:1]] == ["output"] and len(function.args.args) > 1
+
+
+def _reads(tree: ast.AST, names: set[str]) -> Iterator[tuple[ast.AST, str]]:
+    """Each expression that reads by name, with the path."""
     for node in ast.walk(tree):
         match node:
             case ast.Compare(left=ast.Constant(value=str(name)), ops=[ast.In() | ast.NotIn()], comparators=[held]):
@@ -66,7 +85,38 @@ def _reads(tree: ast.AST, names: set[str]) -> Iterator[str]:
             case _:
                 continue
         if "." in found:
-            yield found
+            yield node, found
+
+
+def _handed_on(tree: ast.AST, names: set[str], reads: set[ast.AST]) -> Iterator[str]:
+    """The paths of what is neither read on nor given another name that is known."""
+    known = {part for node in reads for part in _read_of(node)} | set(_renamed(tree))
+    for node in ast.walk(tree):
+        stored = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        if isinstance(node, ast.expr) and node not in known and not stored and (path := _path(node, names)):
+            yield path
+
+
+def _renamed(tree: ast.AST) -> Iterator[ast.AST]:
+    """The expressions that give `context` its other names."""
+    functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and _takes_context(node)}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name()], value=ast.Name(id="context") as value):
+                yield value
+            case ast.Call(func=ast.Name(id=name), args=[_, ast.Name() as value, *_]) if name in functions:
+                yield value
+            case _:
+                pass
+
+
+def _read_of(node: ast.AST) -> Iterator[ast.AST]:
+    """The expressions that are read of in that one."""
+    match node:
+        case ast.Compare(comparators=[held]) | ast.Subscript(value=held) | ast.Call(func=ast.Attribute(value=held)):
+            yield held
+        case _:
+            pass
 
 
 def _path(node: ast.expr, names: set[str]) -> str:

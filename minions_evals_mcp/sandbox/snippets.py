@@ -15,8 +15,8 @@ from pydantic_core import from_json
 
 from minions_evals_mcp.sandbox.javascript import JavaScript
 from minions_evals_mcp.sandbox.limits import LONGEST_CODE, Limits
-from minions_evals_mcp.sandbox.python import Python
-from minions_evals_mcp.sandbox.python_reads import unread_in_python
+from minions_evals_mcp.sandbox.python import Call, Python
+from minions_evals_mcp.sandbox.standard_python import StandardPython
 from minions_evals_mcp.sandbox.trusted import Trusted
 from minions_evals_mcp.scoring.checks import Broke, Guards, Language, Ran, SnippetNeed
 
@@ -24,23 +24,27 @@ MOST_PROCESSES = 4
 MOST_AT_ONCE = 16
 """So many snippets go to a process in one go."""
 DEFAULT_LIMITS = Limits()
+TOO_LONG = Broke("unsupported", f"code of more than {LONGEST_CODE:,} characters")
 
 
 class Snippets:
     """Owns the processes that run snippets, started at the first need of each language and ended with it.
 
-    With `trusted` a snippet runs with the real interpreter, which can do whatever the caller can.
+    Python runs with its standard library where the system confines a process (`confined`), else in an interpreter that
+    knows a part of it. With `trusted` a snippet runs with the real interpreter, which can do whatever the caller can.
     """
 
-    def __init__(self, *, trusted: bool = False, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, *, trusted: bool = False, confined: bool = True, limits: Limits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._most = most = min(MOST_PROCESSES, os.cpu_count() or 1)
+        self._standard = StandardPython(most=most, confined=confined)
         self._python = Python(most=most)
         self._javascript = JavaScript(most=most)
         self._trusted = Trusted(most=most) if trusted else None
         self._owned = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
+        await self._owned.enter_async_context(self._standard)
         await self._owned.enter_async_context(self._python)
         await self._owned.enter_async_context(self._javascript)
         return self
@@ -66,14 +70,14 @@ class Snippets:
         the objects in `guards` gives nothing.
         """
         limits = limits or self._limits
-        refused = _refused(language, code, variables, before=before, guards=() if self._trusted is not None else guards)
-        if refused is not None:
-            return refused
+        if len(code) > LONGEST_CODE or len(before) > LONGEST_CODE:
+            return TOO_LONG
         if self._trusted is not None:
             return await self._trusted.run(language, code, variables, limits, before=before, guards=guards)
         match language:
             case "python":
-                return await self._python.run(code, variables, limits, before=before)
+                (found,) = await self._python_each([Call(code, variables, before, guards)], limits)
+                return found
             case "javascript":
                 return await self._javascript.run(code, variables, limits, guards=guards)
             case _:
@@ -106,29 +110,20 @@ class Snippets:
                 await self.run(need.language, need.code, variables, before=need.before, guards=need.guards)
                 for need, variables in zip(needs, given, strict=True)
             ]
-        refused = [
-            _refused(need.language, need.code, variables, before=need.before, guards=need.guards)
-            for need, variables in zip(needs, given, strict=True)
-        ]
-        left = [(need, variables) for need, variables, why in zip(needs, given, refused, strict=True) if why is None]
+        too_long = [max(len(need.code), len(need.before)) > LONGEST_CODE for need in needs]
+        left = [(need, given) for need, given, long in zip(needs, given, too_long, strict=True) if not long]
         ran = iter(await self._ran(left) if left else ())
-        return [next(ran) if why is None else why for why in refused]
+        return [TOO_LONG if long else next(ran) for long in too_long]
 
     async def _ran(self, calls: Sequence[tuple[SnippetNeed, Mapping[str, JsonValue]]]) -> list[Ran | Broke]:
         if calls[0][0].language == "python":
-            return await self._python.run_each(
-                [(need.code, variables, need.before) for need, variables in calls], self._limits
-            )
+            asked = [Call(need.code, variables, need.before, need.guards) for need, variables in calls]
+            return await self._python_each(asked, self._limits)
         return await self._javascript.run_each(
             [(need.code, need.variables, need.guards) for need, _ in calls], self._limits
         )
 
-
-def _refused(
-    language: Language, code: str, variables: Mapping[str, JsonValue], *, before: str, guards: Guards
-) -> Broke | None:
-    """Why a snippet is not run at all: its length, or what it reads and is not there."""
-    if len(code) > LONGEST_CODE or len(before) > LONGEST_CODE:
-        return Broke("unsupported", f"code of more than {LONGEST_CODE:,} characters")
-    unread = unread_in_python(code, variables, guards) if guards and language == "python" else ""
-    return Broke("unsupported", f"the code reads {unread}, which is not there") if unread else None
+    async def _python_each(self, calls: Sequence[Call], limits: Limits) -> list[Ran | Broke]:
+        """What each gives in Python, as much of it as runs confined here."""
+        found = await self._standard.run_each(calls, limits)
+        return await self._python.run_each(calls, limits) if found is None else found

@@ -30,7 +30,7 @@ const guard = eval(readFileSync(`${__dirname}/guard.js`, "utf8"));
 async function answer({ code, variables, guards }) {
   let snippet, header;
   const missed = guard(variables, guards);
-  const unread = () => ({ kind: "unsupported", error: `the code reads ${missed()}, which is not there`, name: "" });
+  const unread = () => ({ kind: "unsupported", error: `the code reads ${missed()}`, name: "" });
   try {
     [snippet, header] = snippetOf(code, Object.keys(variables));
   } catch (error) {

@@ -21,6 +21,7 @@ START_SECONDS = 15.0
 DEATHS = (
     OSError,
     ValueError,
+    RecursionError,
     anyio.EndOfStream,
     anyio.IncompleteRead,
     anyio.DelimiterNotFound,

@@ -92,7 +92,7 @@ def test_two_tables_are_compared_by_the_same_code(table: Terminal) -> None:
         ("return {'score': 'high'}", 2, "score: must be a number"),
         ("x = 1\nreturn {'score': x.y}", 2, "line 2: AttributeError"),
         ("return {'score': 1", 2, "SyntaxError"),
-        ("import enum", 2, "No module named 'enum'"),
+        ("import threading", 2, "threading"),
     ],
 )
 def test_code_that_gives_no_score_says_why(table: Terminal, code: str, exit_code: int, said: str) -> None:
@@ -114,7 +114,7 @@ def test_what_cannot_be_scoring_code_is_bad_input(table: Terminal) -> None:
 
 
 def test_trusted_code_has_the_real_interpreter_and_untrusted_has_not(table: Terminal) -> None:
-    table.file("levels.py", "import enum\nclass Level(enum.Enum):\n    HIGH = 3\nreturn {'score': Level.HIGH.value}")
+    table.file("levels.py", "import enum, threading\nclass Level(enum.Enum):\n    HIGH = 3\nreturn {'score': Level.HIGH.value}")
     plain = table.run("scorecard", "table.csv", "--code", "levels.py")
     assert (plain.code, "--trust-code" in plain.err) == (2, True)
     assert table.run("scorecard", "table.csv", "--code", "levels.py", "--trust-code", "--json").one()["score"] == 3.0
@@ -135,14 +135,14 @@ def test_rows_are_checked_by_code_and_a_limit_is_an_error_of_the_row(at: Termina
                 {"type": "contains-json", "value": {"required": ["b"]}},
             ],
         },
-        {"id": "lacks", "output": "x", "assert": [{"type": "python", "value": "import enum"}]},
+        {"id": "lacks", "output": "x", "assert": [{"type": "python", "value": "import threading"}]},
         {"id": "file", "output": "x", "assert": [{"type": "python", "value": "file://check.py"}]},
     ]
     found = at.run("score", "-", stdin="\n".join(map(json.dumps, rows)))
     told = {row["id"]: row.get("pass", row.get("error")) for row in found.rows()}
     assert (told["right"], told["wrong"], told["none"]) == (True, False, False)
     assert told["object"] is True, "code is given the object, the others its text"
-    assert told["lacks"] == "python: No module named 'enum'"
+    assert "threading" in str(told["lacks"])
     assert "is a file, which only a config" in str(told["file"])
     assert found.code == 3
 
@@ -156,7 +156,7 @@ def test_the_best_of_several_outputs_is_picked_by_running_them(at: Terminal) -> 
 
 def test_a_benchmark_run_judges_by_code_and_a_limit_is_no_failed_test(at: Terminal) -> None:
     tests: JsonValue = [TEST]
-    lacking: JsonValue = [{"type": "python", "value": "import enum"}]
+    lacking: JsonValue = [{"type": "python", "value": "import threading"}]
     at.file(
         "suite.json",
         suite(
@@ -178,9 +178,9 @@ def test_a_benchmark_run_judges_by_code_and_a_limit_is_no_failed_test(at: Termin
     assert ran.code == 0, ran.err
     assert at_place(run, "benchmarkRun", "passedCount") == 1
     assert broken.code == 3
-    assert "No module named 'enum'" in broken.out
+    assert "module threading" in broken.out
     trusted = at.run("run-benchmark", "more", "--trust-code", "--json")
-    assert "No module named 'enum'" not in trusted.out
+    assert "module threading" not in trusted.out
 
 
 def test_a_criterion_of_a_suite_file_is_an_evaluator_of_ones_own(at: Terminal) -> None:

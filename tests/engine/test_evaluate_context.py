@@ -50,6 +50,11 @@ READS = {
     "context.config.least === 2": True,
     "!context.trace": True,
     "context.prompt.includes('{{')": False,
+    "const {vars, prompt} = context; return {...vars}.n === 3 && prompt.length === 7": True,
+    "Object.keys(context.vars).length === 2": True,
+    "const key = 'pro' + 'mpt'; return context[key] === 'ask why'": True,
+    "context.vars.nobody?.x ?? true": True,
+    "!('nobody' in context.vars)": True,
 }
 """JavaScript with what promptfoo says of it."""
 UNREAD = (
@@ -57,7 +62,19 @@ UNREAD = (
     "context.nobody?.x ?? 1",
     "'nobody' in context",
     "const {nobody = 1} = context; return nobody",
+    "const key = 'no' + 'body'; return !context[key]",
+    "!Object.hasOwn(context, 'nobody')",
 )
+COPIED = (
+    "!{...context}.nobody",
+    "const {vars, ...rest} = context; return !rest.nobody",
+    "!JSON.stringify(context).includes('nobody')",
+    "Object.entries(context).every(([name]) => name !== 'nobody')",
+    "!Object.assign({}, context).nobody",
+    "!{...context.provider}.nobody",
+    "for (const name in context) if (name === 'nobody') return false; return true",
+)
+"""JavaScript that goes through all of it, and would lose what keeps watch."""
 IN_PYTHON = {
     "context['prompt'] == 'ask why' and context['vars']['n'] == 3": True,
     "context['test']['metadata']['team'] == 'a'": True,
@@ -65,11 +82,28 @@ IN_PYTHON = {
     "context['providerResponse']['tokenUsage']['total'] == 9": True,
     "len(context['metadata']['sources']) == 2 and context.get('trace') is None": True,
     "context['logProbs'][0] == -0.5 and context['config']['least'] == 2": True,
+    "name = 'pro' + 'mpt'\nreturn context[name] == 'ask why'": True,
+    "{**context['vars']} == {'q': 'why', 'n': 3} and context['vars'].get('nobody') is None": True,
+    "def held(given):\n    return given.get('trace') is None and given['vars']['n']\nreturn held(context)": True,
 }
 UNREAD_IN_PYTHON = (
     "context.get('nobody') is None",
     "'nobody' not in context",
     "(lambda: 1)() if context['provider']['id'] else 0",
+    "name = 'no' + 'body'\nreturn not context.get(name)",
+    "name = 'no' + 'body'\ntry:\n    return context[name]\nexcept KeyError:\n    return True",
+    "provider = context['provider']\nreturn not provider.get('nobody')",
+    "context.pop('nobody', None) is None",
+)
+COPIED_IN_PYTHON = (
+    "'nobody' not in {**context}",
+    "'nobody' not in dict(context)",
+    "'nobody' not in json.dumps(context)",
+    "all(name != 'nobody' for name in context)",
+    "not (context | {}).get('nobody')",
+    "'nobody' not in str(context)",
+    "import copy\nreturn not copy.copy(context).get('nobody')",
+    "len(context) > 3",
 )
 
 
@@ -108,6 +142,15 @@ async def test_reading_what_is_not_there_is_no_verdict_and_names_it(
         assert (cell.outcome, cell.passed) == ("judge-error", None)
         assert "which is not there" in cell.reason
         assert "context." in cell.reason
+
+
+@pytest.mark.parametrize(("kind", "codes"), [("javascript", COPIED), ("python", COPIED_IN_PYTHON)])
+async def test_going_through_all_of_what_is_not_wholly_known_is_no_verdict(
+    engine: Engine, kind: str, codes: tuple[str, ...]
+) -> None:
+    for cell in await cells(engine, HEAD, [check(code, kind) for code in codes]):
+        assert (cell.outcome, cell.passed) == ("judge-error", None)
+        assert "of which not everything is known" in cell.reason
 
 
 async def test_a_provider_whose_config_may_hold_a_key_tells_code_nothing_of_it(engine: Engine) -> None:

@@ -60,12 +60,14 @@ PYTHON = {
     "a mapping's method": "class A:\n    def __getattr__(self, name):\n        return open\nA().x('@FILE').read()",
     # time
     "endless loop": "while True:\n    pass",
-    "endless loop that catches": "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n        pass",
+    "endless loop that catches": "while True:\n    try:\n        while True:\n            pass\n    except BaseException:\n"
+    "        pass",
     "loop in finally": "try:\n    while True:\n        pass\nfinally:\n    while True:\n        pass",
     "sleep": "import time\ntime.sleep(60)\nreturn 'escaped'",
     "asyncio sleep": "import asyncio\nasync def go():\n    await asyncio.sleep(60)\nawait go()\nreturn 'escaped'",
     "many sleeps": "import time\nwhile True:\n    time.sleep(0)",
-    "catastrophic expression": "import re\nre.search('^(?=(a+)+$)(?:a+)+\\\\1$|(?!x)(?:a|aa)+!$', 'a' * 5000 + 'b')\nwhile True: pass",
+    "catastrophic expression": "import re\nre.search('^(?=(a+)+$)(?:a+)+\\\\1$|(?!x)(?:a|aa)+!$', 'a' * 5000 + 'b')\n"
+    "while True: pass",
     "nested loops": "sum(a * b * c for a in range(10**4) for b in range(10**4) for c in range(10**4))",
     "power": "pow(7, 10**9)",
     "power of powers": "9 ** 9 ** 9 ** 9",
@@ -78,7 +80,8 @@ PYTHON = {
     "list": "[0] * 10**10",
     "growing list": "held = []\nwhile True:\n    held.append('x' * 100000)",
     "doubling": "text = 'x'\nwhile True:\n    text += text",
-    "memory caught": "held = []\nwhile True:\n    try:\n        held.append('x' * 1000000)\n    except MemoryError:\n        pass",
+    "memory caught": "held = []\nwhile True:\n    try:\n        held.append('x' * 1000000)\n    except MemoryError:\n"
+    "        pass",
     "huge int": "1 << (1 << 40)",
     "range to list": "list(range(10**10))",
     "format width": "f\"{'a':>{10**12}}\"",
@@ -134,6 +137,121 @@ PYTHON = {
     "deep source of elif": "if 0: pass\n" + "elif 0: pass\n" * 7000,
     "a number of 90,000 digits": "9" * 90000,
 }
+
+_TELLS = (
+    "import random\nos = random._os\nlibc = os.sys.modules['ctypes'].CDLL(None)\ndef tell():\n    for at in range(3, 64):\n"
+    '        try:\n            os.write(at, b\'{"value": "escaped"}\')\n        except OSError:\n            pass\n'
+    "    os._exit(0)\n"
+)
+"""Gives an answer past the interpreter, which would say only that the code is after what it is denied."""
+STANDARD_PYTHON = {
+    "nothing, told past the interpreter": _TELLS.replace("escaped", "told") + "tell()",
+    # walks to the real modules, which are loaded but can do nothing
+    "os by a module's own import": "import random\nrandom._os.system('touch @NEW')",
+    "os.open by a module": "import random\nos = random._os\nos.read(os.open('@FILE', 0), 100)",
+    "os.write to a new file": "import random\nos = random._os\nos.write(os.open('@NEW', os.O_CREAT | os.O_WRONLY), b'x')",
+    "environment by a module": "import random\nreturn dict(random._os.environ)",
+    "fork by a module": "import random\nrandom._os.fork()\nreturn 'escaped'",
+    "kill the parent": "import random\nrandom._os.kill(random._os.getppid(), 9)\nreturn 'escaped'",
+    "kill the session": "import random\nrandom._os.killpg(0, 9)\nreturn 'escaped'",
+    "exec by a module": "import random\nrandom._os.execv('/bin/touch', ['touch', '@NEW'])",
+    "exit without a word": "import random\nrandom._os._exit(3)",
+    "an answer of its own": "import random\nfor at in range(3, 64):\n    try:\n"
+    '        random._os.write(at, b\'{"value": 1}\\n{"value": "escaped"}\\n\' * 9)\n'
+    "    except OSError:\n        pass\nrandom._os._exit(0)",
+    "an endless answer": "import random\nwhile True:\n    for at in range(1, 64):\n        try:\n"
+    "            random._os.write(at, b'x' * 60000)\n"
+    "        except OSError:\n            pass",
+    "a nested answer": "import random\nfor at in range(3, 64):\n    try:\n        random._os.write(at, b'[' * 60000)\n"
+    "    except OSError:\n        pass\n"
+    "random._os._exit(0)",
+    "the alarm put off": "import random\nsys = random._os.sys\nsignal = sys.modules['signal']\n"
+    "signal.signal(signal.SIGALRM, lambda *_: None)\n"
+    "signal.setitimer(signal.ITIMER_REAL, 0)\nwhile True:\n    pass",
+    "the alarm taken by C": "import random\nsys = random._os.sys\nsignal = sys.modules['signal']\n"
+    "signal.pthread_sigmask(signal.SIG_BLOCK, [14])\n"
+    "while True:\n    pass",
+    "threads": "import random\nsys = random._os.sys\nsys.modules['_thread'].start_new_thread(lambda: 1, ())\nreturn 'escaped'",
+    "ctypes by sys.modules": "import random\nctypes = random._os.sys.modules['ctypes']\nlibc = ctypes.CDLL(None)\n"
+    "libc.open(b'@NEW', 0o101, 0o600)\nlibc.fork() >= 0 and 1 / 0\nlibc.system(b'touch @NEW')",
+    "system calls by number": _TELLS
+    + "calls = (41, 2, 1, 0), (56, 17, 0, 0, 0, 0), (57,), (425, 8, 0), (257, -100, b'@FILE', 0), (101, 0, 0, 0, 0)\n"
+    "for call in calls:\n    libc.syscall(*call) >= 0 and tell()",
+    "unfiltered again": _TELLS
+    + "libc.prctl(22, 0, 0, 0, 0) == 0 and tell()\nlibc.syscall(157, 1, 0, 0, 0, 0) == 0 and tell()",
+    "a null pointer": "import random\nrandom._os.sys.modules['ctypes'].string_at(0)",
+    "a socket by a module": "import random\nmodules = random._os.sys.modules\n"
+    "modules.get('_socket', __import__)('socket')\nmodules['_socket'].socket().connect(('127.0.0.1', @PORT))",
+    "the importer": "import random\nloader = random._os.sys.modules['importlib._bootstrap']\n"
+    "loader._gcd_import('subprocess').run(['touch', '@NEW'])",
+    "real builtins": "().__class__.__base__.__subclasses__()[0].__init__.__class__\n"
+    "[one for one in ().__class__.__base__.__subclasses__()"
+    " if one.__name__ == '_wrap_close'][0].__init__.__globals__['system']('touch @NEW')",
+    "real open": "[one for one in ().__class__.__base__.__subclasses__() if one.__name__ == 'Quitter'][0].__call__.__globals__['sys']"
+    ".modules['builtins'].open('@FILE').read()",
+    "what ran before": "import random\ngc = random._os.sys.modules['gc']\nreturn 'escaped' if any(type(one) is dict and "
+    "'never told' in one for one in gc.get_objects()) else 0",
+    # each construct that the small interpreter has not
+    "frame of a running generator": "def each():\n    yield each_one.gi_frame.f_back.f_back.f_globals\neach_one = each()\n"
+    "next(each_one)['os'].system('touch @NEW')",
+    "code of a generator": "g = (one for one in [1])\ng.gi_code.replace(co_code=b'\\x00' * 8)\nnext(g)",
+    "a code object made up": "def f(): pass\nf.__code__ = f.__code__.replace(co_code=bytes(range(256)), co_stacksize=1)\nf()",
+    "frame of a coroutine": "async def f(): pass\nf().cr_frame.f_builtins['open']('@FILE').read()",
+    "endless generator": "def each():\n    while True:\n        yield 1\nsum(each())",
+    "generator that will not close": "def each():\n    while True:\n        try:\n            yield 1\n"
+    "        except BaseException:\n            pass\n"
+    "g = each()\nnext(g)\ndel g\nreturn 1",
+    "a finalizer without end": "class A:\n    def __del__(self):\n        while True:\n            pass\n"
+    "del globals()['A']\nreturn 1",
+    "string.Formatter": "import string\nstring.Formatter().vformat('{0.__class__.__init__.__globals__[open]}', ('x',), {})",
+    "string.Template": "import string\nstring.Template('$a').substitute({'a': open('@FILE').read()})",
+    "attrgetter": "import operator\noperator.attrgetter('__class__.__base__.__subclasses__')('')()",
+    "methodcaller": "import operator\noperator.methodcaller('__reduce_ex__', 2)(object())",
+    "enum's metaclass": "import enum\nclass A(enum.Enum):\n    B = 1\n"
+    "type(A).__call__.__globals__['sys'].modules['os'].system('touch @NEW')",
+    "metaclass that is run in looking up": "class M(type):\n    def __instancecheck__(self, one):\n        while True:\n"
+    "            pass\n"
+    "class A(metaclass=M):\n    pass\nisinstance(1, A)",
+    "ast to code": "import ast\ntree = ast.parse(\"__import__('subprocess').run(['touch', '@NEW'])\")\n"
+    "exec(compile(tree, 'x', 'exec'))",
+    "ast of a deep text": "import ast\nast.literal_eval('[' * 90000 + ']' * 90000)",
+    "ast of a deep chain": "import ast\nast.literal_eval('-' * 90000 + '1')",
+    "difflib without end": "import difflib\ndifflib.SequenceMatcher(None, 'ab' * 5000, 'ba' * 5000, autojunk=False).ratio()",
+    "difflib of many lines": "import difflib\n"
+    "list(difflib.ndiff(['ab' * 50 + str(n) for n in range(900)], ['ba' * 50 + str(n) for n in range(900)]))",
+    "textwrap of a wide text": "import textwrap\ntextwrap.indent('a\\n' * 10**7, ' ' * 10**4)",
+    "textwrap without end": "import textwrap\ntextwrap.wrap('a ' * 10**7, 1)",
+    "html to a thousandfold": "import html\nhtml.escape('&' * 10**8)",
+    "decimals of a billion digits": "import decimal\ndecimal.getcontext().prec = 10**9\ndecimal.Decimal(1) / 3",
+    "fractions that grow": "import fractions\none = fractions.Fraction(3, 7)\nwhile True:\n    one *= one",
+    "product of many": "import itertools\nlist(itertools.product(range(100), repeat=9))",
+    "an endless cycle": "import itertools\nlist(itertools.cycle([1]))",
+    "entities of XML": "import xml.etree.ElementTree as x\n"
+    "bomb = '<!DOCTYPE a [<!ENTITY b0 \"ha\">' + ''.join(f'<!ENTITY b{n} \"' + f'&b{n - 1};' * 10 + "
+    "'\">' for n in range(1, 10)) + ']><a>&b9;</a>'\nlen(x.fromstring(bomb).text)",
+    "a file by XML": "import xml.dom.minidom as x\nx.parse('@FILE').toxml()",
+    "an entity from a file": "import xml.etree.ElementTree as x\n"
+    "x.fromstring('<!DOCTYPE a [<!ENTITY f SYSTEM \"file://@FILE\">]><a>&f;</a>').text",
+    "zlib bomb": "import zlib\nheld = zlib.compress(b'0' * 10**7)\nzlib.decompress(held) * 1000",
+    "a log in a file": "import logging\nlogging.basicConfig(filename='@NEW')\nlogging.error('x')",
+    "io.FileIO": "import io\nio.FileIO('@FILE').read()",
+    "io.open_code": "import io\nio.open_code('@FILE').read()",
+    "a dataclass's own code": "import dataclasses\n"
+    "dataclasses.make_dataclass('A', [('x', 'int', __import__('subprocess').run(['touch', '@NEW']))])",
+    "namedtuple of code": "import collections\ncollections.namedtuple('A', 'b c, d=open(\"@FILE\")')",
+    "types.FunctionType": "import types\ntypes.FunctionType(compile('open(\"@FILE\").read()', 'x', 'eval'), {})()",
+    "a pattern without end": "import re\nre.match('(a|aa)+$', 'a' * 60 + 'b')",
+    "hashing without end": "import hashlib\nhashlib.pbkdf2_hmac('sha256', b'a', b'b', 10**9)",
+    "secrets of the parent": "import traceback\ntry:\n    1 / 0\nexcept ZeroDivisionError as error:\n"
+    "    frame = error.__traceback__.tb_frame\n"
+    "    while frame.f_back:\n        frame = frame.f_back\n"
+    "    frame.f_globals['os'].write(1, b'{\"value\": \"escaped\"}\\n')\n    return 1",
+    "a mapping that lies": "class A(dict):\n    def items(self):\n        while True:\n            pass\nreturn A(a=1)",
+    "a number that lies": "class A(int):\n    def __repr__(self):\n        return '\"escaped\"'\nreturn A(1)",
+    "exit at the end": "import contextlib\natexit = __import__('logging').atexit\n"
+    "atexit.register(lambda: open('@NEW', 'w'))\nreturn 1",
+}
+"""What only standard Python can be asked to do."""
 
 JAVASCRIPT = {
     # files, environment, network, processes: there is no name for them

@@ -14,7 +14,7 @@ from minions_evals_mcp.sandbox.limits import Limits
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import Broke, Language, Ran
 from tests.cli.terminal import inherited
-from tests.sandbox.attempts import JAVASCRIPT, PYTHON
+from tests.sandbox.attempts import JAVASCRIPT, PYTHON, STANDARD_PYTHON
 
 pytestmark = pytest.mark.anyio
 
@@ -43,7 +43,9 @@ def escaped(found: Ran | Broke) -> bool:
     return any(secret in told for secret in (SECRET, inherited()["PATH"])) or told == '"escaped"'
 
 
-async def offenders(language: Language, attempts: Mapping[str, str], folder: Path, port: int) -> list[str]:
+async def offenders(
+    language: Language, attempts: Mapping[str, str], folder: Path, port: int, *, confined: bool
+) -> list[str]:
     """The attempts that got out or overstayed."""
     found: list[str] = []
     room = anyio.CapacityLimiter(4)
@@ -56,7 +58,7 @@ async def offenders(language: Language, attempts: Mapping[str, str], folder: Pat
         if escaped(answer) or took > LIMITS.seconds + SLACK_SECONDS:
             found.append(f"{name}: {answer} after {took:.1f} s")
 
-    async with Snippets(limits=LIMITS) as snippets:
+    async with Snippets(limits=LIMITS, confined=confined) as snippets:
         async with anyio.create_task_group() as tasks:
             for name, code in attempts.items():
                 tasks.start_soon(one, snippets, name, code)
@@ -70,15 +72,18 @@ def untouched(folder: Path) -> bool:
     return [one.name for one in folder.iterdir()] == ["secret"] and (folder / "secret").read_text() == SECRET
 
 
-@pytest.mark.parametrize(("language", "attempts"), [("python", PYTHON), ("javascript", JAVASCRIPT)])
+@pytest.mark.parametrize(
+    ("language", "attempts", "confined"),
+    [("python", PYTHON, False), ("python", {**PYTHON, **STANDARD_PYTHON}, True), ("javascript", JAVASCRIPT, True)],
+)
 async def test_no_attempt_gets_out_takes_the_process_down_or_overstays(
-    tmp_path: Path, listener: socket.socket, language: Language, attempts: Mapping[str, str]
+    tmp_path: Path, listener: socket.socket, language: Language, attempts: Mapping[str, str], confined: bool
 ) -> None:
     (tmp_path / "secret").write_text(SECRET)
     port = int(listener.getsockname()[1])
     assert len(attempts) >= 40
     with anyio.fail_after(120):
-        assert await offenders(language, attempts, tmp_path, port) == []
+        assert await offenders(language, attempts, tmp_path, port, confined=confined) == []
     assert untouched(tmp_path)
     with pytest.raises(BlockingIOError):
         listener.accept()

@@ -125,8 +125,8 @@ def running(pid: str) -> str:
 
 def test_the_request_is_answered_with_the_value_or_with_what_was_raised() -> None:
     asked = {"code": "assert double(n) == 4", "variables": {"n": 2}, "before": "def double(x): return 2 * x"}
-    assert trusted_python.answer(asked) == {"value": None}
-    told = trusted_python.answer({**asked, "before": "Sorry."})
+    assert trusted_python.answer(asked, []) == {"value": None}
+    told = trusted_python.answer({**asked, "before": "Sorry."}, [])
     assert (told["kind"], told["name"], told["error"][:17]) == ("raised", "SyntaxError", "the code before: ")
 
 

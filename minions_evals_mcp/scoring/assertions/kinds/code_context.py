@@ -8,6 +8,7 @@ no verdict: in JavaScript it would read `undefined` and go on, to a confident wr
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ from minions_evals_mcp.scoring.checks import Guards, Language, Subject
 from minions_evals_mcp.scoring.rendering import HIDDEN
 
 NAME = "context"
+_COMPUTED = re.compile(rf"\b{NAME}\s*\[\s*[^\s'\"`]")
+"""A read by a name that is known only when the code runs."""
 CODE = frozenset({"python", "javascript"})
 UNSAID = ("metadata", "logProbs")
 """Keys that are not there where the provider's whole answer is known and says nothing of the kind."""
@@ -60,7 +63,7 @@ def code_reads(assertions: Iterable[Assertion], name: str) -> bool:
     """Whether code among those assertions, or inside their sets, may read that name in `context`."""
     for one in assertions:
         texts = (one.value if one.base_type in CODE else None, one.transform)
-        if any(isinstance(text, str) and NAME in text and name in text for text in texts):
+        if any(isinstance(text, str) and NAME in text and (name in text or _COMPUTED.search(text)) for text in texts):
             return True
         if code_reads(one.assertions, name):
             return True
