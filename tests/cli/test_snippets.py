@@ -114,7 +114,9 @@ def test_what_cannot_be_scoring_code_is_bad_input(table: Terminal) -> None:
 
 
 def test_trusted_code_has_the_real_interpreter_and_untrusted_has_not(table: Terminal) -> None:
-    table.file("levels.py", "import enum, threading\nclass Level(enum.Enum):\n    HIGH = 3\nreturn {'score': Level.HIGH.value}")
+    table.file(
+        "levels.py", "import enum, threading\nclass Level(enum.Enum):\n    HIGH = 3\nreturn {'score': Level.HIGH.value}"
+    )
     plain = table.run("scorecard", "table.csv", "--code", "levels.py")
     assert (plain.code, "--trust-code" in plain.err) == (2, True)
     assert table.run("scorecard", "table.csv", "--code", "levels.py", "--trust-code", "--json").one()["score"] == 3.0
