@@ -17,9 +17,10 @@ ENDING_S = 30
 
 @dataclass(slots=True, eq=False)
 class Started:
-    """The running page: the address that opens it, and its exit code once it has ended."""
+    """The running page: the address that opens it, its process, and its exit code once it has ended."""
 
     url: str
+    pid: int
     code: int | None = None
 
     @property
@@ -40,7 +41,7 @@ def viewing(folder: Path, *options: str, browser: str = "") -> Generator[Started
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=folder, env=terminal.environment) as process:
         assert process.stdout is not None
         line = process.stdout.readline().decode()
-        started = Started(json.loads(line)["url"] if "--json" in options else line.strip())
+        started = Started(json.loads(line)["url"] if "--json" in options else line.strip(), process.pid)
         try:
             yield started
         finally:
