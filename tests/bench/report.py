@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -18,6 +19,7 @@ from tests.bench.runs import recorded_suite
 from tests.browser.driver import CHROMIUM, started, tab
 
 CLI = [sys.executable, "-m", "minions_evals_mcp.cli"]
+TIMES = 5
 
 
 def two_versions(cases: int) -> str:
@@ -47,6 +49,17 @@ def store_of(folder: Path, cases: int, environment: dict[str, str]) -> Path:
     return db
 
 
+def beside_floor(folder: Path, db: Path, environment: dict[str, str]) -> None:
+    """The CPU of the HTML report of two runs, and of a bare template with the same rows and differences, in turn."""
+    ours, bare = (
+        [*CLI, "report", "two", "--compare", "one", "-o", str(folder / "ours.html"), "--db", str(db)],
+        [sys.executable, "-m", "tests.bench.bare_report", str(db), str(folder / "bare.html"), "one", "two"],
+    )
+    spent = [[measured(command, environment).cpu_s for command in (ours, bare)] for _ in range(TIMES)]
+    own, floor = (statistics.median(column) for column in zip(*spent, strict=True))
+    sys.stdout.write(f"both runs: {own:.2f} s CPU, a bare template {floor:.2f} s: {own / floor:.2f} x\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--cases", type=int, default=10_000)
@@ -68,6 +81,7 @@ def main() -> None:
             sys.stdout.write(
                 f"{options.cases} cases, {said}: {used.wall_s:.2f} s wall, {used.cpu_s:.2f} s CPU, {used.rss_mb:.0f} MB\n"
             )
+        beside_floor(folder, db, environment)
         if CHROMIUM is None:
             sys.stdout.write("no Chromium here: opening is not measured\n")
             return

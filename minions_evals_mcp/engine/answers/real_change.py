@@ -9,16 +9,17 @@ from minions_evals_mcp.engine.conclude.comparison import MARGIN, pairing
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.stats.comparison import Difference, compare
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.run_pairs import BothScores
 
 KEPT = 2_000
 """So many answers are kept in memory: concluded runs never change, and ten thousand cases take a quarter of a second."""
 _known: OrderedDict[tuple[str, str, str], Evidence | None] = OrderedDict()
 
 
-def difference(db: Db, before: str, after: str) -> tuple[Difference | None, str]:
+def difference(db: Db, before: str, after: str, *, scores: BothScores | None = None) -> tuple[Difference | None, str]:
     """How far apart the two runs' scores are; None, and why, where they were not measured alike."""
     try:
-        return compare(pairing(db, before, after).pairs(), margin=MARGIN), ""
+        return compare(pairing(db, before, after, scores=scores).pairs(), margin=MARGIN), ""
     except (BadInputError, ConflictError) as error:
         return None, error.message
 

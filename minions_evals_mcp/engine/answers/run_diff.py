@@ -27,7 +27,7 @@ from minions_evals_mcp.stats.paired import evidence
 from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import report_units, run_pairs
-from minions_evals_mcp.store.queries.run_pairs import CaseScores
+from minions_evals_mcp.store.queries.run_pairs import BothScores, CaseScores
 
 Kind = Literal["newly-failing", "worse", "newly-passing", "better", "same", "not-alike", "only-before", "only-after"]
 KINDS: tuple[Kind, ...] = (
@@ -110,9 +110,9 @@ def first_changes(db: Db, whole: RunDiff, *, limit: int) -> RunDiff:
     return whole.model_copy(update={"changes": tuple(shown), "more": len(changed) - len(shown)})
 
 
-def run_diff(db: Db, before: str, after: str) -> RunDiff:
+def run_diff(db: Db, before: str, after: str, *, scores: BothScores | None = None) -> RunDiff:
     """The two runs with every case, the largest loss first, those that cannot be compared last; without outputs."""
-    one, other = run_pairs.case_scores(db, before), run_pairs.case_scores(db, after)
+    one, other = scores or run_pairs.both_scores(db, before, after)
     shared = [case_id for case_id in one if case_id in other]
     if not shared:
         raise BadInputError(

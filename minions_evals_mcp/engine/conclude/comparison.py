@@ -23,7 +23,7 @@ from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries import run_pairs
-from minions_evals_mcp.store.queries.run_pairs import MEASURED, CaseScores, CriterionScores
+from minions_evals_mcp.store.queries.run_pairs import MEASURED, BothScores, CaseScores, CriterionScores
 from minions_evals_mcp.store.rows import insert
 from minions_evals_mcp.store.seals import is_open_part, is_sealed
 
@@ -80,13 +80,13 @@ class CriterionDifference:
     p_value: float
 
 
-def pairing(db: Db, run_a: str, run_b: str) -> Pairing:
+def pairing(db: Db, run_a: str, run_b: str, *, scores: BothScores | None = None) -> Pairing:
     """The two runs, case by case.
 
     Raises `ConflictError` with the list of differences where the cases that both have were not measured alike,
     `BadInputError` where they have none in common.
     """
-    a, b = run_pairs.case_scores(db, run_a), run_pairs.case_scores(db, run_b)
+    a, b = scores or run_pairs.both_scores(db, run_a, run_b)
     shared = tuple(case_id for case_id in a if case_id in b)
     if not shared:
         raise BadInputError(

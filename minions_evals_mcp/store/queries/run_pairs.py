@@ -44,6 +44,14 @@ def case_scores(db: Db, run_id: str) -> dict[str, CaseScores]:
     return found
 
 
+BothScores = tuple[dict[str, CaseScores], dict[str, CaseScores]]
+
+
+def both_scores(db: Db, run_a: str, run_b: str) -> BothScores:
+    """The cases of two benchmark-runs, as `case_scores`."""
+    return case_scores(db, run_a), case_scores(db, run_b)
+
+
 def checked_by_assertions(db: Db, case_ids: Sequence[str]) -> list[str]:
     """Those of the cases that have assertions and no rubric."""
     rows = db.execute(

@@ -21,7 +21,7 @@ from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, correct
 from minions_evals_mcp.stats.comparison import Difference
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import report_units
+from minions_evals_mcp.store.queries import report_units, run_pairs
 from minions_evals_mcp.store.queries.pages import change_figures
 from minions_evals_mcp.store.queries.pages.change_figures import TagChange, Usage
 
@@ -107,8 +107,9 @@ def _page(
 ) -> ChangePage:  # fmt: skip
     before, after = heads
     one, other = before.side.summary.run_id, after.side.summary.run_id
-    whole = run_diff(db, one, other)
-    found, unlike = difference(db, one, other)
+    scores = run_pairs.both_scores(db, one, other)
+    whole = run_diff(db, one, other, scores=scores)
+    found, unlike = difference(db, one, other, scores=scores)
     shown = first_changes(db, whole, limit=SHOWN)
     failing = [change.test_case_id for change in whole.changes if change.kind == "newly-failing"]
     return ChangePage(
