@@ -17,7 +17,8 @@ SHAPE = "{tool, arguments, result, error, durationMs, id, startedAt, parentId, a
 REMEDY = f"a step is {SHAPE}, with at least a tool's name; calls as Anthropic, OpenAI, LangChain and OpenTelemetry write them are read too"
 SPOKEN = frozenset({"human", "ai", "tool", "system", "message", "reasoning", "AIMessageChunk", "function", "developer"})
 """Types of what is said in LangChain's and OpenAI's conversations; beside these stand their calls."""
-TEXTS = frozenset({"text", "output_text"})
+TEXTS = ("text", "output_text")
+NO_CALLS = (*TEXTS, "thinking", "redacted_thinking")
 
 
 def steps_of(log: object) -> object:
@@ -90,7 +91,7 @@ class _Reading:
 
     def call(self, item: Json, place: int) -> None:
         """Keeps a call, under its id if it has one; an empty text of a message is none."""
-        if item.get("type") in TEXTS | {"thinking", "redacted_thinking"}:
+        if item.get("type") in NO_CALLS:
             return
         step = named_step(_unwrapped(item))
         if step is None:

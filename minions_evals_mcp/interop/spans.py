@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.tagged_values import attributes, listed_values, obj, parsed
+from minions_evals_mcp.domain.tagged_values import attributes, obj, parsed
 
 LATEST = 2**63
 """Beyond that the format has no time."""
@@ -59,11 +59,21 @@ def spans_of(document: JsonValue) -> Iterator[Span]:
 
 def raw_spans(document: JsonValue) -> Iterator[tuple[Json, str | None]]:
     """The document's spans as they are written, each with the name of the service that it comes from."""
-    for resource in listed_values(obj(document).get("resourceSpans")):
-        service = attributes(obj(obj(resource).get("resource")).get("attributes")).get("service.name")
-        for scope in listed_values(obj(resource).get("scopeSpans")):
-            for span in listed_values(obj(scope).get("spans")):
-                yield obj(span), service if isinstance(service, str) else None
+    for resource in _objects(document, "resourceSpans"):
+        service = attributes(obj(resource.get("resource")).get("attributes")).get("service.name")
+        for scope in _objects(resource, "scopeSpans"):
+            for span in _objects(scope, "spans"):
+                yield span, service if isinstance(service, str) else None
+
+
+def _objects(held: JsonValue, name: str) -> list[Json]:
+    """The objects of the list of that name; anything else there would be spans that nobody reads."""
+    found = obj(held).get(name)
+    if found is None:
+        return []
+    if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+        raise ValueError(f"{name} is no list of objects")
+    return [obj(one) for one in found]
 
 
 def span_of(span: Json, service: str | None) -> Span:
@@ -73,6 +83,10 @@ def span_of(span: Json, service: str | None) -> Span:
         raise ValueError("a span has no traceId or no spanId")
     start, end = (_nanos(span.get(name), ident) for name in ("startTimeUnixNano", "endTimeUnixNano"))
     parent = span.get("parentSpanId")
+    if not all(
+        isinstance(one.get("key"), str) and isinstance(one.get("value"), dict) for one in _objects(span, "attributes")
+    ):
+        raise ValueError(f"an attribute of span {ident} has no key or no value")
     found = attributes(span.get("attributes"))
     return Span(
         trace_id, ident, parent if isinstance(parent, str) and parent.strip("0") else None, str(span.get("name", "")),

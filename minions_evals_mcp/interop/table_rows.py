@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
@@ -23,7 +23,6 @@ LINES = (".jsonl", ".ndjson")
 PARQUET = ".parquet"
 SUFFIXES = (*SEPARATORS, *LINES, PARQUET)
 LONGEST_CELL = 1 << 27
-BATCH = 200
 _JSON: TypeAdapter[Json] = TypeAdapter(Json)
 
 
@@ -49,14 +48,6 @@ def read_rows(path: Path) -> Iterator[Row]:
     if kind == PARQUET:
         return _parquet_rows(path)
     raise UnsupportedError(f"{path} is no table.", remedy=f"Rows are read from {', '.join(SUFFIXES)} files.")
-
-
-class _Batch(Protocol):
-    """Some rows of a Parquet file."""
-
-    def to_pylist(self) -> list[dict[str, object]]:
-        """Each row as a mapping."""
-        ...
 
 
 @contextmanager
@@ -115,18 +106,30 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
             remedy="Install it with: pip install 'minions-evals-mcp[parquet]'",
         )
     import pyarrow as pa  # noqa: PLC0415  an extra, and slow: imported at first use
-    from pyarrow import parquet  # noqa: PLC0415  as above
+
+    from minions_evals_mcp.interop.parquet_file import parquet_rows  # noqa: PLC0415  as above
 
     number = 0
     try:
         with _legible(path), path.open("rb") as file:
-            batches = cast("Iterator[_Batch]", parquet.ParquetFile(file).iter_batches(batch_size=BATCH))
-            for batch in batches:
-                for cells in batch.to_pylist():
-                    number += 1
-                    yield Row(f"{path}:{number}", _plain(cells, f"{path}:{number}"), is_text=False)
-    except pa.ArrowException as error:  # pyright: ignore[reportUnknownVariableType]  pyarrow brings no types
+            for cells in _whole(parquet_rows(file, str(path))):
+                number += 1
+                yield Row(f"{path}:{number}", _plain(cells, f"{path}:{number}"), is_text=False)
+    except (pa.ArrowException, OverflowError, _DamagedError) as error:  # pyright: ignore[reportUnknownVariableType]  pyarrow brings no types
         raise InvalidRecordError(f"no Parquet: {error}", where=str(path)) from None
+
+
+class _DamagedError(Exception):
+    """pyarrow cannot read on, which it says as if the system could not."""
+
+
+def _whole(rows: Iterator[dict[str, object]]) -> Iterator[dict[str, object]]:
+    try:
+        yield from rows
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise _DamagedError(str(error).splitlines()[0]) from None
 
 
 def _plain(cells: dict[str, object], where: str) -> Json:

@@ -69,40 +69,52 @@ class Traces:
         found: list[Json] = []
         settled = now if at_once else now - SETTLED_S
         for trace_id, trace in [one for one in self._open.items() if one[1].seen_at <= settled and not one[1].hopeless]:
-            roots = _roots(trace.spans)
+            roots, steps = _runs(trace.spans, whole=at_once)
             trace.hopeless = not roots
             if roots and (at_once or now - trace.seen_at >= _patience(trace.spans, roots)):
                 del self._open[trace_id]
-                found += [agent_run(root, _below(root, trace.spans), kind_of) for root in roots]
+                found += [agent_run(root, steps[root.id], kind_of) for root in roots]
         return found
 
 
-def _roots(spans: dict[str, Span]) -> list[Span]:
-    """The agents' spans that stand under no other agent's; without any, the trace's first span if a model or tool was at work."""
+def _runs(spans: dict[str, Span], *, whole: bool) -> tuple[list[Span], dict[str, list[Span]]]:
+    """The spans that an agent-run is made of each, and by the id of each the steps below it, in the order in which they began.
+
+    Those are the agents' spans that stand under no other agent's; without any, the trace's first spans if a model or tool was
+    at work: those without a parent, or, where the trace is `whole`, without one that has come.
+    """
     kinds = {ident: kind_of(span) for ident, span in spans.items()}
-    agents = [span for span in spans.values() if kinds[span.id] == "agent"]
-    if agents:
-        return [span for span in agents if all(kinds[one.id] != "agent" for one in _above(span, spans))]
-    first = [span for span in spans.values() if span.parent_id is None]
-    return first if any(kinds.values()) else []
+    chosen = {ident for ident, kind in kinds.items() if kind == "agent"}
+    if not chosen and any(kinds.values()):
+        chosen = {
+            span.id for span in spans.values() if span.parent_id is None or (whole and span.parent_id not in spans)
+        }
+    outermost = _outermost(spans, chosen)
+    steps: dict[str, list[Span]] = {ident: [] for ident in chosen if outermost[ident] == ident}
+    for span in sorted(spans.values(), key=lambda span: (span.start, span.end)):
+        above = outermost[span.id]
+        if above is not None and above != span.id:
+            steps[above].append(span)
+    return [spans[ident] for ident in spans if ident in steps], steps
 
 
-def _above(span: Span, spans: dict[str, Span]) -> list[Span]:
-    """The spans that it stands under, as far as they have come."""
-    found: list[Span] = []
-    parent = spans.get(span.parent_id or "")
-    while parent is not None and parent not in found:
-        found.append(parent)
-        parent = spans.get(parent.parent_id or "")
+def _outermost(spans: dict[str, Span], chosen: set[str]) -> dict[str, str | None]:
+    """Of each span the outermost of the chosen ones on its way up, itself included. A way that leads back ends there."""
+    found: dict[str, str | None] = {}
+    for span in spans.values():
+        way: dict[str, None] = {}
+        ident: str | None = span.id
+        while ident in spans and ident not in found and ident not in way:
+            way[ident] = None
+            ident = spans[ident].parent_id
+        above = found.get(ident or "")
+        for passed in reversed(way):
+            above = above if above is not None else passed if passed in chosen else None
+            found[passed] = above
     return found
 
 
 def _patience(spans: dict[str, Span], roots: list[Span]) -> float:
-    tops = [(_above(root, spans) or [root])[-1] for root in roots]
-    return SETTLED_S if all(top.parent_id is None for top in tops) else ORPHANED_S
-
-
-def _below(root: Span, spans: dict[str, Span]) -> list[Span]:
-    """The steps under that span, in the order in which they began."""
-    found = [span for span in spans.values() if root in _above(span, spans)]
-    return sorted(found, key=lambda span: (span.start, span.end))
+    """How long stragglers are waited for: longer where the way up from a root ends at a parent that has not come."""
+    tops = _outermost(spans, {span.id for span in spans.values() if span.parent_id is None})
+    return SETTLED_S if all(tops[root.id] is not None for root in roots) else ORPHANED_S

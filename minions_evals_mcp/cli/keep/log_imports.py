@@ -5,18 +5,20 @@ from __future__ import annotations
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
 from minions_evals_mcp.cli.keep.row_imports import BY
 from minions_evals_mcp.cli.session import Common, say, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.log_formats.table import Format, named, sniffed
 from minions_evals_mcp.interop.log_intake.intake import Taken, take_log
 from minions_evals_mcp.report.plain import printable
 
 SUITE = "suite"
 MOST_NAMED = 5
+ANEW = "take a whole copy of it, or say with --format what it is. Nothing of it was kept."
 
 
 def format_of(file: Path, name: str | None) -> Format | None:
@@ -27,11 +29,22 @@ def format_of(file: Path, name: str | None) -> Format | None:
 
 
 async def import_log(engine: Engine, form: Format, file: Path) -> Taken:
-    """Takes one log in; raises `InvalidRecordError` naming the place that does not fit, and then nothing is kept."""
+    """Takes one log in; raises `BadInputError` naming the place that does not fit and what it was read as: nothing is kept then."""
     try:
         return await take_log(engine, form, file, by=BY)
     except InvalidRecordError as error:
-        raise (error if error.where else error.at(str(file))) from None
+        raise _read_as(form, error if error.where else error.at(str(file))) from None
+    except BadInputError as error:
+        raise _read_as(form, error) from None
+
+
+T = TypeVar("T", bound=BadInputError)
+
+
+def _read_as(form: Format, error: T) -> T:
+    """The refusal, whose remedy says what the file was taken for."""
+    error.remedy = f"It was read as {form.title}; {error.remedy or ANEW}"
+    return error
 
 
 def told(taken: Taken) -> str:

@@ -13,6 +13,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import count, last_answer, number, objects, texts, without
 from minions_evals_mcp.interop.logs.files import json_pieces
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
+from minions_evals_mcp.interop.logs.shapes import objects_under, the_object
 
 NAME = "deepeval"
 CASES = ("testCases", "conversationalTestCases")
@@ -48,11 +49,12 @@ def read(path: Path) -> Iterator[Item]:
     )
     cases = (piece for piece in json_pieces(path, streamed=LISTS) if piece.path in LISTS)
     for place, piece in enumerate(cases):
-        yield _sample(obj(piece.value), place, f"{path}: {piece.path}.{place}")
+        yield _sample(piece.value, place, f"{path}: {piece.path}.{place}")
 
 
-def _sample(said: Json, place: int, where: str) -> Sample:
-    turns = list(objects(said.get("turns")))
+def _sample(value: JsonValue, place: int, where: str) -> Sample:
+    said = the_object(value, where)
+    turns = objects_under(said, "turns", where)
     if not isinstance(said.get("input"), str) and not turns:
         raise InvalidRecordError("a test case has an input, or turns", where=where)
     asked: Json = (
@@ -71,19 +73,19 @@ def _sample(said: Json, place: int, where: str) -> Sample:
         name=str(said.get("name") or ""),
         targets=expected,
         extra=without({"expectedTools": said.get("expectedTools"), "tools": [*wanted] or None}),
-        produced=_produced(said, turns),
+        produced=_produced(said, turns, where),
         where=where,
     )
 
 
-def _produced(said: Json, turns: list[Json]) -> Produced:
+def _produced(said: Json, turns: list[Json], where: str) -> Produced:
     called = listed_values(said.get("toolsCalled"))
     seconds = number(said.get("completionTime"))
     return Produced(
         output=said.get("actualOutput") if not turns else last_answer(turns),
         messages=tuple(turns),
         tools=tuple(_call(obj(call)) for call in called) if "toolsCalled" in said else None,
-        scores=tuple(_score(one) for one in objects(said.get("metricsData"))),
+        scores=tuple(_score(one) for one in objects_under(said, "metricsData", where)),
         cost=number(said.get("tokenCost")),
         input_tokens=count(said.get("inputTokenCount")),
         output_tokens=count(said.get("outputTokenCount")),

@@ -14,6 +14,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import count, last_answer, number, objects, texts, without
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped, Variant
+from minions_evals_mcp.interop.logs.shapes import object_under
 
 NAME = "every-eval-ever"
 NO_SAMPLES = "a result without samples: they stand in the file of lines beside it (…_samples.jsonl)"
@@ -102,12 +103,12 @@ def _sample(lines: list[Json], epoch: int, where: str, *, alone: bool) -> Sample
                 "sampleHash": said.get("sample_hash"),
             }
         ),
-        produced=_produced(lines, said, alone=alone),
+        produced=_produced(lines, said, where, alone=alone),
         where=where,
     )
 
 
-def _produced(lines: list[Json], said: Json, *, alone: bool) -> Produced:
+def _produced(lines: list[Json], said: Json, where: str, *, alone: bool) -> Produced:
     messages = listed_values(said.get("messages"))
     raw = texts(obj(said.get("output")).get("raw"))
     usage = obj(said.get("token_usage"))
@@ -115,7 +116,7 @@ def _produced(lines: list[Json], said: Json, *, alone: bool) -> Produced:
     return Produced(
         output=raw[0] if raw else last_answer(messages),
         messages=tuple(messages),
-        scores=tuple(_score(line) for line in lines),
+        scores=tuple(_score(line, where) for line in lines),
         variant=None if alone else Variant(model, model),
         input_tokens=count(usage.get("input_tokens")),
         output_tokens=count(usage.get("output_tokens")),
@@ -125,8 +126,8 @@ def _produced(lines: list[Json], said: Json, *, alone: bool) -> Produced:
     )
 
 
-def _score(line: Json) -> ForeignScore:
-    evaluation = obj(line.get("evaluation"))
+def _score(line: Json, where: str) -> ForeignScore:
+    evaluation = object_under(line, "evaluation", where)
     answer = next((one.get("extracted_value") for one in objects(line.get("answer_attribution"))), None)
     about = {"passed": evaluation.get("is_correct"), "answer": answer, "resultId": line.get("evaluation_result_id")}
     return ForeignScore(str(line.get("evaluation_name")), evaluation.get("score"), without(about))

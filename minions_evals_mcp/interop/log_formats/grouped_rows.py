@@ -6,12 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.tagged_values import obj
-from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
+from minions_evals_mcp.interop.logs.shapes import the_object
 
 Key = Callable[[Json], str | None]
 
@@ -19,7 +16,7 @@ Key = Callable[[Json], str | None]
 def rows_of(path: Path, lists: frozenset[str]) -> Iterator[tuple[str, Json]]:
     """The rows of a file: a line each, or the elements of those lists, or the whole document as one."""
     if path.suffix.lower() in (".jsonl", ".ndjson"):
-        yield from ((where, _row(line, where)) for where, line in json_lines(path))
+        yield from ((where, the_object(line, where)) for where, line in json_lines(path))
         return
     head: Json = {}
     is_list = False
@@ -27,26 +24,21 @@ def rows_of(path: Path, lists: frozenset[str]) -> Iterator[tuple[str, Json]]:
         where = f"{path}: {place}"
         if piece.path in lists:
             is_list = True
-            yield where, _row(piece.value, where)
+            yield where, the_object(piece.value, where)
         else:
             head[piece.path] = piece.value
     if head and not is_list:
         yield str(path), head
 
 
-def _row(value: JsonValue, where: str) -> Json:
-    if not isinstance(value, dict):
-        raise InvalidRecordError("a row is a JSON object", where=where)
-    return obj(value)
-
-
 def groups(path: Path, lists: frozenset[str], key: Key) -> Iterator[tuple[str, list[Json]]]:
-    """The rows of one key together, and where the last of them stands; rows without a key are left out."""
+    """The rows of one key together, and where the last of them stands; a row without a key is alone."""
     awaited = Counter(found for _, row in rows_of(path, lists) if (found := key(row)) is not None)
     gathered: dict[str, list[Json]] = defaultdict(list)
     for where, row in rows_of(path, lists):
         name = key(row)
         if name is None:
+            yield where, [row]
             continue
         gathered[name].append(row)
         if len(gathered[name]) == awaited[name]:

@@ -24,6 +24,7 @@ from minions_evals_mcp.interop.logs.conversation import (
 )
 from minions_evals_mcp.interop.logs.files import Archive, archive, json_pieces
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
+from minions_evals_mcp.interop.logs.shapes import object_under, the_object
 
 NAME = "inspect"
 SAMPLES = "samples/"
@@ -92,7 +93,7 @@ def _log(head: Json, where: str) -> tuple[Log, Json]:
 
 
 def _sample(value: JsonValue, judging: Json, where: str) -> Sample:
-    said = obj(value)
+    said = the_object(value, where)
     if "id" not in said or "input" not in said:
         raise InvalidRecordError("a sample has an id and an input", where=where)
     held = obj(said.get("attachments"))
@@ -107,12 +108,12 @@ def _sample(value: JsonValue, judging: Json, where: str) -> Sample:
         expected={"output": targets[0]} if _scorer(judging) in SPELLED and len(targets) == 1 else None,
         assertions=_checks(judging, targets),
         extra=without({"target": said.get("target"), "metadata": said.get("metadata") or None}),
-        produced=_produced(said, held),
+        produced=_produced(said, held, where),
         where=where,
     )
 
 
-def _produced(said: Json, held: Json) -> Produced:
+def _produced(said: Json, held: Json, where: str) -> Produced:
     messages = [_message(_resolved(message, held)) for message in listed_values(said.get("messages"))]
     output = obj(_resolved(said.get("output"), held))
     choices = list(objects(output.get("choices")))
@@ -122,7 +123,7 @@ def _produced(said: Json, held: Json) -> Produced:
     return Produced(
         output=answer or last_answer(messages) or answer,
         messages=tuple(messages),
-        scores=tuple(_scores(obj(said.get("scores")))),
+        scores=tuple(_scores(object_under(said, "scores", where), where)),
         started=said.get("started_at"),
         completed=said.get("completed_at"),
         input_tokens=_total(usage, "input_tokens"),
@@ -148,9 +149,9 @@ def _message(message: JsonValue) -> JsonValue:
     return {**named, "tool_calls": calls} if calls else named
 
 
-def _scores(scores: Json) -> Iterator[ForeignScore]:
+def _scores(scores: Json, where: str) -> Iterator[ForeignScore]:
     for name, score in scores.items():
-        said = obj(score)
+        said = the_object(score, where, f"scores.{name}")
         value = said.get("value")
         unscored: Json = {"unscored": True} if isinstance(value, float) and math.isnan(value) else {}
         yield ForeignScore(name, value, {**without(said, "value", "history"), **unscored})

@@ -17,12 +17,12 @@ from minions_evals_mcp.interop.logs.conversation import (
     count,
     last_answer,
     number,
-    objects,
     summed,
     texts,
     without,
 )
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
+from minions_evals_mcp.interop.logs.shapes import objects_under
 
 NAME = "langfuse"
 LISTS = frozenset({"", "data"})
@@ -70,6 +70,8 @@ def read(path: Path) -> Iterator[Item]:
     """A sample for each trace and each item; rows of one trace may lie apart."""
     yield Log(NAME, path.stem, path.stem)
     for where, rows in groups(path, LISTS, _key):
+        if _key(rows[0]) is None and not _is_score(rows[0]):
+            raise InvalidRecordError("a row has an id, or a traceId", where=where)
         items = [row for row in rows if _is_item(row)]
         yield from (_item(row, where) for row in items)
         traced = [row for row in rows if not _is_item(row)]
@@ -90,8 +92,8 @@ def _item(row: Json, where: str) -> Sample:
 
 def _trace(rows: list[Json], where: str) -> Sample:
     trace = next((row for row in rows if not _is_score(row) and not _is_observation(row)), None)
-    steps = [*objects((trace or {}).get("observations")), *(row for row in rows if _is_observation(row))]
-    scores = [*objects((trace or {}).get("scores")), *(row for row in rows if _is_score(row))]
+    steps = [*objects_under(trace or {}, "observations", where), *(row for row in rows if _is_observation(row))]
+    scores = [*objects_under(trace or {}, "scores", where), *(row for row in rows if _is_score(row))]
     steps.sort(key=lambda step: str(step.get("startTime", "")))
     root = trace or next((step for step in steps if not step.get("parentObservationId")), steps[0] if steps else None)
     if root is None or _key(rows[0]) is None:

@@ -13,6 +13,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import groups
 from minions_evals_mcp.interop.logs.conversation import asked, count, last_answer, number, objects, texts, without
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
+from minions_evals_mcp.interop.logs.shapes import object_under, objects_under
 
 NAME = "langsmith"
 LISTS = frozenset({"", "runs", "examples"})
@@ -43,6 +44,8 @@ def read(path: Path) -> Iterator[Item]:
     """A sample for each root run, and each example."""
     yield Log(NAME, path.stem, path.stem)
     for where, rows in groups(path, LISTS, _key):
+        if _key(rows[0]) is None:
+            raise InvalidRecordError("a run has an id, and its trace_id is a text", where=where)
         if _is_example(rows[0]):
             yield from (_example(row, where) for row in rows)
             continue
@@ -76,7 +79,7 @@ def _sample(root: Json, rows: list[Json], where: str) -> Sample:
         produced=Produced(
             output=_output(obj(root.get("outputs"))),
             tools=tuple(_call(row) for row in below if row.get("run_type") == "tool"),
-            scores=tuple(_scores(root)),
+            scores=tuple(_scores(root, where)),
             agent=str(root.get("name") or ""),
             started=root.get("start_time"),
             completed=root.get("end_time"),
@@ -112,10 +115,10 @@ def _call(row: Json) -> Json:
     return without(call)
 
 
-def _scores(root: Json) -> Iterator[ForeignScore]:
+def _scores(root: Json, where: str) -> Iterator[ForeignScore]:
     """Feedback, given one by one or summed up."""
-    for one in objects(root.get("feedback")):
+    for one in objects_under(root, "feedback", where):
         about = {"explanation": one.get("comment"), **without(one, "key", "score", "value", "comment")}
         yield ForeignScore(str(one.get("key")), one.get("score", one.get("value")), without(about))
-    for name, stats in obj(root.get("feedback_stats")).items():
+    for name, stats in object_under(root, "feedback_stats", where).items():
         yield ForeignScore(name, obj(stats).get("avg"), without({"summedUp": True, **without(obj(stats), "avg")}))

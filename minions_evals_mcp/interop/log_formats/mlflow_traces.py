@@ -14,6 +14,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
 from minions_evals_mcp.interop.logs.conversation import asked, count, last_answer, objects, without
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
+from minions_evals_mcp.interop.logs.shapes import objects_under
 
 NAME = "mlflow"
 LISTS = frozenset({"", "traces"})
@@ -35,12 +36,12 @@ def read(path: Path) -> Iterator[Item]:
 
 
 def _sample(row: Json, where: str) -> Sample:
-    info, spans = obj(row.get("info")), list(objects(obj(row.get("data")).get("spans")))
+    info, spans = obj(row.get("info")), objects_under(obj(row.get("data")), "spans", where)
     ident = info.get("trace_id", info.get("request_id"))
     root = next((span for span in spans if not _parent(span)), None)
     if not isinstance(ident, str) or root is None:
         raise InvalidRecordError("a trace has an id and a root span", where=where)
-    assessments = list(objects(info.get("assessments")))
+    assessments = objects_under(info, "assessments", where)
     expected = {_name(one): obj(one.get("expectation")).get("value") for one in assessments if "expectation" in one}
     wanted = next((value for name in EXPECTED if (value := expected.get(name)) not in (None, "")), None)
     question, answer = _attribute(root, "mlflow.spanInputs"), _attribute(root, "mlflow.spanOutputs")

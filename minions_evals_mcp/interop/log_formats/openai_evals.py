@@ -13,11 +13,14 @@ from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import asked, count, last_answer, objects, text_of, texts, without
 from minions_evals_mcp.interop.logs.files import json_lines
-from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
+from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
+from minions_evals_mcp.interop.logs.shapes import object_under, the_object
 
 NAME = "openai-evals"
 FILE = "samples"
 SCORED = ("match", "metrics")
+ABOUT = frozenset({"spec", "final_report"})
+NO_SAMPLES = "an event that is none of a sample's"
 _NOTHING: Json = {}
 BY_CLASS = {"Match": "starts-with", "Includes": "contains-any"}
 
@@ -55,22 +58,23 @@ def read_output_items(path: Path) -> Iterator[Item]:
     """The output items of a hosted run, with the grades that it gave."""
     log: Log | None = None
     for where, line in json_lines(path):
-        said, item = obj(line), obj(obj(line).get("item", obj(line).get("datasource_item")))
+        said = the_object(line, where)
+        item = obj(said.get("item", said.get("datasource_item")))
         index = count(said.get("data_source_idx", said.get("datasource_item_id")))
         if index is None:
             raise InvalidRecordError("an output item has data_source_idx", where=where)
         if log is None:
             log = Log(NAME, str(said.get("run_id") or path.stem), str(said.get("eval_id") or path.stem))
             yield log
-        yield Sample(index, item or {"input": index}, produced=_hosted(said), where=where)
+        yield Sample(index, item or {"input": index}, produced=_hosted(said, where), where=where)
 
 
-def _hosted(said: Json) -> Produced:
+def _hosted(said: Json, where: str) -> Produced:
     sample = obj(said.get("sample"))
     passes = obj(said.get("passes"))
     scores = [
         ForeignScore(name, value, {"passed": passes[name]} if name in passes else {})
-        for name, value in obj(said.get("grades")).items()
+        for name, value in object_under(said, "grades", where).items()
     ]
     usage = obj(sample.get("usage"))
     output = sample.get("output_text", sample.get("output"))
@@ -92,12 +96,12 @@ def read_run(path: Path) -> Iterator[Item]:
     spec: Json = {}
     report: JsonValue = None
     awaited: Counter[str] = Counter()
-    for _, line in json_lines(path):
-        said = obj(line)
+    for where, line in json_lines(path):
+        said = the_object(line, where)
         spec = obj(said.get("spec")) or spec
         report = said.get("final_report", report)
-        if isinstance(said.get("sample_id"), str):
-            awaited[str(said["sample_id"])] += 1
+        if (name := _sample_id(said, where)) is not None:
+            awaited[name] += 1
     if not spec:
         raise InvalidRecordError("a log of OpenAI evals begins with its spec", where=str(path))
     yield _log(spec, report, path)
@@ -105,11 +109,22 @@ def read_run(path: Path) -> Iterator[Item]:
     gathered: dict[str, list[Json]] = defaultdict(list)
     for where, line in json_lines(path):
         said = obj(line)
-        name = said.get("sample_id")
-        if isinstance(name, str):
-            gathered[name].append(said)
-            if len(gathered[name]) == awaited[name]:
-                yield _recorded(name, gathered.pop(name), wanted, where)
+        name = _sample_id(said, where)
+        if name is None:
+            yield from () if said.keys() & ABOUT else (Skipped(NO_SAMPLES),)
+            continue
+        gathered[name].append(said)
+        if len(gathered[name]) == awaited[name]:
+            yield _recorded(name, gathered.pop(name), wanted, where)
+
+
+def _sample_id(said: Json, where: str) -> str | None:
+    """Whose event it is; raises `InvalidRecordError` for one that does not say so in a text, or not what kind it is."""
+    for name in ("sample_id", "type"):
+        if not isinstance(said.get(name), str | None):
+            raise InvalidRecordError("must be a text", field=name, where=where)
+    found = said.get("sample_id")
+    return found if isinstance(found, str) else None
 
 
 def _log(spec: Json, report: JsonValue, path: Path) -> Log:
@@ -136,7 +151,7 @@ def _recorded(name: str, events: list[Json], wanted: str | None, where: str) -> 
         assertions=_checks(wanted, targets),
         produced=Produced(
             output=_sampled(said),
-            scores=tuple(score for event in scored for score in _scores(event)),
+            scores=tuple(score for event in scored for score in _scores(event, where)),
             started=events[0].get("created_at"),
             completed=events[-1].get("created_at"),
             input_tokens=_total(usage, "prompt_tokens"),
@@ -158,8 +173,8 @@ def _sampled(said: JsonValue) -> JsonValue:
     return text_of(obj(first).get("content")) if isinstance(first, dict) else first
 
 
-def _scores(event: Json) -> Iterator[ForeignScore]:
-    data = obj(event.get("data"))
+def _scores(event: Json, where: str) -> Iterator[ForeignScore]:
+    data = object_under(event, "data", where)
     if event.get("type") == "match":
         yield ForeignScore("match", data.get("correct"), without(data, "correct"))
         return

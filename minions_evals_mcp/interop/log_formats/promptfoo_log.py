@@ -9,11 +9,12 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.tagged_values import listed_values, obj
+from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.logs.conversation import count, number, objects, without
+from minions_evals_mcp.interop.logs.conversation import count, finite, number, objects, without
 from minions_evals_mcp.interop.logs.files import json_pieces
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Variant
+from minions_evals_mcp.interop.logs.shapes import object_under, objects_under, the_object
 from minions_evals_mcp.interop.score_rows import vetted
 from minions_evals_mcp.scoring.nunjucks import rendered_within
 
@@ -51,7 +52,7 @@ def read(path: Path) -> Iterator[Item]:
     tried: Counter[tuple[str, str]] = Counter()
     results = (piece.value for piece in json_pieces(path, streamed=streamed) if piece.path == RESULTS)
     for place, result in enumerate(results):
-        said = obj(result)
+        said = the_object(result, f"{path}: results.results.{place}")
         variant = _variant(said, prompts)
         sample = str(said.get("testIdx", place))
         tried[sample, variant.id] += 1
@@ -92,7 +93,7 @@ def _sample(said: Json, variant: Variant, epoch: int, where: str) -> Sample:
         threshold=float(threshold) if isinstance(threshold, int | float) and not unread else None,
         unread=tuple(unread),
         extra=without({"testCase": without(test, "vars") or None}),
-        produced=_produced(said, variant),
+        produced=_produced(said, variant, where),
         where=where,
     )
 
@@ -104,22 +105,24 @@ def _checks(test: Json, variables: Json) -> tuple[list[Json], list[str]]:
     for place, written in enumerate(objects(test.get("assert"))):
         try:
             held = obj(rendered_within(without(written), variables))
+            if finite(held) != held:
+                raise InvalidRecordError("NaN and infinities are no values of a check")
             if held.keys() & OF_PROMPTFOO:
                 raise InvalidRecordError("only a config gives this")
             vetted(held, place)
             assertions.append(held)
-        except BadInputError:
+        except (BadInputError, ValueError):  # half a surrogate pair, too: no text that can be compared
             unread.append(str(written.get("type", "assertion")))
     return assertions, unread
 
 
-def _produced(said: Json, variant: Variant) -> Produced:
+def _produced(said: Json, variant: Variant, where: str) -> Produced:
     response, usage = obj(said.get("response")), obj(said.get("tokenUsage"))
     failed = said.get("failureReason") == ERROR or (said.get("error") is not None and "output" not in response)
     cached = without(response, "output", "tokenUsage", "cost", "finishReason")
     return Produced(
         output=response.get("output"),
-        scores=tuple(_scores(said)),
+        scores=tuple(_scores(said, where)),
         variant=variant,
         input_tokens=count(usage.get("prompt")),
         output_tokens=count(usage.get("completion")),
@@ -134,15 +137,15 @@ def _produced(said: Json, variant: Variant) -> Produced:
     )  # fmt: skip
 
 
-def _scores(said: Json) -> Iterator[ForeignScore]:
+def _scores(said: Json, where: str) -> Iterator[ForeignScore]:
     """The verdict as a whole, the named scores, and each assertion's."""
-    grading = obj(said.get("gradingResult"))
+    grading = object_under(said, "gradingResult", where)
     yield ForeignScore(
         "score", said.get("score"), without({"passed": said.get("success"), "explanation": grading.get("reason")})
     )
-    for name, value in obj(said.get("namedScores")).items():
+    for name, value in object_under(said, "namedScores", where).items():
         yield ForeignScore(name, value, {"named": True})
-    for part in objects(listed_values(grading.get("componentResults"))):
+    for part in objects_under(grading, "componentResults", where):
         kind = str(obj(part.get("assertion")).get("type", "assertion"))
         about = without(
             {"passed": part.get("pass"), "explanation": part.get("reason"), "assertion": part.get("assertion")}

@@ -13,6 +13,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import texts, without
 from minions_evals_mcp.interop.logs.files import json_pieces
 from minions_evals_mcp.interop.logs.sample import Item, Log, Sample
+from minions_evals_mcp.interop.logs.shapes import the_object
 
 NAME = "skill-evals"
 LISTS = frozenset({"evals", ""})
@@ -41,7 +42,8 @@ def read(path: Path) -> Iterator[Item]:
     skill = str(head.get("skill_name") or head.get("skill") or _folder(path))
     yield Log(NAME, skill, skill, extra=head)
     for place, value in enumerate(listed, 1):
-        yield _sample(obj(value), place, f"{path}: evals.{place}")
+        where = f"{path}: evals.{place}"
+        yield _sample(the_object(value, where), place, where)
 
 
 def _folder(path: Path) -> str:

@@ -119,8 +119,19 @@ def named(name: str) -> Format:
 
 def opened(form: Format, path: Path) -> tuple[Log, Iterator[Item]]:
     """The log and what it holds; raises `InvalidRecordError` where the file is none of that format."""
-    found = form.read(path)
+    found = _held(form.read(path), path)
     log = next(found, None)
     if not isinstance(log, Log):
         raise InvalidRecordError(f"this is not {form.title}", where=str(path))
     return log, found
+
+
+def _held(items: Iterator[Item], path: Path) -> Iterator[Item]:
+    """The items; raises `InvalidRecordError` where one holds what has no words here: nesting without end, NaN as a target."""
+    number = 0
+    try:
+        for number, item in enumerate(items, 1):  # noqa: B007  said where it ends
+            yield item
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else f"cannot be read: {error}"
+        raise InvalidRecordError(reason, where=f"{path}: behind its sample {max(0, number - 1)}") from None

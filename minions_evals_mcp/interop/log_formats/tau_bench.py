@@ -10,9 +10,10 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.logs.conversation import count, last_answer, number, objects, without
+from minions_evals_mcp.interop.logs.conversation import count, last_answer, number, without
 from minions_evals_mcp.interop.logs.files import json_pieces
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
+from minions_evals_mcp.interop.logs.shapes import objects_under, the_object
 
 NAME = "tau-bench"
 MOST_UNORDERED = 8
@@ -29,7 +30,7 @@ def read(path: Path) -> Iterator[Item]:
     """Each trial of each task. Who the agent was is told by the file's name only."""
     yield Log(NAME, path.stem, path.stem.rpartition("-")[2] or path.stem, path.stem.rpartition("-")[0])
     for place, piece in enumerate(json_pieces(path, streamed=frozenset({""}))):
-        yield _sample(obj(piece.value), f"{path}: {place}")
+        yield _sample(the_object(piece.value, f"{path}: {place}"), f"{path}: {place}")
 
 
 def _sample(said: Json, where: str) -> Sample:
@@ -38,7 +39,7 @@ def _sample(said: Json, where: str) -> Sample:
     if "task_id" not in said or not isinstance(task.get("instruction"), str):
         raise InvalidRecordError("a trajectory has a task_id and the task's instruction", where=where)
     gold: list[JsonValue] = [
-        {"name": one.get("name"), "args": obj(one.get("kwargs"))} for one in objects(task.get("actions"))
+        {"name": one.get("name"), "args": obj(one.get("kwargs"))} for one in objects_under(task, "actions", where)
     ]
     steps: list[JsonValue] = [{"unordered": gold}] if len(gold) <= MOST_UNORDERED else gold
     check: Json = {"type": "trajectory:match", "value": {"steps": steps}}

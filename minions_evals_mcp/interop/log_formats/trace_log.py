@@ -15,6 +15,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import finite, without
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Recorded, Skipped
+from minions_evals_mcp.interop.logs.shapes import the_object
 from minions_evals_mcp.interop.spans import Span, raw_spans, span_of
 from minions_evals_mcp.interop.traces import Traces
 
@@ -22,6 +23,7 @@ NAME = "otel"
 MARKS = ("gen_ai.operation.name", "openinference.span.kind")
 """What tells that a mapping holds the attributes of one span."""
 EVALUATION = "gen_ai.evaluation.result"
+OTHER = "a line without spans"
 NOTHING = "a trace in which no agent, model or tool was at work"
 
 
@@ -34,9 +36,12 @@ def is_spans(seen: JsonValue) -> bool:
 def read(path: Path) -> Iterator[Item]:
     """An agent-run for each agent's span, or each trace of a model or tool, once all spans of its trace were read."""
     yield Log(NAME, path.stem, path.stem)
-    awaited = Counter(span.trace_id for span, _, _ in _spans(path))
+    awaited = Counter(span.trace_id for _, span, _ in _spans(path) if span is not None)
     gathered: dict[str, list[tuple[Span, Json]]] = defaultdict(list)
-    for span, events, where in _spans(path):
+    for where, span, events in _spans(path):
+        if span is None:
+            yield Skipped(OTHER)
+            continue
         trace = gathered[span.trace_id]
         trace.append((span, events))
         if len(trace) == awaited[span.trace_id]:
@@ -76,15 +81,19 @@ def _scores(events: Json) -> Iterator[ForeignScore]:
         yield ForeignScore(name, value, without({"label": label, "explanation": words, "attributes": rest or None}))
 
 
-def _spans(path: Path) -> Iterator[tuple[Span, Json, str]]:
-    """Each span with its evaluation events and where it stands."""
-    for where, document in _documents(path):
-        if any(mark in obj(document) for mark in MARKS):
-            yield _alone(obj(document)), {}, where
+def _spans(path: Path) -> Iterator[tuple[str, Span | None, Json]]:
+    """Where each span stands, the span, and its evaluation events; no span for what is none."""
+    for where, value in _documents(path):
+        document = the_object(value, where)
+        if any(mark in document for mark in MARKS):
+            yield where, _alone(document), {}
+            continue
+        if "resourceSpans" not in document:
+            yield where, None, {}
             continue
         try:
             for raw, service in raw_spans(document):
-                yield span_of(raw, service), _events(raw), where
+                yield where, span_of(raw, service), _events(raw)
         except ValueError as error:
             raise InvalidRecordError(str(error), where=where) from None
 

@@ -122,9 +122,9 @@ def _batches(form: Format, path: Path, counted: Counted, *, now: datetime) -> It
     for item in samples:
         known = len(counted.variants)
         counted.take(item)
-        tried = [version(log, list(counted.variants)[-1])] if len(counted.variants) > known else []
+        tried = list(counted.variants)[known:]
         where = item.where if isinstance(item, Sample | Recorded) and item.where else str(path)
-        for wire in (*tried, *_wires(log, item)):
+        for wire in _wires(log, item, tried, where):
             arrival = _arrival(wire, where, now)
             if wire["type"] == "test-case":
                 counted.case_ids[arrival.record.id] = None
@@ -141,17 +141,24 @@ def _batches(form: Format, path: Path, counted: Counted, *, now: datetime) -> It
         yield batch
 
 
-def _wires(log: Log, item: Item) -> Iterator[Json]:
-    if isinstance(item, Sample):
-        yield from records(log, item)
-    elif isinstance(item, Recorded):
-        yield item.wire
+def _wires(log: Log, item: Item, tried: Sequence[Variant | None], where: str) -> list[Json]:
+    """What was tried for the first time, and what the item becomes."""
+    made = [item.wire] if isinstance(item, Recorded) else []
+    try:
+        return [*(version(log, one) for one in tried), *(records(log, item) if isinstance(item, Sample) else made)]
+    except (ValueError, RecursionError) as error:
+        raise _unfit(error, where) from None
 
 
 def foreign_names(wire: Json) -> list[str]:
     """The names of the foreign scores of an agent-run on the wire."""
     scores = obj(obj(obj(wire.get("fields")).get("extra"))).get("foreignScores")
     return [str(obj(score).get("name")) for score in listed_values(scores)]
+
+
+def _unfit(error: ValueError | RecursionError, where: str) -> InvalidRecordError:
+    reason = "nested too deeply" if isinstance(error, RecursionError) else f"cannot be kept: {error}"
+    return InvalidRecordError(reason, where=where)
 
 
 def _arrival(wire: Json, where: str, now: datetime) -> Arrival:
@@ -162,7 +169,7 @@ def _arrival(wire: Json, where: str, now: datetime) -> Arrival:
     except EvalsError:
         raise
     except (ValueError, RecursionError) as error:
-        raise InvalidRecordError(f"cannot be kept: {error}", where=where) from None
+        raise _unfit(error, where) from None
     return Arrival(record, partial(str, where))
 
 

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue
@@ -15,9 +16,11 @@ from minions_evals_mcp.errors import InvalidRecordError
 CHUNK = 1 << 18
 LONGEST = 1 << 26
 """So many characters may one element have, or one value beside the lists."""
-MOST_DEPTH = 200
+MOST_VALUES = 1 << 21
+"""So many values may one element hold: `[],[],[]…` takes thirty times its own size in memory."""
 _DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\n\r]*")
+_MARKS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[,\[{]', re.DOTALL)
 _NEAR_END = 32
 """A fault so near to the end of what was read may be only that more is to come (`tru`, `-Infin`, a cut escape)."""
 
@@ -148,7 +151,13 @@ class _Stream:
         held = len(self._buffer) - self._at
         if held > LONGEST:
             raise self._fault(f"one value is longer than {LONGEST} characters")
-        return self._more(max(CHUNK, held))
+        self._vet_number()
+        return self._more(min(max(CHUNK, held), LONGEST + 1 - held))
+
+    def _vet_number(self) -> None:
+        """Refuses what holds too many values, before they are made: those that stand in texts do not count."""
+        if len(self._buffer) - self._at > MOST_VALUES and more_values_than(MOST_VALUES, self._buffer, self._at):
+            raise self._fault(f"one value holds more than {MOST_VALUES} values")
 
     def _more(self, size: int = CHUNK) -> bool:
         if self._ended:
@@ -207,6 +216,14 @@ def _past(text: str, at: int, *, also: str = "") -> int:
     while at < len(text) and text[at] in " \t\r\n" + also:
         at += 1
     return at
+
+
+def more_values_than(most: int, text: str, at: int = 0) -> bool:
+    """Whether the JSON text holds more values than that; what stands in its strings does not count."""
+    if sum(text.count(mark, at) for mark in ",[{") <= most:
+        return False
+    marks = (match for match in _MARKS.finditer(text, at) if match[0] in ",[{")
+    return next(islice(marks, most, None), None) is not None
 
 
 def from_text(text: str) -> Readable:

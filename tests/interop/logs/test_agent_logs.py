@@ -295,7 +295,7 @@ DAMAGED: dict[str, tuple[str, object]] = {
     "a trajectory has a task_id": ("tau.json", [TAU, {"task_id": 1, "reward": 0, "info": {}}]),
     "a test case has an input": ("d.json", {"testCases": [{"name": "x"}]}),
     "a trace has an id and a root span": ("m.jsonl", [TRACE, {"info": {"trace_id": "x"}, "data": {"spans": []}}]),
-    "a row is a JSON object": ("l.jsonl", [observation("a"), 7]),
+    "l.jsonl:2: must be an object": ("l.jsonl", [observation("a"), 7]),
     "a run has inputs": ("ls.jsonl", [{"id": "r", "run_type": "chain"}]),
     "no steps": ("t.jsonl", [{"schema_version": "ATIF-v1.8", "agent": {"name": "x"}, "steps": []}]),
 }
