@@ -152,6 +152,13 @@ class ServiceNeed:
     given: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class SynonymNeed:
+    """Words whose synonyms are looked up elsewhere, and handed in."""
+
+    words: tuple[str, ...]
+
+
 class Grade(NamedTuple):
     """What a model found: `score` is 0–1. The tokens are what it cost when it was given."""
 
@@ -178,7 +185,7 @@ class Behind:
     needs: Callable[[Ran], tuple[Need, ...]]
 
 
-Need = RegexNeed | SimilarityNeed | SnippetNeed | GradeNeed | ServiceNeed | Behind
+Need = RegexNeed | SimilarityNeed | SnippetNeed | GradeNeed | ServiceNeed | SynonymNeed | Behind
 """Whatever a check may need of the outside."""
 
 
@@ -203,6 +210,9 @@ class Evidence:
     ungraded: Mapping[GradeNeed, Unmet] = field(default_factory=dict[GradeNeed, Unmet])
     services: Mapping[ServiceNeed, JsonValue | Unmet] = field(default_factory=dict[ServiceNeed, JsonValue | Unmet])
     """What services said, in the form that `models/services.py` gives each; of a webhook its JSON."""
+    synonyms: Mapping[SynonymNeed, Mapping[str, frozenset[str]] | Unmet] = field(
+        default_factory=dict[SynonymNeed, Mapping[str, frozenset[str]] | Unmet]
+    )
     own: Mapping[str, OwnVerdict | Unmet] = field(default_factory=dict[str, OwnVerdict | Unmet])
     """What the user's functions said, by their names."""
 

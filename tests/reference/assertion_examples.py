@@ -56,6 +56,7 @@ EXAMPLES: dict[str, Example] = {
     "model-graded-closedqa": said({"value": "It says how many days there are."}, REPLY, "You have some time. BAD"),
     "model-graded-factuality": said({"value": "Paris is the capital of France."}, "It is Paris.", "It is Rome. BAD"),
     "classifier": said({"value": "nothate", "threshold": 0.5}, REPLY, REPLY),
+    "meteor": said({"value": "Returns take 30 days."}, REPLY, REPLY),
     "moderation": said({"value": ["hate", "self-harm"]}, REPLY, REPLY),
     "webhook": said({"value": "https://checks.example/reply"}, REPLY, REPLY),
     "perplexity": said({"threshold": 20}, REPLY, REPLY),
@@ -124,9 +125,9 @@ EXAMPLES: dict[str, Example] = {
 UNTRIED = (
     "finish-reason", "function", "answer-relevance", "context-faithfulness", "context-recall", "context-relevance",
     "conversation-relevance", "is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call",
-    "perplexity", "perplexity-score", "skill-used", "classifier", "moderation", "webhook",
+    "perplexity", "perplexity-score", "skill-used", "classifier", "meteor", "moderation", "webhook",
 )  # fmt: skip
 """A row has no variables, no prompt, no finish reason and nothing that a provider told beside its output (probabilities,
-metadata, the tools that it offered), no service is asked of it, and a function of yours runs under `evaluate` only: their
-pages show no outputs.
+metadata, the tools that it offered), no service is asked of it, WordNet may be missing, and a function of yours runs under
+`evaluate` only: their pages show no outputs.
 """

@@ -28,6 +28,7 @@ from minions_evals_mcp.scoring.checks import (
     SimilarityNeed,
     SnippetNeed,
     Subject,
+    SynonymNeed,
     Unchecked,
     Unmet,
 )
@@ -69,6 +70,7 @@ def evidence_for(assertions: list[Assertion], subject: Subject) -> Evidence:
         grades={
             need: Grade(liked, 0.75 if liked else 0.25, "said so") for need in wanted if isinstance(need, GradeNeed)
         },
+        synonyms={need: {} for need in wanted if isinstance(need, SynonymNeed)},
         services={need: SERVED[need.kind](liked) for need in wanted if isinstance(need, ServiceNeed)},
     )
 

@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.embedding.embedder import Embedder, Vector
 from minions_evals_mcp.embedding.local import is_local
+from minions_evals_mcp.embedding.wordnet import synonyms
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
@@ -26,6 +27,7 @@ from minions_evals_mcp.scoring.checks import (
     ServiceNeed,
     SimilarityNeed,
     SnippetNeed,
+    SynonymNeed,
     Unmet,
     opened,
 )
@@ -106,6 +108,7 @@ def _joined(evidence: Evidence, part: Evidence) -> Evidence:
         similarities={**evidence.similarities, **part.similarities},
         snippets={**evidence.snippets, **part.snippets},
         services={**evidence.services, **part.services},
+        synonyms={**evidence.synonyms, **part.synonyms},
     )
 
 
@@ -140,7 +143,9 @@ async def _at_hand(wanted: Sequence[Need], judges: Judges) -> Evidence:
     patterns = [need for need in wanted if isinstance(need, RegexNeed)]
     code = [need for need in wanted if isinstance(need, SnippetNeed)]
     asked = [need for need in wanted if isinstance(need, ServiceNeed)]
+    words = [need for need in wanted if isinstance(need, SynonymNeed)]
     return Evidence(
+        synonyms=await anyio.to_thread.run_sync(synonyms, words) if words else {},
         services=await judges.services(asked) if asked and judges.services is not None else {},
         regexes=await judges.regexes.search(patterns) if patterns else {},
         snippets=await judges.snippets.fetch(code) if code else {},

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.embedding.wordnet import vet_wordnet
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import expects_text
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
@@ -27,6 +28,7 @@ from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
 from minions_evals_mcp.scoring.assertions.kinds.graded import Asks, grades_asked
+from minions_evals_mcp.scoring.assertions.kinds.meteor import asks_wordnet
 from minions_evals_mcp.scoring.assertions.kinds.own import own_names
 from minions_evals_mcp.scoring.assertions.kinds.services import services_asked
 from minions_evals_mcp.scoring.assertions.kinds.similar import embedders_asked
@@ -213,9 +215,11 @@ class Panel:
                 )
 
     def _vet_services(self, measure: Measure) -> None:
-        """Refuses a case that a service is to decide which cannot be asked."""
+        """Refuses a case that a service is to decide which cannot be asked, or WordNet which is not there."""
         if not isinstance(measure.yardstick, ByAssertions):
             return
+        if asks_wordnet(measure.yardstick.assertions):
+            vet_wordnet()
         for assertion in services_asked(measure.yardstick.assertions):
             if self.own is None:
                 raise UnsupportedError(

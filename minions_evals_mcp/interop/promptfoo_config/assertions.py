@@ -19,6 +19,7 @@ from minions_evals_mcp.interop.promptfoo_config.shorthand import FOREIGN
 from minions_evals_mcp.interop.promptfoo_config.snippets import javascript_code, python_code, transform_code
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.assertions.judges import vet_own
+from minions_evals_mcp.scoring.assertions.kinds.meteor import METEOR, WEIGHTS
 from minions_evals_mcp.scoring.assertions.kinds.services import BY_SERVICE, UNNAMED
 from minions_evals_mcp.scoring.assertions.table import KINDS
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, max_score_of
@@ -34,7 +35,7 @@ HARMLESS = {
 }
 CHECKED = "output, context"
 """What a file's function is called with by a check."""
-CODE = ("python", "javascript")
+TOLD_CONFIG = ("python", "javascript", METEOR)
 GIVEN_CONFIG = "only code is told a config"
 OWN = ("provider", "rubricPrompt")
 REF = "#/assertionTemplates/"
@@ -86,7 +87,7 @@ class Assertions:
         return template
 
     def _one(self, node: Node, variables: Mapping[str, JsonValue], *, top: bool = True) -> Assertion | None:
-        wire = self._noted(node)
+        wire = _with_weights(self._noted(node), node)
         strange = [one for key, one in wire.items() if key not in KEYS]
         for one in strange:
             self.refusals.add(one)
@@ -143,7 +144,7 @@ class Assertions:
     ) -> JsonValue:
         """The value with its file read, or its strings rendered; code in a file is told the config in its context."""
         base = kind.removeprefix(NEGATION)
-        if config is not None and base not in CODE:
+        if config is not None and base not in TOLD_CONFIG:
             self.refusals.note(config, GIVEN_CONFIG)
         if node.file is not None:
             return _from_file(node, node.file, base)
@@ -190,6 +191,14 @@ class Assertions:
         if not isinstance(found.value, str) or not found.value.strip():
             raise node.wrong("select-best needs the criterion as its value")
         return SelectBest(criterion=found.value, grader=found.provider, rubric_prompt=found.rubric_prompt)
+
+
+def _with_weights(wire: dict[str, Node], node: Node) -> dict[str, Node]:
+    """The parts of an assertion; of `meteor` with what it weighs by in its `config`, where ours has it."""
+    if "type" not in wire or str(wire["type"].value).removeprefix(NEGATION) != METEOR:
+        return wire
+    weights: JsonValue = {name: wire.pop(name).value for name in WEIGHTS if name in wire}
+    return {**wire, "config": node.child("config", weights)} if weights else wire
 
 
 def _vet(assertion: Assertion, *, top: bool) -> None:
