@@ -5,20 +5,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.failure_types import FAILURE_TYPES, FailureType
+from minions_evals_mcp.scoring.late_patterns import late
 
 LONGEST = 200
-_STEP = re.compile(r"\b(?:in )?step \d+\s*(?=`)|,? ?(?:first )?in step \d+|\bstep \d+\b", re.IGNORECASE)
-_QUOTED = re.compile(r"“[^”]*”?|\"[^\"]*\"|(?<![\w])'[^']*'(?!\w)|\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]")
-_WITH_DIGITS = re.compile(r"(?<![`\w])[\w.:/@#€$£+-]*\d[\w.:/@#%€$£+-]*")
-_NO_FAULT = re.compile(
-    r"^(?:the log shows no fault|nothing wrong was found in the log).*?;\s*", re.IGNORECASE | re.DOTALL
-)
-_NO_LOG = re.compile(r"^(?:there is no tool-call log|the agent made no call);\s*", re.IGNORECASE)
-_TOOL = re.compile(r"`([^`]{1,80})`")
-_ELLIPSES = re.compile(r"…(?:[\s,;:]*…)+")
+_STEP = late(r"\b(?:in )?step \d+\s*(?=`)|,? ?(?:first )?in step \d+|\bstep \d+\b", re.IGNORECASE)
+_QUOTED = late(r"“[^”]*”?|\"[^\"]*\"|(?<![\w])'[^']*'(?!\w)|\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]")
+_WITH_DIGITS = late(r"(?<![`\w])[\w.:/@#€$£+-]*\d[\w.:/@#%€$£+-]*")
+_NO_FAULT = late(r"^(?:the log shows no fault|nothing wrong was found in the log).*?;\s*", re.IGNORECASE | re.DOTALL)
+_NO_LOG = late(r"^(?:there is no tool-call log|the agent made no call);\s*", re.IGNORECASE)
+_TOOL = late(r"`([^`]{1,80})`")
+_ELLIPSES = late(r"…(?:[\s,;:]*…)+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,8 @@ def cause_group(counted: CountedCause, examples: Sequence[FailureSeen], total_lo
     )
 
 
-def cause_key(failure_type: FailureType, root_cause: str, signals: Sequence[str], criteria: Sequence[str]) -> str:
+@lru_cache(maxsize=1024)  # many failures are told in the same words
+def cause_key(failure_type: FailureType, root_cause: str, signals: tuple[str, ...], criteria: tuple[str, ...]) -> str:
     """What is equal for failures that say the same: type, tool and fault, whatever numbers, names and quotes stand in them."""
     return digest([failure_type, *_without_values(failure_type, root_cause, signals, criteria)])[:16]
 
@@ -143,30 +144,30 @@ def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
 
 
-_CUT_OFF = re.compile(r"token limit|cut off|truncat", re.IGNORECASE)
+_CUT_OFF = late(r"token limit|cut off|truncat", re.IGNORECASE)
 _ACTIONS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"does not exist|is not a tool|unknown tool", re.IGNORECASE), "Take {tool} out of what the agent may name, or offer it."),
+    (late(r"does not exist|is not a tool|unknown tool", re.IGNORECASE), "Take {tool} out of what the agent may name, or offer it."),
     (
-        re.compile(r"times with the same|gave the same|repeat|loop|without progress", re.IGNORECASE),
+        late(r"times with the same|gave the same|repeat|loop|without progress", re.IGNORECASE),
         "Give the agent a rule when to stop calling {tool}.",
     ),
-    (re.compile(r"placeholder", re.IGNORECASE), "Say in the prompt where the arguments of {tool} come from."),
+    (late(r"placeholder", re.IGNORECASE), "Say in the prompt where the arguments of {tool} come from."),
     (
-        re.compile(r"argument|was called with|another (?:customer|order|user|entity)|differs from the (?:input|only)|stale", re.IGNORECASE),
+        late(r"argument|was called with|another (?:customer|order|user|entity)|differs from the (?:input|only)|stale", re.IGNORECASE),
         "Say in the prompt from where {tool} takes that argument, and check it in the tool.",
     ),
-    (re.compile(r"empty result|gave nothing", re.IGNORECASE), "Say in the prompt what to answer when {tool} finds nothing."),
+    (late(r"empty result|gave nothing", re.IGNORECASE), "Say in the prompt what to answer when {tool} finds nothing."),
     (
-        re.compile(r"gave the right result|and the answer says|ignored|unused|contradict|but the answer differs", re.IGNORECASE),
+        late(r"gave the right result|and the answer says|ignored|unused|contradict|but the answer differs", re.IGNORECASE),
         "Say in the prompt that the answer takes over what {tool} gave.",
     ),
-    (re.compile(r"no call|missing step|is missing|never called", re.IGNORECASE), "Say in the prompt when {tool} must be called."),
+    (late(r"no call|missing step|is missing|never called", re.IGNORECASE), "Say in the prompt when {tool} must be called."),
     (
-        re.compile(r"wrong tool|instead of|another thing than|was called where", re.IGNORECASE),
+        late(r"wrong tool|instead of|another thing than|was called where", re.IGNORECASE),
         "Tell the tools apart in their descriptions: {tool} was the wrong one.",
     ),
-    (re.compile(r"token limit|cut off|truncat", re.IGNORECASE), "Raise the limit of output tokens, or ask for less."),
-    (re.compile(r"failed|error|swallowed", re.IGNORECASE), "Make {tool} work for these inputs, or say what to do when it fails."),
+    (late(r"token limit|cut off|truncat", re.IGNORECASE), "Raise the limit of output tokens, or ask for less."),
+    (late(r"failed|error|swallowed", re.IGNORECASE), "Make {tool} work for these inputs, or say what to do when it fails."),
 )  # fmt: skip
 
 

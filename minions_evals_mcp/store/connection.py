@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -106,6 +108,29 @@ def make_durable(db: Db) -> None:
     """Sets how the file is written. It changes the file itself, so it must be known to be ours."""
     db.execute(f"PRAGMA journal_mode = {'WAL' if wal_is_safe() else 'DELETE'}").fetchone()
     db.execute("PRAGMA synchronous = FULL")
+
+
+TOGETHER = (50, 10, 1)
+"""So many rows are written by one statement: a statement's own start costs half as much as its row."""
+
+
+def insert_rows(db: Db, into: str, rows: Sequence[Sequence[object]], *, then: str = "") -> None:
+    """Writes rows of one width into a table; `then` is what follows their values in the statement."""
+    at = 0
+    for size in TOGETHER:
+        whole = (len(rows) - at) // size
+        if whole:
+            pages = range(at, at + whole * size, size)
+            db.executemany(
+                _insertion(into, len(rows[0]), size, then), [[*chain.from_iterable(rows[n : n + size])] for n in pages]
+            )
+            at += whole * size
+
+
+@cache
+def _insertion(into: str, width: int, rows: int, then: str) -> str:
+    row = f"({','.join('?' * width)})"
+    return f"INSERT INTO {into} VALUES {','.join([row] * rows)} {then}"
 
 
 @contextmanager

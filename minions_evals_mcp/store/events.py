@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.digests import json_text
 from minions_evals_mcp.domain.records import ASKED, TYPES, Record, fields_from_json, title_of
 from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.known_secrets import masked
-from minions_evals_mcp.store.connection import AT_MOST, Db
+from minions_evals_mcp.store.connection import AT_MOST, Db, insert_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,7 @@ def row_of(event: Event) -> EventRow:
 def write_events(db: Db, rows: Iterable[EventRow], *, at: datetime) -> None:
     """Writes events that are rows already."""
     moment = to_millis(at)
-    db.executemany(
-        "INSERT INTO event (at, type, subject_type, subject_id, detail) VALUES (?, ?, ?, ?, ?)",
-        ((moment, *row) for row in rows),
-    )
+    insert_rows(db, "event (at, type, subject_type, subject_id, detail)", [(moment, *row) for row in rows])
 
 
 def newest_seq(db: Db) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from minions_evals_mcp.domain.digests import json_text
 from minions_evals_mcp.domain.outcomes import Expected
 from minions_evals_mcp.known_secrets import masked
-from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.connection import Db, insert_rows
 
 
 def expected_outputs(db: Db, case_digests: Iterable[str]) -> dict[str, Expected]:
@@ -29,8 +29,9 @@ def keep_expected(db: Db, wanted: Mapping[str, Expected]) -> None:
         (json.dumps(list(wanted)),),
     )
     known = {row[0] for row in rows}
-    db.executemany(
-        "INSERT INTO expected VALUES (?, ?, ?)",
+    insert_rows(
+        db,
+        "expected",
         [
             (digest, masked(json_text(one.outputs)), int(one.patterns))
             for digest, one in wanted.items()

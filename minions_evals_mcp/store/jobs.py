@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.outcomes import NotJudgeable, Observed, UnitKey, V
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.known_secrets import masked
-from minions_evals_mcp.store.connection import AT_MOST, Db
+from minions_evals_mcp.store.connection import AT_MOST, Db, insert_rows
 
 JobKind = Literal["test-case", "benchmark", "comparison", "ab-test"]
 JobState = Literal["running", "awaiting-judgments", "stopped", "completed", "failed", "cancelled"]
@@ -272,9 +272,7 @@ def write_units(db: Db, page: Sequence[UnitValues]) -> None:
         " test_run_id = ?9 WHERE job_id = ?1 AND position = ?2 AND trial = ?3",
         [row for row in page if row[1:3] in begun],
     )
-    db.executemany(
-        f"INSERT INTO unit ({_UNIT}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", [row for row in page if row[1:3] not in begun]
-    )
+    insert_rows(db, f"unit ({_UNIT})", [row for row in page if row[1:3] not in begun])
 
 
 def skip_open(db: Db, job_id: str, case_ids: Sequence[str], *, reason: str) -> None:

@@ -18,7 +18,7 @@ from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.errors import NotFoundError, SealedError
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.store import events, sealed_content
-from minions_evals_mcp.store.connection import AT_MOST, Db
+from minions_evals_mcp.store.connection import AT_MOST, Db, insert_rows
 from minions_evals_mcp.store.rows import TABLES, UNSELECTED, record_of, select, table_of
 
 _COLUMNS = "seq, id, type, title, fields, tags, status, created_at, updated_at, created_by, deleted_at"
@@ -159,9 +159,9 @@ def add_all(db: Db, records: Sequence[Record[Fields]]) -> None:
     """Writes definitions and copies under ids under which nothing is kept yet."""
     for at in range(0, len(records), CHUNK):
         part = records[at : at + CHUNK]
-        db.executemany(
-            "INSERT INTO minion (title, fields, tags, status, digest, updated_at, deleted_at, id, type, created_at, created_by)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        insert_rows(
+            db,
+            "minion (title, fields, tags, status, digest, updated_at, deleted_at, id, type, created_at, created_by)",
             [
                 (*_said(one, one.content_digest()), one.id, one.type, to_millis(one.created_at), one.created_by)
                 for one in part
@@ -178,9 +178,9 @@ def _said(record: Record[Fields], content: str) -> tuple[object, ...]:
 
 
 def _index_agent_runs(db: Db, records: Iterable[Record[Fields]]) -> None:
-    db.executemany(
-        "INSERT INTO agent_run_key VALUES (?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET inputs_digest = excluded.inputs_digest,"
-        " agent_id = excluded.agent_id, prompt_version_ref = excluded.prompt_version_ref, at = excluded.at",
+    insert_rows(
+        db,
+        "agent_run_key",
         [
             (
                 one.id,
@@ -192,6 +192,8 @@ def _index_agent_runs(db: Db, records: Iterable[Record[Fields]]) -> None:
             for one in records
             if isinstance(run := one.fields, AgentRun)
         ],
+        then="ON CONFLICT (id) DO UPDATE SET inputs_digest = excluded.inputs_digest, agent_id = excluded.agent_id,"
+        " prompt_version_ref = excluded.prompt_version_ref, at = excluded.at",
     )
 
 

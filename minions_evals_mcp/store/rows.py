@@ -17,7 +17,7 @@ from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record, fields_from_json, title_of
 from minions_evals_mcp.domain.values import from_millis, iso, to_millis
 from minions_evals_mcp.known_secrets import any_known, counted, masked
-from minions_evals_mcp.store.connection import Db, sqlite
+from minions_evals_mcp.store.connection import Db, insert_rows, sqlite
 from minions_evals_mcp.store.events import Event, append
 
 F_co = TypeVar("F_co", bound=Fields, covariant=True)
@@ -62,10 +62,9 @@ class Table(Generic[F_co]):
         return attrgetter(*self.columns)
 
     @cached_property
-    def insertion(self) -> str:
-        """The statement that writes a row."""
-        columns = self.all_columns
-        return f"INSERT INTO {self.name} ({','.join(columns)}) VALUES ({','.join('?' * len(columns))})"
+    def into(self) -> str:
+        """Where a row goes, in SQL."""
+        return f"{self.name} ({','.join(self.all_columns)})"
 
 
 TABLES: dict[str, Table[Fields]] = {
@@ -154,7 +153,7 @@ FLAGS = frozenset({"passed", "is_regression"})
 
 def insert(db: Db, record: Record[Fields], **extra: str) -> None:
     """Writes a result row; the table's triggers refuse what a hard rule forbids."""
-    db.execute(TABLES[record.type].insertion, values_of(record, extra))
+    insert_rows(db, TABLES[record.type].into, [values_of(record, extra)])
     if any_known() and isinstance(record.fields, results.TestRun):
         tell_marks(db, record, to_json(record.fields.actual_output).decode())
 

@@ -24,7 +24,7 @@ from minions_evals_mcp.domain.outcomes import (
 )
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, Outcome, TestRun
 from minions_evals_mcp.known_secrets import any_known, counted
-from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.connection import Db, insert_rows
 from minions_evals_mcp.store.events import Event, EventRow, row_of, write_events
 from minions_evals_mcp.store.expected_outputs import keep_expected
 from minions_evals_mcp.store.jobs import UnitRow, UnitValues, unit_values, write_units
@@ -72,18 +72,13 @@ def rows_of(key: UnitKey, case_id: str, ended: Ended, *, observed: Observed | No
 
 def write(db: Db, page: Sequence[UnitRows], *, at: datetime) -> None:
     """Writes what those units became, one statement a table, all or nothing: failures come before their runs (HR3)."""
-    _insert(db, table_of(EvalFailure).insertion, [rows.failure for rows in page if rows.failure])
-    _insert(db, table_of(TestRun).insertion, [rows.run for rows in page if rows.run])
-    _insert(db, table_of(EvalJudgment).insertion, [values for rows in page for values in rows.judgments])
-    _insert(db, "INSERT INTO metric_score VALUES (?, ?, ?)", [values for rows in page for values in rows.metrics])
+    insert_rows(db, table_of(EvalFailure).into, [rows.failure for rows in page if rows.failure])
+    insert_rows(db, table_of(TestRun).into, [rows.run for rows in page if rows.run])
+    insert_rows(db, table_of(EvalJudgment).into, [values for rows in page for values in rows.judgments])
+    insert_rows(db, "metric_score", [values for rows in page for values in rows.metrics])
     keep_expected(db, dict(rows.expected for rows in page if rows.expected is not None))
     write_events(db, [event for rows in page for event in rows.events], at=at)
     write_units(db, [rows.unit for rows in page])
-
-
-def _insert(db: Db, statement: str, rows: Sequence[Values]) -> None:
-    if rows:
-        db.executemany(statement, rows)
 
 
 def _end(ended: Ended) -> tuple[Outcome, str, Observed | None, str | None, str | None]:

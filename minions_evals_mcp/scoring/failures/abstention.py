@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 
+from minions_evals_mcp.scoring.late_patterns import late
+
 _LONGEST = 200
-_UNKNOWN = re.compile(
+_UNKNOWN = late(
     r"\b(?:not (?:\w+ )?(?:stated|specified|mentioned|given|regulated|known|available|provided|disclosed|covered|defined"
     r"|recorded|documented|listed|included|found"
     r"|answered|in (?:the|this))|unknown|unspecified|no (?:information|data|answer|mention|record|details?|indication|such)"

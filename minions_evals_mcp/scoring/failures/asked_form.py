@@ -12,10 +12,11 @@ from pydantic import JsonValue
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.texts import leaves, unfenced
 from minions_evals_mcp.scoring.first_look import first_look
+from minions_evals_mcp.scoring.late_patterns import late
 
 ASKED_FOR = 0.7
 _MOST_READ = 20_000
-_SENTENCE_END = re.compile(r"[.!?…](?=[\s\"'”»)]|$)")
+_SENTENCE_END = late(r"[.!?…](?=[\s\"'”»)]|$)")
 _COUNTS = {
     **{str(number): number for number in range(1, 301)},
     **dict.fromkeys(("one", "a single", "einem", "ein", "einen", "une", "un", "una", "uno", "um", "uma"), 1),
@@ -37,8 +38,8 @@ class Form:
 
 
 def _form(name: str, asked: str, came: str | Callable[[str], bool]) -> Form:
-    has = re.compile(came, re.MULTILINE | re.IGNORECASE).search if isinstance(came, str) else came
-    return Form(name, re.compile(rf"\b(?:{asked})\b", re.IGNORECASE), lambda text: bool(has(text)))
+    has = late(came, re.MULTILINE | re.IGNORECASE).search if isinstance(came, str) else came
+    return Form(name, late(rf"\b(?:{asked})\b", re.IGNORECASE), lambda text: bool(has(text)))
 
 
 FORMS: tuple[Form, ...] = (
@@ -84,7 +85,7 @@ FORMS: tuple[Form, ...] = (
         lambda text: text == text.upper(),
     ),
 )  # fmt: skip
-_LIMITED = re.compile(
+_LIMITED = late(
     rf"\b(?:in|at most|no more than|maximum(?: of)?|max\.?|up to|exactly|within|under|höchstens|maximal|in genau|genau|en"
     rf"|au plus|au maximum|maximum"
     rf"|como máximo|máximo|al massimo|in massimo|no máximo)\s+(?:exactly |genau |exactement )?(?P<count>{_COUNT})\s+(?:\w+ )?"

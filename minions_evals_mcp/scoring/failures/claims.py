@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.scoring.late_patterns import late
 
 _ADVERB = r"(?:(?:just|now|already|also|successfully|gone ahead and) ){0,2}"
-_LOOKUP = re.compile(
+_LOOKUP = late(
     rf"\bI(?:'ve| have)? {_ADVERB}(?:checked|searched|looked (?:up|at)|queried|verified|consulted|retrieved|browsed)\b"
     r"|\b(?:according to|based on|from) (?:the|your|our) (?:\w+ ){0,2}"
     r"(?:database|system|records|search results|website|crm|logs?|api)\b"
@@ -23,7 +24,7 @@ _EFFECT = (
     r"|address|appointment|event|issue|subscription|calendar|entry|reminder)))"
 )
 _REPORTED = _EFFECT.replace("verb", "passive")
-_ACTION = re.compile(
+_ACTION = late(
     rf"\b(?:I|we)(?:'ve| have)? {_ADVERB}{_EFFECT}\b|\b(?:has|have) been {_ADVERB}{_REPORTED}\b",
     re.IGNORECASE,
 )
@@ -38,7 +39,7 @@ _FOREIGN: dict[str, str] = {
     "scheduled": r"eingeplant|terminiert|programmée?s?|planifiée?s?|programad\w+|agendad\w+|programmat\w+",
 }
 """What was done, in other languages, by the English word for it."""
-_FOREIGN_ACTION = re.compile(
+_FOREIGN_ACTION = late(
     r"\b(?:ich habe|wir haben|wurden?|worden|j'ai|nous avons|a été|ont été|est|he|hemos|ha sido|han sido|fue|fueron|ho"
     r"|abbiamo|è stat\w+|sono stat\w+"
     r"|foi|foram|enviei|cancelei|reservei)\b[^.!?;\n]{0,80}?\b(?:"

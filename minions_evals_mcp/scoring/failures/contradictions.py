@@ -8,6 +8,7 @@ from itertools import islice, pairwise
 
 from minions_evals_mcp.scoring.failures.failed import Signal
 from minions_evals_mcp.scoring.failures.mentions import ORDINARY, WORD, stem
+from minions_evals_mcp.scoring.late_patterns import late
 
 NEGATED, REVERSED = 0.65, 0.75
 SHARED, LEAST = 0.75, 2
@@ -15,21 +16,21 @@ SHARED, LEAST = 0.75, 2
 MOST_CLAUSES = 300
 LONGEST = 500
 """No clause and no sentence of more characters is compared."""
-_CLAUSE = re.compile(rf"(?<![^.!?;\n,])[^.!?;\n,]{{1,{LONGEST}}}(?![^.!?;\n,])")
-_SENTENCE = re.compile(rf"(?<![^.!?;\n])[^.!?;\n]{{1,{LONGEST}}}(?![^.!?;\n])")
-_QUESTION = re.compile(rf"(?<![^.!?\n])[^.!?\n]{{1,{LONGEST}}}\?")
-_NEGATION = re.compile(
+_CLAUSE = late(rf"(?<![^.!?;\n,])[^.!?;\n,]{{1,{LONGEST}}}(?![^.!?;\n,])")
+_SENTENCE = late(rf"(?<![^.!?;\n])[^.!?;\n]{{1,{LONGEST}}}(?![^.!?;\n])")
+_QUESTION = late(rf"(?<![^.!?\n])[^.!?\n]{{1,{LONGEST}}}\?")
+_NEGATION = late(
     r"\b(?:not(?! only)|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|keine?\w*|nie|niemals|ohne|ne|n'|pas|aucune?|jamais"
     r"|sans|nunca|ningun\w*|ningún|sin|non|nessun\w*|mai|senza|não|nenhum\w*|sem)\b|n't\b",
     re.IGNORECASE,
 )
-_PASSIVE = re.compile(
+_PASSIVE = late(
     r"\b(?:was|were|is|are|been|be|being|wurde\w*|wird|worden|a été|fut|est|fue|fueron|è stat\w|foi)\b", re.IGNORECASE
 )
-_NAME = re.compile(r"[^\W\d_a-zß-ÿ][\w'-]*(?: [^\W\d_a-zß-ÿ][\w'-]*){0,3}")
-_DEED = re.compile(r" (?:[a-zß-ÿ']+ ){1,4}")
+_NAME = late(r"[^\W\d_a-zß-ÿ][\w'-]*(?: [^\W\d_a-zß-ÿ][\w'-]*){0,3}")
+_DEED = late(r" (?:[a-zß-ÿ']+ ){1,4}")
 """What stands between two names of which one does something to the other: a verb and its little words, and no comma."""
-_LAST = re.compile(r" ([a-zß-ÿ]+)\s*")
+_LAST = late(r" ([a-zß-ÿ]+)\s*")
 _LITTLE = frozenset(
     "was were been have this that with from they will does did nicht kein keine eine wird wurde sind pour dans avec".split()  # noqa: SIM905  words
 )

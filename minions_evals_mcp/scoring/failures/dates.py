@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from minions_evals_mcp.scoring.late_patterns import late
+
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
@@ -18,16 +20,14 @@ _MONTH = (
 _DAY = r"(?<!\d)(?P<day>[0-3]?\d)(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>[12]\d{3})(?!\d)"
 _SPELLED = (
-    re.compile(rf"{_DAY}(?:\sof)?[ -]{_MONTH}(?:,?[ -]{_YEAR})?"),
-    re.compile(rf"\b{_MONTH}[ -](?P<day>[0-3]?\d)(?!\d)(?:st|nd|rd|th)?(?:,?\s{_YEAR})?"),
-    re.compile(rf"\b{_MONTH},?\s{_YEAR}"),
+    late(rf"{_DAY}(?:\sof)?[ -]{_MONTH}(?:,?[ -]{_YEAR})?"),
+    late(rf"\b{_MONTH}[ -](?P<day>[0-3]?\d)(?!\d)(?:st|nd|rd|th)?(?:,?\s{_YEAR})?"),
+    late(rf"\b{_MONTH},?\s{_YEAR}"),
 )
-_ISO = re.compile(r"(?<!\d)(?P<year>[12]\d{3})[-/.](?P<month>[01]?\d)[-/.](?P<day>[0-3]?\d)(?!\d)(?:T(?=\d\d:))?")
-_SLASHED = re.compile(r"(?<![\d/.])(?P<first>[0-3]?\d)([/.])(?P<second>[0-3]?\d)\2(?P<year>\d{4}|\d{2})(?![\d/])")
-_CLOCK = re.compile(
-    r"(?<![\d:])(?P<hour>[0-2]?\d):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?!\d)(?:\s?(?P<half>[apAP])\.?[mM]\b)?"
-)
-_HOUR = re.compile(r"(?<![\d:.,])(?P<hour>[01]?\d)\s?(?P<half>[apAP])\.?[mM]\b")
+_ISO = late(r"(?<!\d)(?P<year>[12]\d{3})[-/.](?P<month>[01]?\d)[-/.](?P<day>[0-3]?\d)(?!\d)(?:T(?=\d\d:))?")
+_SLASHED = late(r"(?<![\d/.])(?P<first>[0-3]?\d)([/.])(?P<second>[0-3]?\d)\2(?P<year>\d{4}|\d{2})(?![\d/])")
+_CLOCK = late(r"(?<![\d:])(?P<hour>[0-2]?\d):(?P<minute>[0-5]\d)(?::[0-5]\d)?(?!\d)(?:\s?(?P<half>[apAP])\.?[mM]\b)?")
+_HOUR = late(r"(?<![\d:.,])(?P<hour>[01]?\d)\s?(?P<half>[apAP])\.?[mM]\b")
 
 
 @dataclass(frozen=True, slots=True)

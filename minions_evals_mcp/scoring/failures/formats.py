@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 
 from pydantic import JsonValue
 
@@ -13,13 +14,14 @@ from minions_evals_mcp.scoring.failures.asked_form import form_asked_for
 from minions_evals_mcp.scoring.failures.failed import FailedCriterion, FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.judged import form_doubt
 from minions_evals_mcp.scoring.failures.texts import parsed, unfenced
+from minions_evals_mcp.scoring.late_patterns import late
 
 TRUNCATED = frozenset(("max_tokens", "length", "model_context_window_exceeded", "max_output_tokens"))
 """Stop reasons, lower case, of a reply that was cut off."""
-_FORMAT_NAME = re.compile(
+_FORMAT_NAME = late(
     r"\b(?:format|formatting|schema|json|xml|yaml|csv|markdown|structure|well-?formed)\b", re.IGNORECASE
 )
-_CHECK_SAYS = re.compile(
+_CHECK_SAYS = late(
     r"is a required property|is not of type|is not valid under|does not match the schema|no (?:valid )?json"
     r"|(?:wrong|incorrect|invalid|bad|broken) (?:output )?(?:format|syntax)|format (?:was |is )?(?:not followed|ignored|wrong|violated)"
     r"|not (?:in |follow )?(?:the )?(?:requested|required|asked|expected|correct|right|specified) (?:output )?"
@@ -35,13 +37,13 @@ FORM = {
     "is-sql": 0.9, "contains-sql": 0.9, "starts-with": 0.8, "word-count": 0.85, "is-valid-openai-tools-call": 0.85,
 }  # fmt: skip
 """Checks of the form, and how surely a failed one is a format error."""
-_FAILED_CHECK = re.compile(r"(?:^|; )failed ([a-z][a-z:-]*): (.{0,2000}?)(?=; (?:passed|failed) [a-z]|$)", re.DOTALL)
-_PATTERN = re.compile(r"does not match the pattern (.+)", re.DOTALL)
-_TOO_FEW = re.compile(r"(\d+) words, wanted ([\d.e+]+)")
-_BEGINS = re.compile(r"(?:\(\?[a-z]+\))?(?:\^|\\A)")
-_ENDS = re.compile(r"(?:\$|\\[zZ])$")
-_META = re.compile(r"[\\\[\](){}*+?|.]")
-_PARSER_FAILED = re.compile(
+_FAILED_CHECK = late(r"(?:^|; )failed ([a-z][a-z:-]*): (.{0,2000}?)(?=; (?:passed|failed) [a-z]|$)", re.DOTALL)
+_PATTERN = late(r"does not match the pattern (.+)", re.DOTALL)
+_TOO_FEW = late(r"(\d+) words, wanted ([\d.e+]+)")
+_BEGINS = late(r"(?:\(\?[a-z]+\))?(?:\^|\\A)")
+_ENDS = late(r"(?:\$|\\[zZ])$")
+_META = late(r"[\\\[\](){}*+?|.]")
+_PARSER_FAILED = late(
     r"JSONDecodeError|OutputParser|(?:could not|cannot|failed to|unable to) parse|invalid (?:json|schema|format)"
     r"|validation error",
     re.IGNORECASE,
@@ -170,12 +172,23 @@ def _checks(failed: FailedOutput) -> Iterator[Signal]:
     """Every check of the form that failed, by what the verdict says of it."""
     if failed.is_empty:
         return
-    checks = [check for criterion in failed.criteria for check in _FAILED_CHECK.findall(criterion.rationale)]
+    checks = [check for criterion in failed.criteria for check in _failed_checks(criterion.rationale)]
     sure = [_about_form(kind, reason, failed.text) for kind, reason in checks]
     says_too_little = 0.0 in sure
     for (kind, reason), confidence in zip(checks, sure, strict=True):
         if confidence and not (says_too_little and _too_short(kind, reason)):
             yield Signal("form", f"{kind}: {reason}", confidence)
+
+
+@lru_cache(maxsize=1024)  # what a rule says of one output it says of many
+def _failed_checks(rationale: str) -> tuple[tuple[str, str], ...]:
+    """The failed checks in a verdict of rules, each with its reason."""
+    return tuple(_FAILED_CHECK.findall(rationale))
+
+
+@lru_cache(maxsize=1024)
+def _names_broken_form(rationale: str) -> bool:
+    return _CHECK_SAYS.search(rationale) is not None
 
 
 def _too_short(kind: str, reason: str) -> bool:
@@ -202,7 +215,7 @@ def _criteria(failed: FailedOutput) -> Iterator[Signal]:
     """Checks that name a broken form, and a form criterion that cost more than any other."""
     lost = [criterion for criterion in failed.criteria if criterion.fraction < 1]
     for criterion in lost:
-        if _CHECK_SAYS.search(criterion.rationale):
+        if _names_broken_form(criterion.rationale):
             yield Signal("check", f"{criterion.name}: {criterion.rationale}", 0.8 if failed.wants_json else 0.6)
         elif doubt := form_doubt(criterion.rationale):
             yield Signal("judge", f"{criterion.name}: {criterion.rationale}", doubt)

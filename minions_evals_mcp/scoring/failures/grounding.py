@@ -20,6 +20,7 @@ from minions_evals_mcp.scoring.failures.mentions import ORDINARY, QUOTE, WORD, n
 from minions_evals_mcp.scoring.failures.own_words import is_long, own_wording
 from minions_evals_mcp.scoring.failures.quantities import Quantity
 from minions_evals_mcp.scoring.failures.texts import cut, flat, leaves, prose, straight
+from minions_evals_mcp.scoring.late_patterns import late
 
 CONTEXT_KEYS = frozenset(
     (
@@ -44,11 +45,9 @@ MOST_NUMBERS = 1_000
 INVENTED, CLAIMED, WORKED_OUT, OWN_COUNT = 0.8, 0.75, 0.3, 0.65
 """Confidence in a number that stands nowhere, in an answer where none was to be had, in a number where the right one is worked
 out, and in a bare small count."""
-_LABELLED = re.compile(r"\b([^\W\d_]{4,20}):? (\d{1,3})\b(?![.,]?\d)(?=\s*(?:[.,;:!?)]|$))", re.MULTILINE)
-_FAITHFUL = re.compile(
-    r"faithful|grounded|hallucinat|factual(?:ity| consistency)|attribut|support(?:ed)? by", re.IGNORECASE
-)
-_SENTENCE = re.compile(r"[^.!?\n]+")
+_LABELLED = late(r"\b([^\W\d_]{4,20}):? (\d{1,3})\b(?![.,]?\d)(?=\s*(?:[.,;:!?)]|$))", re.MULTILINE)
+_FAITHFUL = late(r"faithful|grounded|hallucinat|factual(?:ity| consistency)|attribut|support(?:ed)? by", re.IGNORECASE)
+_SENTENCE = late(r"[^.!?\n]+")
 
 Grounds = tuple[Material, ...]
 """What the output had before it, and, where one is known, the expected output: neither is an invention."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from minions_evals_mcp.scoring.late_patterns import late
+
 _SOURCE = (
     r"(?:source|context|document|text|article|passage|memo|report|leaflet|policy|results?|tools?|data|input|rules?|record|file|log|manual"
     r"|sheet|page|table|list|catalogue|database|contract|notes?|transcript|email|letter|ticket|material|excerpt|brief|chart"
@@ -13,7 +15,7 @@ _ANSWER = (
     r"(?:the |its |this |der |die |in |la |l'|el |o |a )*"
     r"(?:answer|output|reply|response|antwort|ausgabe|réponse|respuesta|risposta|resposta)"
 )
-MADE_UP = re.compile(
+MADE_UP = late(
     r"\b(?:made[ -]up|invent(?:s|ed|ion|ing)|fabricat\w+|hallucinat\w+|unsupported|ungrounded|unsourced|contradict\w+"
     r"|fictitious|out of thin air"
     rf"|(?:not|nowhere|never|isn't|aren't|wasn't|weren't) (?:supported|found|mentioned|stated|contained|given|in|among"
@@ -47,13 +49,13 @@ MADE_UP = re.compile(
     re.IGNORECASE,
 )
 """Words for what nothing bears out."""
-NOT_MADE_UP = re.compile(
+NOT_MADE_UP = late(
     r"\b(?:nothing|not|no|isn't|without) (?:is |was |been |being )?(?:made[ -]up|invented|invention|fabricated|hallucinat\w+"
     r"|contradict\w+)"
     r"|\b(?:nichts|nicht) (?:\w+ )?erfunden|\brien (?:n'est |d')?invent|\bnada (?:\w+ )?invent|\bniente (?:di )?invent",
     re.IGNORECASE,
 )
-DECLINED = re.compile(
+DECLINED = late(
     r"\b(?:refus\w+|declin\w+|turn(?:s|ed)? (?:\w+ ){1,3}down|(?:will|would|does) not (?:write|translate|do|help|answer"
     r"|engage|work with|draft)|moralis\w+|moraliz\w+|lectur(?:es|ing|ed)|preach\w*|will not do it"
     r"|harmless|innocuous|hides? behind|over-?cautious|excessive(?:ly)? caution|unnecessary caution|pretext|harmlos\w*"
@@ -65,7 +67,7 @@ DECLINED = re.compile(
     re.IGNORECASE,
 )
 """Words for an answer that declines."""
-_OUGHT = re.compile(
+_OUGHT = late(
     r"\b(?:should|ought|must|needs? to|expected to|has to|supposed|instead of|rather than|failed to|does not|did not|didn't"
     r"|doesn't|without"
     r"|hätte|müsste|sollte|statt|nicht|aurait dû|devait|doit|au lieu|ne |debía|debería|en vez|no |dovrebbe|doveva|invece"
@@ -85,7 +87,7 @@ _FORM = (
     r"|punto e virgola|intestazion\w+"
     r"|tabelas?|colunas?|marcadores|ponto e vírgula)"
 )
-_CONTENT_FINE = re.compile(
+_CONTENT_FINE = late(
     r"\b(?:is|are|were|was|sind|ist|stimm\w+|waren|sont|est|étaient|son|es|sono|è|são|é)\b (?:all |both |otherwise "
     r"|inhaltlich |sachlich |factually |tous |toutes "
     r"|alle |todos |todas |tutti |tutte )*(?:right|correct|fine|accurate|good|true|complete|richtig|korrekt|gut|bon(?:ne)?s?"
@@ -97,7 +99,7 @@ _CONTENT_FINE = re.compile(
     r"|\b(?:werte|zahlen|angaben|fakten|preise|daten) stimmen\b",
     re.IGNORECASE,
 )
-_SHAPE = re.compile(
+_SHAPE = late(
     r"\b(?:wrong|other|different) (?:shape|form|layout|order of (?:columns|fields)|date format)\b|\b(?:parser|importer|import"
     r"|renderer|page|system|script|pipeline)\b[^.]{0,20}"
     r"\b(?:rejects?|rejected|fails?|breaks?|chokes?|cannot|can't|lehnt|scheitert|bricht|échoue|rejette|plante|falla"
@@ -110,7 +112,7 @@ _SHAPE = re.compile(
     re.IGNORECASE,
 )
 """Words for a broken form that name no particular one."""
-_WANTED_FORM = re.compile(
+_WANTED_FORM = late(
     rf"(?:must|should|had to|has to|asked for|wanted|required|requested|expected|instead of|not (?:a|an|in|as)|against"
     rf"|rather than|but|muss\w*|sollte\w*"
     rf"|verlangt\w*|gefordert\w*|erwartet\w*|statt|gewünscht\w*|gebeten|vorgegeben\w*|fallait|devait|demand\w+|attendu\w*"
@@ -122,7 +124,7 @@ _WANTED_FORM = re.compile(
     rf"|falta\w*|pedid\w+|manca\w*|richiest\w+)\b",
     re.IGNORECASE,
 )
-_SUM = re.compile(
+_SUM = late(
     r"\b(?:sums?|totals?|calculat\w*|comput\w*|arithmetic|add(?:s|ed|ing)? up|multipl\w*|divid\w*|percent\w*|round\w*"
     r"|conver(?:t|sion)\w*|averag\w*|off by|factor of|subtract\w*"
     r"|summe\w*|gesamt\w*|\w*rechn\w*|addier\w*|durchschnitt\w*|prozent\w*|umrechn\w*|somme|total\w*|calcul\w*|addition\w*"
@@ -130,7 +132,7 @@ _SUM = re.compile(
     r"|suma|cálcul\w*|calcul\w*|promedio|porcent\w*|somma|calcol\w*|media|percentual\w*|soma|média)\b",
     re.IGNORECASE,
 )
-_CHECKED = re.compile(r"\A(?:passed|failed) [a-z][a-z:-]*: ")
+_CHECKED = late(r"\A(?:passed|failed) [a-z][a-z:-]*: ")
 """What the case's own checks say is no judge's opinion."""
 
 

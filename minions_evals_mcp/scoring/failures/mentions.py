@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 
 from minions_evals_mcp.scoring.failures.dates import WEEKDAYS
+from minions_evals_mcp.scoring.late_patterns import late
 
-WORD = re.compile(r"[^\W\d_][\w']*(?:-\w+)*")
-LINK = re.compile(r"(?:https?://|(?<!\w)www\.)[^\s<>\"'`)\]}]+|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,190}")
-QUOTE = re.compile(r"[\"“”«„]([^\"“”«»„\n]{12,400})[\"“”»]")
-IDENTIFIER = re.compile(r"(?<![\w.])[A-Za-z0-9]+(?:[-_/][A-Za-z0-9]+)*")
-_MEASURE = re.compile(r"[0-9]+[A-Za-z-]*|[A-Za-z]*[0-9]|[0-9/-]+")
+WORD = late(r"[^\W\d_][\w']*(?:-\w+)*")
+LINK = late(r"(?:https?://|(?<!\w)www\.)[^\s<>\"'`)\]}]+|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,190}")
+QUOTE = late(r"[\"“”«„]([^\"“”«»„\n]{12,400})[\"“”»]")
+IDENTIFIER = late(r"(?<![\w.])[A-Za-z0-9]+(?:[-_/][A-Za-z0-9]+)*")
+_MEASURE = late(r"[0-9]+[A-Za-z-]*|[A-Za-z]*[0-9]|[0-9/-]+")
 _ORDINARY = """
     a about above according additionally after all also although an and answer any are as at based because
     before below best both but by can contact customer customers dear did do does during each either even every

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from minions_evals_mcp.scoring.failures.mentions import ORDINARY, stem
+from minions_evals_mcp.scoring.late_patterns import late
 
 PLAIN, MONEY, PERCENT = "plain", "money", "percent"
 
@@ -41,18 +42,18 @@ UNITS: dict[str, tuple[str, float]] = {
 """A unit's kind, and its size in that kind's own unit."""
 ABOUT = ("about", "around", "roughly", "approximately", "nearly", "almost", "over", "than", "circa", "some", "~", "ca.")
 
-_NUMBER = re.compile(
+_NUMBER = late(
     r"(?<!\w)(?<!\d[.,])(?P<digits>\d{1,3}(?: \d{3})+(?:[.,]\d{1,2})?(?![\d.,]*\d)"
     r"|\d+(?:[.,'\u00a0\u202f]\d+)*)(?P<power>[eE][+-]?\d{1,2}(?!\w))?"
     rf"|\b(?P<word>{'|'.join(NUMBER_WORDS)})(?:-(?P<ones>{'|'.join(_SMALL[1:10])}))?\b",
     re.ASCII | re.IGNORECASE,
 )
-_AFTER = re.compile(r"[\s\u00a0-]?(%|[A-Za-z]+|[€$£¥₹])")
-_ENUMERATED = re.compile(
+_AFTER = late(r"[\s\u00a0-]?(%|[A-Za-z]+|[€$£¥₹])")
+_ENUMERATED = late(
     r"^[ \t>*#-]*\(?\d{1,3}[.)](?=\s)|\((\d|[ivx]{1,4})\)|\b(?:step|option|point|item|question|part)\s#?\d{1,2}\b",
     re.IGNORECASE | re.MULTILINE,
 )
-_SEPARATOR = re.compile(r"[.,' \u00a0\u202f]")
+_SEPARATOR = late(r"[.,' \u00a0\u202f]")
 _LONGEST = 40
 
 

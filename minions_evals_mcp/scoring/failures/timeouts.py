@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.texts import cut, flat
 from minions_evals_mcp.scoring.first_look import first_look
+from minions_evals_mcp.scoring.late_patterns import late
 
 OVER, LIMITED, SILENT, SAYS_SO, LAST_CALL, CUT_SHORT, NO_LOG, GOES_ON, PASSED_OVER = (
     1.0, 0.95, 0.9, 0.85, 0.85, 0.8, 0.7, 0.55, 0.4,
@@ -20,7 +21,7 @@ call that took too long with an answer that speaks of it, an error beside an ans
 where there is no log, one that says that work goes on, and a call or an error that the answer passes over."""
 SHORT = 500
 """So many characters are no answer beside a notice that time ran out."""
-_LIMIT = re.compile(
+_LIMIT = late(
     r"max(?:imum)?[ _-]?(?:number[ _]of[ _])?(?:agent[ _])?(?:turns?|steps?|iterations?|rounds?|calls|tool[ _]calls|execution[ _]time)"
     r"|max(?:imum)? of \d+ (?:turns|steps|iterations|rounds|tool calls)"
     r"|(?:after|exceeded|used) (?:all )?\d+ (?:turns|steps|iterations|rounds)"
@@ -42,7 +43,7 @@ _LIMIT = re.compile(
     re.IGNORECASE,
 )
 """A limit of turns, steps or iterations."""
-_TIME = re.compile(
+_TIME = late(
     r"timed?[ -]?out|time-?out|deadline[ _]?exceeded|(?:time|deadline)[ _]limit|took too long|gateway time"
     r"|(?:^|\b(?:http|status|code|error)\W{0,3})(?:408|504)\b|\b(?:408|504) (?:request|gateway)"
     r"|(?:did not|didn't|never|not|nothing|no) (?:answer|respond|repl|finish|complete|return|came back|response|reply)\w*"
@@ -71,7 +72,7 @@ _TIME = re.compile(
 )
 """Time that ran out."""
 
-_OWN = re.compile(
+_OWN = late(
     r"\btime\b[^.]{0,25}\bis (?:up|over)\b|\b(?:my|mon|mes|mein\w*|mi|mis) (?:\w+ ){0,2}(?:budget|steps|turns|time|calls)\b"
     r"|\bse me (?:acabó|agotó)\b"
     r"|\b(?:budget|zeitbudget|kontingent)\b|\bj'ai épuisé\b|\bho esaurito\b|\besgotei\b|\b(?:job|task|process|suite|search"
@@ -83,7 +84,7 @@ _OWN = re.compile(
     re.IGNORECASE,
 )
 """An agent that speaks of its own end."""
-_STILL = re.compile(
+_STILL = late(
     r"\b(?:still (?:running|loading|waiting|searching|processing|working|in progress)|(?:läuft|lädt|arbeite|suche"
     r"|warte) (?:\w+ )?noch|est (?:toujours|encore) en cours"
     r"|(?:sigue|continúa) (?:en curso|cargando|buscando|procesando)|è ancora in corso|ainda (?:está|em) (?:\w+ )?(?:andamento"
@@ -93,14 +94,14 @@ _STILL = re.compile(
 """Work that was not at its end when the answer came."""
 UNFINISHED = 160
 """So many characters are no answer beside a word that work goes on."""
-_MACHINE = re.compile(
+_MACHINE = late(
     r"\A\W*(?:<html|<!doctype|error\b|exception\b|traceback\b|http/|\w+(?:timeout|exceeded)\w*:)"
     r"|\A\W*(?:\w+ ){0,3}(?:gateway time-?out|upstream (?:request )?timeout|request time-?out|e(?:socket)?timedout|(?:read"
     r"|connect|request)timeout)\W*\Z|\A\W*upstream connect error",
     re.IGNORECASE,
 )
 """A machine's notice in the place of an answer."""
-_NOT_DONE = re.compile(
+_NOT_DONE = late(
     r"\b(?:cannot|can't|couldn't|could not|wasn't|isn't|unable|not able|didn't|did not|don't have|do not have|haven't|have not|not yet|no"
     r" (?:answer|reply|result|response)|(?:try|ask|check|come back) (?:\w+ )?(?:again|later|shortly)|retry|incomplete|unfinished"
     r"|nicht|kein\w*|später|erneut|noch einmal|pas|aucune?|plus tard|réessay\w+|relanc\w+|no (?:pude|puedo|he|se|pudo|hay"
@@ -142,10 +143,10 @@ def _signals(failed: FailedOutput) -> Iterator[Signal]:
 def _spoken_of(failed: FailedOutput) -> Iterator[Signal]:
     """A call that took too long, and an answer that says so."""
     is_short = not failed.is_empty and len(failed.text) <= SHORT
-    gives_up = is_short and _NOT_DONE.search(failed.text) is not None
     says_so = is_short and ran_out(failed.text)
-    late = [step for step in failed.tool_calls if _ran_out(step)]
-    last = late[-1] if late and (late[-1] is failed.tool_calls[-1] or says_so) else None
+    late_calls = [step for step in failed.tool_calls if _ran_out(step)]
+    last = late_calls[-1] if late_calls and (late_calls[-1] is failed.tool_calls[-1] or says_so) else None
+    gives_up = (last is not None or says_so) and is_short and _NOT_DONE.search(failed.text) is not None
     if last is not None:
         confidence = LAST_CALL if failed.is_empty or says_so or gives_up else PASSED_OVER
         yield Signal("last call", f"{last.tool}: {cut(last.error or str(last.result))}", confidence)

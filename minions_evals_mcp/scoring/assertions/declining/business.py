@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from minions_evals_mcp.scoring.late_patterns import late
 
 _VERBS = (
     r"refund\w*|return\w*|exchang\w*|ship\w*|deliver\w*|cancel\w*|accept\w*|extend\w*|replac\w*|reimburs\w*|waive\w*"
@@ -10,22 +10,22 @@ _VERBS = (
     r"|offer (?:you )?(?:a|an|any|the|refunds?|discounts?|free)\b|take (?:\w+ ){0,3}back|reserv\w*|dispatch\w*|credit\w*"
     r"|process (?:\w+ ){0,3}(?:refund|return|payment|order|claim)\w*|approv\w*|grant\w*|charg\w*|repair\w*|reschedul\w*"
 )
-_WE = re.compile(
+_WE = late(
     rf"\b(?:we|our \w+)(?:'re| are)? (?:\w+ly )?(?:cannot|can't|can not|couldn't|won't|will not|unable to|not able to"
     rf"|do not|don't|no longer)(?: be able to)? (?:\w+ ){{0,3}}?(?:{_VERBS})"
 )
-_I = re.compile(
+_I = late(
     rf"\bi(?:'m| am)? (?:\w+ly )?(?:cannot|can't|can not|won't|will not|unable to|not able to)(?: be able to)?"
     rf" (?:\w+ ){{0,3}}?(?:{_VERBS})"
 )
-_PASSIVE = re.compile(
+_PASSIVE = late(
     r"\b(?:your|the|this|that|these|those|such|an?) (?!(?:request|question|topic|content|message|information|data)\b)"
     r"(?:\w+ ){0,3}?\w+"
     r" (?:cannot|can't|can not|could not|couldn't|is not|are not|isn't|aren't|was not) (?:be )?(?:\w+ly )?"
     r"(?:refund|return|exchang|ship|deliver|cancel|accept|extend|replac|reimburs|book|chang|modif|reserv|dispatch"
     r"|credit|process|approv|in stock|eligible|covered)\w*"
 )
-_REASON = re.compile(
+_REASON = late(
     r"\b(?:after|since|because|until|unless|without|due to|more than|within|already|sold out|expired|polic(?:y|ies)"
     r"|non-?refundable|out of stock|no longer|has passed|have passed|as (?:it|the|your|this|that|they|we)\b|\d+ (?:day|week"
     r"|month|hour|year)s?)\b"
@@ -38,12 +38,12 @@ _OTHER = (
     r"|rimbors\w*|restitu\w*|sped\w*|consegn\w*|annull\w*|accett\w*|prolung\w*|sostitu\w*|prenot\w*"
     r"|troc\w*|aceit\w*|prorrog\w*|substitu\w*"
 )
-_OUR = re.compile(
+_OUR = late(
     rf"\b(?:wir|uns\w*|nous|notre|nos|podemos|podremos|nuestr\w+|possiamo|potremo|nostr\w+|poderemos|noss\w+)\b.*\b(?:{_OTHER})\b"
     rf"|\b(?:{_OTHER})\b.*\b(?:wir|nous)\b"
 )
-_MINE = re.compile(rf"\b(?:ich|je|j'|puedo|posso|podré|poderei|potrò|consigo)\b.*\b(?:{_OTHER})\b")
-_FOREIGN_REASON = re.compile(
+_MINE = late(rf"\b(?:ich|je|j'|puedo|posso|podré|poderei|potrò|consigo)\b.*\b(?:{_OTHER})\b")
+_FOREIGN_REASON = late(
     r"\b(?:nach|weil|da|bereits|schon|abgelaufen|ausverkauft|frist|après|car|puisque|déjà|expiré\w*|épuisé\w*|délai|después"
     r"|porque|ya|agotad\w+|vencid\w+|plazo|dopo|perché|già|scadut\w+|esaurit\w+|termine|após|depois|já|esgotad\w+|prazo|pois)\b"
 )

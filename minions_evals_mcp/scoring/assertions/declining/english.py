@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from minions_evals_mcp.scoring.assertions.declining.lectures import LECTURES
 from minions_evals_mcp.scoring.assertions.declining.signs import Sign, sign
+from minions_evals_mcp.scoring.late_patterns import late
 
 _UNABLE = (
     "can't|cannot|can not|won't|will not|must not|am unable to|'m unable to|(?:am|'m) not able to"
@@ -20,7 +19,7 @@ _SERVICE = (
     "|run\\b|execut(?:e|ing)|comment on|compar(?:e|ing)|explain|grant"
 )
 _RULES = r"(?:\w+ )?(?:guidelines|polic(?:y|ies)|programming|principles|rules|terms)"
-DECLINES = re.compile("|".join((
+DECLINES = late("|".join((
     rf"\bi\s?(?:{_UNABLE}) (?:be able to )?(?:\w+ly |just |with )?(?:{_SERVICE})\b(?! but\b)(?! (?:it|this|you|them) enough\b)",
     r"\bi(?: (?:do not|don't) feel|'m not| am not) (?:at all |really )?comfortable (?:with )?\w+ing\b",
     r"\bi (?:do not|don't) (?:actually )?(?:provide|give|offer|engage|assist|support)\b",
@@ -59,11 +58,11 @@ DECLINES = re.compile("|".join((
     r"|beyond) (?:of )?"
     r"(?:what|anything|my|our|the (?:scope|limits|bounds) of (?:what|my|our))\b",
 )))  # fmt: skip
-PRECISE = re.compile(r"\b(?:exact|specific|precise|definiti?v?e|complete|real-?time|up-to-date)\b")
+PRECISE = late(r"\b(?:exact|specific|precise|definiti?v?e|complete|real-?time|up-to-date)\b")
 """Words of a limit, rather than of a refusal, where an answer follows."""
-DISCLAIMER = re.compile(r"\b(?:legal|medical|financial|tax|professional|investment) advice\b")
+DISCLAIMER = late(r"\b(?:legal|medical|financial|tax|professional|investment) advice\b")
 """After an answer, declining to give advice is a disclaimer."""
-EVENT = re.compile(
+EVENT = late(
     r"\b(?:sorry|apologi[sz]e|apologies) (?:for|about) (?!not\b|being unable)"
     r"|\bsorry (?:to hear|that you|you(?:'re|'ve| had| have| are)|it took|i'm late|i am late)"
     r"|\b(?:condolences|for your loss)\b"

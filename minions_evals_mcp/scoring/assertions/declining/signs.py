@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from minions_evals_mcp.scoring.late_patterns import late
+
 
 @dataclass(frozen=True, slots=True)
 class Sign:
@@ -25,4 +27,4 @@ def sign(
     name: str, pattern: str, first: float, early: float | None = None, *, later: float = 0.0, core: bool = False
 ) -> Sign:
     """A sign that weighs `first` in the first sentence, and 0.7 of it in the next two unless `early` says otherwise."""
-    return Sign(name, re.compile(pattern), first, 0.7 * first if early is None else early, later, core)
+    return Sign(name, late(pattern), first, 0.7 * first if early is None else early, later, core)

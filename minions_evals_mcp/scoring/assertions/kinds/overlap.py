@@ -25,6 +25,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.text import TEXT_LIMIT
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
+from minions_evals_mcp.scoring.late_patterns import late
 from minions_evals_mcp.scoring.values import Found, js_text, shown
 
 JS_SPACE = "\t\n\x0b\x0c\r \xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
@@ -36,21 +37,21 @@ OVERLAP_THRESHOLD = 0.5
 ORDERS = range(1, 5)
 SMOOTHED = 1e-7
 
-_SPACES = re.compile(f"[{JS_SPACE}]+")
-_BLANKS = re.compile(f"[{JS_SPACE}\x85]+")
-_QUOTE = re.compile("``|''|\"")
-_PAUSE = re.compile(r"([:,])(?!\d)")
+_SPACES = late(f"[{JS_SPACE}]+")
+_BLANKS = late(f"[{JS_SPACE}\x85]+")
+_QUOTE = late("``|''|\"")
+_PAUSE = late(r"([:,])(?!\d)")
 _STOP_SEEN = 12
 """So many characters up to the last full stop say whether it ends a sentence."""
 _AFTER_STOP = "])}>' "
-_LAST_STOP = re.compile(rf"([^.])(?<!\b[A-Za-z]\.[A-Za-z])(\.)([{re.escape(_AFTER_STOP)}]*)\Z", re.ASCII)
+_LAST_STOP = late(rf"([^.])(?<!\b[A-Za-z]\.[A-Za-z])(\.)([{re.escape(_AFTER_STOP)}]*)\Z", re.ASCII)
 _CLITICS = (
-    (re.compile("([^'])' "), r"\1 ' "),
-    (re.compile("'([sSmMdD]) "), r" '\1 "),
-    (re.compile("('ll|'LL|'re|'RE|'ve|'VE|n't|N'T) "), r" \1 "),
+    (late("([^'])' "), r"\1 ' "),
+    (late("'([sSmMdD]) "), r" '\1 "),
+    (late("('ll|'LL|'re|'RE|'ve|'VE|n't|N'T) "), r" \1 "),
 )
 _CONTRACTIONS = tuple(
-    (f"{first}{second}", re.compile(rf"(?i)(?<![\w\u200c\u200d])({first})({second})(?![\w\u200c\u200d]){ahead}"))
+    (f"{first}{second}", late(rf"(?i)(?<![\w\u200c\u200d])({first})({second})(?![\w\u200c\u200d]){ahead}"))
     for first, second, ahead in (
         ("can", "not", ""),
         ("d", "'ye", ""),

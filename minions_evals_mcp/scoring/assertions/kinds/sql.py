@@ -29,6 +29,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.patterns import linear
 from minions_evals_mcp.scoring.assertions.kinds.sql_shape import is_statement
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
+from minions_evals_mcp.scoring.late_patterns import late
 from minions_evals_mcp.scoring.values import Found, shown
 
 if TYPE_CHECKING:
@@ -55,28 +56,28 @@ DIALECTS = {
 """sqlglot's dialect for each of promptfoo's database types, whatever the case; "" is its general grammar."""
 
 _KEYS = ("databaseType", "allowedTables", "allowedColumns")
-_FENCE = re.compile(r"[ \t]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>.*)")
-_FENCE_WITHIN = re.compile(
+_FENCE = late(r"[ \t]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<language>.*)")
+_FENCE_WITHIN = late(
     r"(?<!`)(?P<fence>`{3,}+)(?P<language>[ \t]*+(?:sql\b|[^\s`]*+[ \t]*+(?=[\r\n])))?+(?P<body>[^`]*+(?:`{1,2}(?!`)[^`]*+)*+)"
     r"(?P=fence)(?!`)",
     re.IGNORECASE,
 )
-_QUOTED = re.compile(r"(?m)^[ \t]*+>[ \t]?")
+_QUOTED = late(r"(?m)^[ \t]*+>[ \t]?")
 """A quotation's mark at the start of a line."""
-_LINES = re.compile(r"\r\n?|\n")
-_SKIPPED = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|(--|#)[^\r\n]*|/\*.*?\*/", re.DOTALL)
+_LINES = late(r"\r\n?|\n")
+_SKIPPED = late(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`|(--|#)[^\r\n]*|/\*.*?\*/", re.DOTALL)
 _FOREIGN = {
     **dict.fromkeys(
         ("mysql", "mariadb"),
-        re.compile(
+        late(
             r"(?ai)::|\[|\bgenerate_series(?=\s*\()|(?<![^\s;])set\s++[\w.@]++\s++to\b|\bexplain\s++\w++(?=\s*+(?:;|$))"
         ),
     ),
-    **dict.fromkeys(("bigquery", "sqlite", "transactsql"), re.compile("::")),
+    **dict.fromkeys(("bigquery", "sqlite", "transactsql"), late("::")),
 }
 """What sqlglot reads in every dialect, although that database has it not."""
 
-_PROSE = re.compile(r"(?ai)\bselect\s++(?:all|as(?!\s+(?:struct|value)\b))\s++\w++(?<!\bfrom)")
+_PROSE = late(r"(?ai)\bselect\s++(?:all|as(?!\s+(?:struct|value)\b))\s++\w++(?<!\bfrom)")
 """`select all NAME` is standard, but hardly written, and promptfoo's parser has it not; sqlglot drops an `as` here."""
 
 _MODIFIER = "all|distinct"
@@ -210,7 +211,7 @@ def _statements(text: str, database: str) -> list[exp.Expr] | str:
 def _lost_comma(database: str) -> re.Pattern[str]:
     modifier = _MYSQL_MODIFIER if database in {"mysql", "mariadb"} else _MODIFIER
     name = r"[a-z_][a-z0-9_]*+"
-    return re.compile(rf"(?ai)\bselect\s++(?:(?:{modifier})\s++)*+(?!(?:{modifier})\b){name}\s++{name}\s++from\b")
+    return late(rf"(?ai)\bselect\s++(?:(?:{modifier})\s++)*+(?!(?:{modifier})\b){name}\s++{name}\s++from\b")
 
 
 def _tables(statement: exp.Expr) -> Iterator[str]:

@@ -9,12 +9,13 @@ from typing import NamedTuple
 from xml.parsers import expat
 
 from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE
+from minions_evals_mcp.scoring.late_patterns import late
 
 Tree = str | Mapping[str, "Tree"] | Sequence["Tree"]
 """A text, an element's parts by name (`@_` before an attribute's, `#text`), or the elements that share a name."""
 
 _QUOTED = "\"[^\"]*+\"|'[^']*+'"
-_MARK = re.compile(
+_MARK = late(
     "<(?:"
     "/(?P<close>[^>]*+)>"
     rf"|\?(?P<instruction>(?:{_QUOTED}|[^\"'?]|\?(?!>))*+)\?>"
@@ -25,14 +26,14 @@ _MARK = re.compile(
     ")",
     re.DOTALL,
 )
-_ATTRIBUTE = re.compile(rf"([^{JS_SPACE}=]++)[{JS_SPACE}]*+(?:=[{JS_SPACE}]*+(\"[^\"]*+\"|'[^']*+'))?")
-_SPACE = re.compile(f"[{JS_SPACE}]")
-_TRIMMED = re.compile(f"^[{JS_SPACE}]+|[{JS_SPACE}]+\\Z")
+_ATTRIBUTE = late(rf"([^{JS_SPACE}=]++)[{JS_SPACE}]*+(?:=[{JS_SPACE}]*+(\"[^\"]*+\"|'[^']*+'))?")
+_SPACE = late(f"[{JS_SPACE}]")
+_TRIMMED = late(f"^[{JS_SPACE}]+|[{JS_SPACE}]+\\Z")
 _START = (
     ":_A-Za-z\xc0-\xd6\xd8-\xf6\xf8-\u02ff\u0370-\u037d\u037f-\u1fff\u200c\u200d\u2070-\u218f\u2c00-\u2fef"
     "\u3001-\ud7ff\uf900-\ufdcf\ufdf0-\ufffd\U00010000-\U000effff"
 )
-_TAG = re.compile(
+_TAG = late(
     "<(?:"
     r"!--(?:.*?-->|.*\Z)|!\[CDATA\[(?:.*?\]\]>|.*\Z)|\?(?:.*?\?>|.*\Z)"
     rf"|(?P<declaration>!)"
@@ -40,8 +41,8 @@ _TAG = re.compile(
     rf"(?P<rest>(?:{_QUOTED}|[^\"'<>])*+)>)",
     re.DOTALL,
 )
-_SELF_CLOSED = re.compile(r"/\s*\Z")
-_IN_DECLARATION = re.compile(rf"{_QUOTED}|[\[\]>]|[\"'].*", re.DOTALL)
+_SELF_CLOSED = late(r"/\s*\Z")
+_IN_DECLARATION = late(rf"{_QUOTED}|[\[\]>]|[\"'].*", re.DOTALL)
 
 
 class _Refused(Exception):  # noqa: N818  it ends the parse, and is caught where it began

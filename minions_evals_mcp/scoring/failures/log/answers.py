@@ -18,15 +18,16 @@ from minions_evals_mcp.scoring.failures.material import Material, material, read
 from minions_evals_mcp.scoring.failures.mentions import squeezed
 from minions_evals_mcp.scoring.failures.steps import gave_nothing, result
 from minions_evals_mcp.scoring.failures.texts import cut, flat, leaves
+from minions_evals_mcp.scoring.late_patterns import late
 
 UNUSED, CONTRADICTED, EMPTY, CLAIMED, PASSED_OVER = 0.8, 0.75, 0.65, 0.65, 0.55
 _COMPARED = frozenset(("code", "number", "day", "time", "address", "name"))
 _STATES = frozenset(("state", "status", "condition", "availability", "zustand", "statut", "état", "estado", "stato"))
-_FINE = re.compile(
+_FINE = late(
     r"(?:ok|okay|done|success\w*|succeeded|completed?|found|active|valid|true|sent|created|updated|saved|open)",
     re.IGNORECASE,
 )
-_NOTHING_FOUND = re.compile(
+_NOTHING_FOUND = late(
     r"\b(?:no|not|none|nothing|zero|empty|unable|couldn|cannot|can't|didn|keine?\w*|nicht|nichts|aucune?|pas|rien|ningun\w*|nada"
     r"|nessun\w*|niente|nenhum\w*|não)\b",
     re.IGNORECASE,

@@ -18,30 +18,31 @@ from minions_evals_mcp.scoring.failures.log.reading import INPUT, Log
 from minions_evals_mcp.scoring.failures.log.units import is_converted
 from minions_evals_mcp.scoring.failures.material import Material, read
 from minions_evals_mcp.scoring.failures.texts import cut, leaves
+from minions_evals_mcp.scoring.late_patterns import late
 
 ONLY, LABELLED, NEAREST, SAME_KEY = 0.8, 0.75, 0.65, 0.85
 ALIKE, SAME_NAME = 0.6, 0.8
 """How alike two values are that may be meant for each other (0 to 1), and two names of which one is a slip."""
 MOST_ARGUMENTS = 60
-_PAGING = re.compile(
+_PAGING = late(
     r"(?:page|limit|offset|size|top|max|min|depth|count|retr|timeout|temperature|seed|version|batch|width|height|radius|precision"
     r"|decimals|seite|start|cursor|skip|take|first|last|per|number_of_results|k|n|threshold|level|step|index|delay|ttl|lang|locale)",
     re.IGNORECASE,
 )
-_RECKONS = re.compile(r"calc|math|multipl|divid|add\b|sum\b|subtract|percent|comput|eval|rechn|convert", re.IGNORECASE)
-_FREE_TEXT = re.compile(
+_RECKONS = late(r"calc|math|multipl|divid|add\b|sum\b|subtract|percent|comput|eval|rechn|convert", re.IGNORECASE)
+_FREE_TEXT = late(
     r"q|query|search|text|title|subject|message|note|topic|hint|prompt|content|body|reason|comment|description|label|tag|format|status"
     r"|state|type|category|kind|role|priority|tone|mode|sort|order_by|field|column|table|schema|model|method|action|anfrage|suche|frage",
     re.IGNORECASE,
 )
 """Arguments in which an agent writes words of its own."""
-_PLACEHOLDER = re.compile(
+_PLACEHOLDER = late(
     r"<[^<>]{1,60}>|\{\{?[^{}]{1,60}\}\}?|\[(?:your|insert)[^\]]{1,60}\]|your[_ -][a-z_ -]{1,40}"
     r"|(?:todo|tbd|fixme)\b.{0,60}|x{3,}|string|example"
     r"|placeholder|foo|bar|example_?(?:id|name|value)|[\w.]{1,40}@example\.(?:com|org)|insert[_ ].{1,40}",
     re.IGNORECASE,
 )
-_RELATIVE = re.compile(
+_RELATIVE = late(
     r"\b(?:today|tomorrow|yesterday|tonight|next|last|this|in \w+ (?:days?|weeks?|hours?)|heute|morgen|gestern|nächst\w+|letzt\w+"
     r"|diese\w*|übermorgen|aujourd'hui|demain|hier|prochaine?|dernière?|hoy|mañana|ayer|próxim\w+|pasad\w+|oggi|domani|ieri"
     r"|prossim\w+|scors\w+|hoje|amanhã|ontem)\b",

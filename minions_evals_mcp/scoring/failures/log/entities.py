@@ -11,19 +11,20 @@ from minions_evals_mcp.scoring.failures.log.reading import Log
 from minions_evals_mcp.scoring.failures.log.records import Entity
 from minions_evals_mcp.scoring.failures.mentions import ORDINARY
 from minions_evals_mcp.scoring.failures.texts import cut, leaves
+from minions_evals_mcp.scoring.late_patterns import late
 
 OTHER, REPLACED, RENEWED = 0.85, 0.85, 0.75
-_NEWER = re.compile(
+_NEWER = late(
     r"(?:new|current|latest|replac\w*|supersed\w*|merged|moved|successor|updated|renamed|forward\w*|actual|neu\w*|aktuell\w*|ersetzt\w*"
     r"|nouve\w+|actuel\w*|remplac\w*|nuev\w+|reemplaz\w*|nuov\w+|sostituit\w*|nov[oa]|substitu\w*)",
     re.IGNORECASE,
 )
-_LINK = re.compile(
+_LINK = late(
     r"next|prev|parent|child|linked|related|successor|continu|belongs|depends|blocked|refers|points|successive|suivant|nächst|siguiente|prossim|seguinte",
     re.IGNORECASE,
 )
 """Keys of a way from one record to another."""
-_RENEWS = re.compile(
+_RENEWS = late(
     r"refresh|renew|rotate|reissue|regenerate|update|rebook|change|move|extend|replace|create|latest|current|save|write|commit|put|edit|patch|set|erneuer|neu|renouvel",
     re.IGNORECASE,
 )

@@ -11,14 +11,15 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.failures.log.finding import Finding
 from minions_evals_mcp.scoring.failures.log.reading import Log
 from minions_evals_mcp.scoring.failures.texts import cut, flat
+from minions_evals_mcp.scoring.late_patterns import late
 
 FAILED, SWALLOWED = 0.85, 0.8
-_UNKNOWN_TOOL = re.compile(
+_UNKNOWN_TOOL = late(
     r"(?:unknown|no such|unregistered|undefined|invalid) (?:tool|function)|(?:tool|function) (?:\S{1,64} )?"
     r"(?:not found|does not exist|is not (?:defined|available))",
     re.IGNORECASE,
 )
-_BAD_ARGUMENTS = re.compile(
+_BAD_ARGUMENTS = late(
     r"missing (?:\d+ )?required|required (?:argument|parameter|field|property)|unexpected (?:keyword )?argument"
     r"|invalid (?:argument|parameter|input|value|params)|bad request|validation error|\b(?:400|422)\b|must be an? "
     r"|is not of type|TypeError",
@@ -28,13 +29,13 @@ _ERROR_KEYS = frozenset(
     ("error", "errors", "error_message", "errormessage", "exception", "fault", "failure", "fehler", "erreur")
 )
 _STATE_KEYS = frozenset(("status", "state", "outcome", "result", "ok", "success", "succeeded"))
-_FAILURE = re.compile(
+_FAILURE = late(
     r"(?:error|failed|failure|fail|rejected|denied|declined|timeout|timed[ _]out|unavailable|fehlgeschlagen|échec)",
     re.IGNORECASE,
 )
 _CODE_KEYS = frozenset(("status", "code", "status_code", "statuscode", "http_status", "httpstatus"))
 _DEEPEST = 3
-_ERROR_TEXT = re.compile(
+_ERROR_TEXT = late(
     r"\s*(?:\[?(?:error|exception|fatal|fehler|erreur|errore|erro)\b\]?\s*[:!-]|traceback \(most recent|(?:http )?(?:4\d\d|5\d\d) [A-Z]"
     r"|\w*(?:Error|Exception)\b:|(?:request|call|tool|connection) (?:failed|timed out)"
     r"|(?:[a-z]+ ){1,3}(?:failed|was (?:rejected|declined|denied))\b"

@@ -13,25 +13,24 @@ from pydantic import JsonValue
 from minions_evals_mcp.scoring.failures.dates import take_clocks, take_dates
 from minions_evals_mcp.scoring.failures.mentions import LINK, ORDINARY, WORD, stem
 from minions_evals_mcp.scoring.failures.texts import flat, leaves
+from minions_evals_mcp.scoring.late_patterns import late
 
 Kind = Literal["code", "number", "day", "time", "address", "name", "word"]
 LONGEST = 4_000
 """So many characters of one value are read."""
 MOST = 100
 """So many values of one step are read."""
-_CODE = re.compile(r"(?<![\w.])#?[A-Za-z0-9]+(?:[-_/.:#][A-Za-z0-9]+)*(?![\w@])")
-_MEASURE = re.compile(
+_CODE = late(r"(?<![\w.])#?[A-Za-z0-9]+(?:[-_/.:#][A-Za-z0-9]+)*(?![\w@])")
+_MEASURE = late(
     r"\d+(?:[.,]\d+)?(?:st|nd|rd|th|[a-zA-Z°%]{1,3})|[A-Za-z]\d|v?\d+(?:\.\d+)+|\d+x\d+|[\d/.:,-]+", re.IGNORECASE
 )
-_NUMBERED = re.compile(r"#\d{2,}|(?=(?:\D*\d){5})\d+(?:[-/]\d+)+")
-_NUMBER = re.compile(r"(?<![\w.,-])-?\d+(?:[.,]\d+)?(?![\w-]|[.,]\d)")
-_NAME = re.compile(
-    r"[^\W\d_a-zß-ÿ][\w'.&-]*(?: (?:(?:of|de|da|di|van|von|der|la|le|and|&) )?[^\W\d_a-zß-ÿ][\w'.&-]*){0,4}"
-)
-_BEGINS = re.compile(r"(?:^|[.!?:\n]\s*)$")
+_NUMBERED = late(r"#\d{2,}|(?=(?:\D*\d){5})\d+(?:[-/]\d+)+")
+_NUMBER = late(r"(?<![\w.,-])-?\d+(?:[.,]\d+)?(?![\w-]|[.,]\d)")
+_NAME = late(r"[^\W\d_a-zß-ÿ][\w'.&-]*(?: (?:(?:of|de|da|di|van|von|der|la|le|and|&) )?[^\W\d_a-zß-ÿ][\w'.&-]*){0,4}")
+_BEGINS = late(r"(?:^|[.!?:\n]\s*)$")
 """Before the first word of a sentence, which says nothing by its capital."""
-_PART = re.compile(r"[A-Z]?[a-zß-ÿ]+|[A-Z]+(?![a-z])|\d+")
-_RUN = re.compile(r"[A-Za-z]+|\d+")
+_PART = late(r"[A-Z]?[a-zß-ÿ]+|[A-Z]+(?![a-z])|\d+")
+_RUN = late(r"[A-Za-z]+|\d+")
 _IDLE = frozenset(
     (
         "id",

@@ -12,6 +12,7 @@ from minions_evals_mcp.scoring.failures.log.finding import Finding
 from minions_evals_mcp.scoring.failures.log.reading import Log
 from minions_evals_mcp.scoring.failures.mentions import squeezed
 from minions_evals_mcp.scoring.failures.texts import cut, flat, leaves
+from minions_evals_mcp.scoring.late_patterns import late
 
 TOOL_KEYS = frozenset(("tools", "availabletools", "available_tools", "functions", "toolnames", "tool"))
 NOT_OFFERED, INSTEAD, OTHER_DEED, MISSING, NEEDED = 0.85, 0.85, 0.7, 0.8, 0.7
@@ -43,8 +44,8 @@ _VERBS: tuple[tuple[str, ...], ...] = (
 """What one can have done, in six languages; the first is what tools are called."""
 _NO_NOUN = r"(?!\w*(?:ung|ungen|ings?|tions?|ments?|ção|ções|ción|ciones|zione|zioni|al|als)\b)"
 """After the beginning of a verb: not a noun made of it."""
-_ASKED_FOR = tuple((verbs, re.compile(rf"\b(?:{'|'.join(verbs)}){_NO_NOUN}")) for verbs in _VERBS)
-LOOKS = re.compile(
+_ASKED_FOR = tuple((verbs, late(rf"\b(?:{'|'.join(verbs)}){_NO_NOUN}")) for verbs in _VERBS)
+LOOKS = late(
     r"^(?:get|list|track|trace|monitor|status|search|find|fetch|read|lookup|look|query|check|show|view|describe|load|open|browse|calc|convert|such|lese|cherch|lire|busca|leer|cerca|legg)",
     re.IGNORECASE,
 )

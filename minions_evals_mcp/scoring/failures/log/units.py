@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
+from minions_evals_mcp.scoring.late_patterns import late
+
 CLOSE = 0.01
 """So far apart two numbers may be, of the larger, and mean the same after rounding."""
 _MOST = 50
@@ -72,9 +74,9 @@ _WORDS: dict[tuple[str, str], str] = {
 }
 _NUMBER = r"(?P<number>\d+(?:[.,']\d{3})*(?:[.,]\d+)?)"
 _UNIT = "|".join(f"(?P<u{at}>{words})" for at, words in enumerate(_WORDS.values()))
-_MEASURED = re.compile(rf"(?<![\w.,]){_NUMBER}[ \u00a0\u202f-]?(?:{_UNIT})(?!\w)", re.IGNORECASE)
-_BEFORE = re.compile(rf"(?P<sign>[€$£])\s?{_NUMBER}(?![\w])")
-_DEGREES = re.compile(
+_MEASURED = late(rf"(?<![\w.,]){_NUMBER}[ \u00a0\u202f-]?(?:{_UNIT})(?!\w)", re.IGNORECASE)
+_BEFORE = late(rf"(?P<sign>[€$£])\s?{_NUMBER}(?![\w])")
+_DEGREES = late(
     r"(?<![\w.,])(-?\d+(?:[.,]\d+)?) ?(?:°|degrees? |grad |degrés )?(c|f|celsius|fahrenheit)(?!\w)", re.IGNORECASE
 )
 _UNITS = tuple(_WORDS)
