@@ -82,7 +82,7 @@ async def test_a_flagged_output_fails_unless_its_categories_are_not_asked_for(
     cell = await first(config, "{type: moderation}")
     assert (cell.passed, cell.score) == (False, 0)
     assert cell.scores[0].reason == "flagged: hate"
-    asked = server.asked[0]
+    (asked,) = server.asked  # once, though each assertion's verdict is looked at again for the matrix
     assert asked.json() == {"model": "omni-moderation-latest", "input": "a tweet"}
     assert asked.headers["authorization"] == "Bearer key-of-a-service"
     assert (await first(config, "{type: moderation, value: [violence]}")).passed
@@ -148,6 +148,22 @@ async def test_a_classifier_gives_the_score_of_its_label(
     assert "authorization" not in server.asked[0].headers
 
 
+async def test_an_answer_is_kept_for_other_runs_but_a_webhooks(
+    tmp_path: Path, services: tuple[Application, Answers]
+) -> None:
+    server, answers = services
+    answers["/moderations"] = lambda _: reply(FLAGGED)
+    answers["/hooks/check"] = lambda _: reply({"pass": True})
+    hook: JsonValue = {"type": "webhook", "value": f"{server.url}/hooks/check"}
+    async with opened(reaching(tmp_path, server.url)) as engine:
+        asked = case("c", assertions=[hook, {"type": "moderation", "value": ["violence"]}])
+        await save(engine, asked, answer("a", "c", "x"))
+        for _ in range(2):
+            await try_case(engine, "c")
+    assert [heard.path for heard in server.asked].count("/moderations") == 1
+    assert [heard.path for heard in server.asked].count("/hooks/check") == 2
+
+
 async def test_a_text_in_which_no_words_are_found_scores_nothing(
     tmp_path: Path, services: tuple[Application, Answers]
 ) -> None:
@@ -174,7 +190,8 @@ async def test_a_webhook_is_told_output_prompt_and_variables_and_its_verdict_cou
     assert (cell.passed, cell.score) == (True, 0.25)
     assert cell.scores[0].reason == "well said"
     context = {"prompt": "a tweet", "vars": {"text": "a tweet"}}
-    assert server.asked[0].json() == {"output": "a tweet", "context": context}
+    (asked,) = server.asked
+    assert asked.json() == {"output": "a tweet", "context": context}
     turned = await first(config, f"{{type: not-webhook, value: '{server.url}/hooks/check'}}")
     assert (turned.passed, turned.score) == (False, 0.75)
 

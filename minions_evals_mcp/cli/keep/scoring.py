@@ -21,7 +21,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.score_rows import Asked, Source, Tally, answers, batches, read_row
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.checks import Evidence, GradeNeed
+from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, ServiceNeed
 from minions_evals_mcp.scoring.verdicts.examination import Examination
 from minions_evals_mcp.settings import settings_here
 
@@ -149,9 +149,11 @@ class _Opened:
         return self._embedder
 
     async def graded(
-        self, page: Sequence[tuple[Examination[Any], Sequence[GradeNeed]]], evidence: Evidence
+        self, page: Sequence[tuple[Examination[Any], Sequence[GradeNeed | ServiceNeed]]], evidence: Evidence
     ) -> list[Evidence]:
-        """The rows' evidence with what the judge says."""
+        """The rows' evidence with what the judge says; services are not asked of rows."""
+        if not any(isinstance(need, GradeNeed) for _, needs in page for need in needs):
+            return [evidence] * len(page)
         return await self.grades().graded(page, evidence)
 
     def grades(self) -> RowGrades:

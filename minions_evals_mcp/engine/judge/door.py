@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import anyio.to_thread
-from pydantic import JsonValue
 
 from minions_evals_mcp.embedding.embedder import Embedder, Vector
 from minions_evals_mcp.embedding.local import is_local
@@ -38,16 +37,17 @@ if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import Engine
 
 V = TypeVar("V")
-AskServices = Callable[[Sequence[ServiceNeed]], Awaitable[Mapping[ServiceNeed, JsonValue | Unmet]]]
+Asked = GradeNeed | ServiceNeed
+"""What is paid for, and kept where a run's outputs are judged."""
 
 
 class Graders(Protocol):
-    """The models that grade what rules ask them to."""
+    """The models that grade what rules ask them to, and the services that moderate or classify."""
 
     async def graded(
-        self, page: Sequence[tuple[Examination[Any], Sequence[GradeNeed]]], evidence: Evidence
+        self, page: Sequence[tuple[Examination[Any], Sequence[Asked]]], evidence: Evidence
     ) -> list[Evidence]:
-        """The evidence of each examination with the grades that it needs besides, and why one could not be had."""
+        """The evidence of each examination with the grades and answers that it needs besides, and why one could not be had."""
         ...
 
 
@@ -55,9 +55,8 @@ class Graders(Protocol):
 class Judges:
     """What evidence is fetched from: searches under a time limit, confined code, likeness in meaning, and models.
 
-    Without `own_embedder` an assertion's own embedder is not to be had, without `graders` no model's grade, without
-    `services` nothing that moderates or classifies. `apart`: answers are worked out in a thread, for callers that must
-    not be kept waiting.
+    Without `own_embedder` an assertion's own embedder is not to be had, without `graders` no model's grade and no
+    service's answer. `apart`: answers are worked out in a thread, for callers that must not be kept waiting.
     """
 
     regexes: RegexSandbox
@@ -65,7 +64,6 @@ class Judges:
     embedder: Callable[[], Embedder]
     own_embedder: Callable[[str], Embedder] | None = None
     graders: Graders | None = None
-    services: AskServices | None = None
     apart: bool = False
 
 
@@ -80,7 +78,7 @@ async def judge(page: Sequence[Examination[V]], judges: Judges) -> list[V]:
     evidence = await fetched([*chain.from_iterable(wanted)], judges)
     graded: Sequence[Evidence] = [evidence] * len(page)
     if judges.graders is not None and any(wanted):
-        grades = [(one, grade_needs(needs, evidence)) for one, needs in zip(page, wanted, strict=True)]
+        grades = [(one, asked_needs(needs, evidence)) for one, needs in zip(page, wanted, strict=True)]
         if any(needs for _, needs in grades):
             graded = await judges.graders.graded(grades, evidence)
     answered = partial(_answered, page, graded)
@@ -107,18 +105,22 @@ def _joined(evidence: Evidence, part: Evidence) -> Evidence:
         regexes={**evidence.regexes, **part.regexes},
         similarities={**evidence.similarities, **part.similarities},
         snippets={**evidence.snippets, **part.snippets},
-        services={**evidence.services, **part.services},
         synonyms={**evidence.synonyms, **part.synonyms},
     )
 
 
-def grade_needs(wanted: Sequence[Need], evidence: Evidence) -> list[GradeNeed]:
-    """The grades among those needs and all that stood behind their transforms."""
-    grades: list[GradeNeed] = []
+def asked_needs(wanted: Sequence[Need], evidence: Evidence) -> list[Asked]:
+    """The grades and answers among those needs and all that stood behind their transforms."""
+    asked: list[Asked] = []
     while wanted:
-        grades += [need for need in wanted if isinstance(need, GradeNeed)]
+        asked += [need for need in wanted if isinstance(need, GradeNeed | ServiceNeed)]
         wanted = opened(wanted, evidence)
-    return grades
+    return asked
+
+
+def grade_needs(wanted: Sequence[Need], evidence: Evidence) -> list[GradeNeed]:
+    """The grades of models alone."""
+    return [need for need in asked_needs(wanted, evidence) if isinstance(need, GradeNeed)]
 
 
 async def _likenesses(wanted: Sequence[Need], judges: Judges) -> dict[SimilarityNeed, float | Unmet]:
@@ -142,11 +144,9 @@ def _embedder(pair: SimilarityNeed) -> str:
 async def _at_hand(wanted: Sequence[Need], judges: Judges) -> Evidence:
     patterns = [need for need in wanted if isinstance(need, RegexNeed)]
     code = [need for need in wanted if isinstance(need, SnippetNeed)]
-    asked = [need for need in wanted if isinstance(need, ServiceNeed)]
     words = [need for need in wanted if isinstance(need, SynonymNeed)]
     return Evidence(
         synonyms=await anyio.to_thread.run_sync(synonyms, words) if words else {},
-        services=await judges.services(asked) if asked and judges.services is not None else {},
         regexes=await judges.regexes.search(patterns) if patterns else {},
         snippets=await judges.snippets.fetch(code) if code else {},
     )

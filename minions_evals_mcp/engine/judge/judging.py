@@ -65,14 +65,7 @@ class Judging:
         engine = self.panel.engine
         own = self.panel.own
         graders = UnitGrades(self.panel, self.kept)
-        judges = Judges(
-            engine.regexes,
-            engine.snippets,
-            engine.embedder,
-            own and own.named_embedder,
-            graders,
-            own and own.ask_services,
-        )
+        judges = Judges(engine.regexes, engine.snippets, engine.embedder, own and own.named_embedder, graders)
         ruled = await judge(units, judges)
         coded = {
             number: Rescoring(one.whole, one.scoring)

@@ -11,12 +11,14 @@ import anyio
 
 from minions_evals_mcp.domain.outcomes import JudgeErrored, UnitKey, Verdict
 from minions_evals_mcp.engine.budget import HaltedError
+from minions_evals_mcp.engine.judge.door import Asked
 from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
 from minions_evals_mcp.engine.judge.panel import Panel
 from minions_evals_mcp.engine.judge.unit_examination import UnitExamination
+from minions_evals_mcp.engine.judge.unit_services import UnitServices
 from minions_evals_mcp.judges.grading import grade, grade_criterion, grade_of, grader_digest
 from minions_evals_mcp.judges.task import Work
-from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, Unmet
+from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, ServiceNeed, Unmet
 from minions_evals_mcp.scoring.verdicts.examination import Examination
 from minions_evals_mcp.store import jobs
 
@@ -31,16 +33,25 @@ class UnitGrades:
     kept: KeptVerdicts
 
     async def graded(
-        self, page: Sequence[tuple[Examination[Any], Sequence[GradeNeed]]], evidence: Evidence
+        self, page: Sequence[tuple[Examination[Any], Sequence[Asked]]], evidence: Evidence
     ) -> list[Evidence]:
-        """The evidence of each unit with its grades, or why one could not be had.
+        """The evidence of each unit with its grades and the answers of services, or why one could not be had.
 
         Raises `HaltedError` where a cap forbids to ask.
         """
-        return [await self._with_grades(one, needs, evidence) for one, needs in page]
+        return [await self._with_grades(one, needs, await self._served(one, needs, evidence)) for one, needs in page]
 
-    async def _with_grades(self, unit: Examination[Any], needs: Sequence[GradeNeed], evidence: Evidence) -> Evidence:
-        asked = [need for need in needs if (self.panel.own if need.judge else self.panel.llm) is not None]
+    async def _served(self, unit: Examination[Any], needs: Sequence[Asked], evidence: Evidence) -> Evidence:
+        wanted = [need for need in needs if isinstance(need, ServiceNeed)]
+        if not wanted or self.panel.own is None:
+            return evidence
+        assert isinstance(unit, UnitExamination), "what else is examined in a run asks no service"
+        services = UnitServices(self.panel.own.ask_services, self.kept)
+        return replace(evidence, services=await services.answers(unit.key, wanted, unit.work))
+
+    async def _with_grades(self, unit: Examination[Any], needs: Sequence[Asked], evidence: Evidence) -> Evidence:
+        grades_of = [need for need in needs if isinstance(need, GradeNeed)]
+        asked = [need for need in grades_of if (self.panel.own if need.judge else self.panel.llm) is not None]
         if not asked:
             return evidence
         assert isinstance(unit, UnitExamination), "what else is examined in a run asks no model"

@@ -12,6 +12,7 @@ import anyio
 from minions_evals_mcp.domain.outcomes import JudgeErrored, Observed
 from minions_evals_mcp.engine.budget import Budget, HaltedError, Metered, vet_cap
 from minions_evals_mcp.engine.context import EngineConfig, judge_mark
+from minions_evals_mcp.engine.judge.door import Asked
 from minions_evals_mcp.judges.grading import grade, grade_of
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Work
@@ -32,10 +33,12 @@ class RowGrades:
     """Why no other call can succeed either, once one has told so."""
 
     async def graded(
-        self, page: Sequence[tuple[Examination[Any], Sequence[GradeNeed]]], evidence: Evidence
+        self, page: Sequence[tuple[Examination[Any], Sequence[Asked]]], evidence: Evidence
     ) -> list[Evidence]:
         """The evidence of all rows with the grades that they need besides: what several ask is paid for once."""
-        found = await self._found(dict.fromkeys(need for _, needs in page for need in needs))
+        found = await self._found(
+            dict.fromkeys(need for _, needs in page for need in needs if isinstance(need, GradeNeed))
+        )
         grades = {need: said for need, said in found.items() if isinstance(said, Grade)}
         ungraded = {need: said for need, said in found.items() if isinstance(said, Unmet)}
         return [replace(evidence, grades=grades, ungraded=ungraded)] * len(page)

@@ -1,0 +1,67 @@
+"""Answers of services on outputs of a run: reused where they are kept, else asked for and kept as they come.
+
+They are kept as verdicts are, under the question; the rationale is the answer as JSON. Whether a service would say the same
+again is its own affair but for a webhook, whose code is the user's: it is asked anew for every run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import RubricCriterion
+from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.outcomes import UnitKey, Verdict
+from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
+from minions_evals_mcp.judges.task import Criterion, Work
+from minions_evals_mcp.scoring.checks import ServiceNeed, Unmet
+from minions_evals_mcp.store import jobs
+
+Answers = dict[ServiceNeed, JsonValue | Unmet]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitServices:
+    """Asks the services of one run, and keeps what they say."""
+
+    ask: Callable[[Sequence[ServiceNeed]], Awaitable[Answers]]
+    kept: KeptVerdicts
+
+    async def answers(self, key: UnitKey, wanted: Sequence[ServiceNeed], work: Work) -> Answers:
+        """What each says of the output, or why it says nothing."""
+        found: Answers = {}
+        for webhooks in (True, False):
+            needs = [need for need in dict.fromkeys(wanted) if (need.kind == "webhook") == webhooks]
+            found |= await self._stored(key, needs, work, fresh=webhooks)
+        said = await self.ask([need for need in dict.fromkeys(wanted) if need not in found])
+        for need, answer in said.items():
+            if not isinstance(answer, Unmet):
+                await self.kept.keep(key, _about(need, work), _verdict(need, answer), self.kept.engine.clock())
+        return {**found, **said}
+
+    async def _stored(self, key: UnitKey, needs: Sequence[ServiceNeed], work: Work, *, fresh: bool) -> Answers:
+        kept = replace(self.kept, fresh=fresh or self.kept.fresh)
+        stored = await kept.stored([(key, _criterion(need).id, _about(need, work)) for need in needs])
+        return {
+            need: json.loads(answer[0].rationale)
+            for need, answer in zip(needs, stored, strict=True)
+            if answer is not None and isinstance(answer[0], Verdict)
+        }
+
+
+def _criterion(need: ServiceNeed) -> Criterion:
+    asked = digest([need.service, need.text, need.given])
+    fields = RubricCriterion(rubric_id=need.kind, name=need.kind, description=asked, max_score=1.0)
+    return Criterion(f"{need.kind}:{asked}", fields)
+
+
+def _about(need: ServiceNeed, work: Work) -> jobs.VerdictKey:
+    return jobs.VerdictKey(work.digest, _criterion(need).digest, digest({"service": need.service}))
+
+
+def _verdict(need: ServiceNeed, answer: JsonValue) -> Verdict:
+    said = json.dumps(answer)
+    return _criterion(need).verdict(0.0, said, judged_by=need.kind, judged_by_type="heuristic", confidence=1.0)
