@@ -18,9 +18,7 @@ from tests.cli.standby import STANDBYS, UNMEASURED
 from tests.store.small_store import make as small_store_made
 from tests.workshop import config_in, opened
 
-gc.set_threshold(
-    100_000, 50, 1000
-)  # as the command line: the collector's passes over what was imported would be a tenth of all
+gc.set_threshold(100_000, 50, 1000)  # as the command line; else the collector goes through the imports again and again
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell's background job: its children would never hear Ctrl-C
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

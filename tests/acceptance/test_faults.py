@@ -134,7 +134,7 @@ async def test_outputs_that_the_judge_keeps_declining_are_counted_and_named_and_
     server.settings = FakeSettings(latency_ms=10)
     await place.take_in(60)
 
-    async with place.started(*place.judging("--concurrency", "2")) as process:
+    with place.started(*place.judging("--concurrency", "2")) as process:
         await until(lambda: server.judge >= 12)
         server.settings = FakeSettings(prefusal=1)
         with anyio.fail_after(60):
@@ -204,7 +204,7 @@ async def test_an_outage_in_the_middle_stops_the_run_and_it_completes_once_the_o
     server.settings = FakeSettings(latency_ms=20)
     await place.take_in(60)
 
-    async with place.started(*place.judging()) as process:
+    with place.started(*place.judging()) as process:
         await until(lambda: server.judge >= 40)
         server.settings = FakeSettings(p500=1)
         with anyio.fail_after(60):

@@ -9,10 +9,10 @@ import re
 import signal
 from collections import Counter
 from dataclasses import dataclass
+from subprocess import Popen
 from typing import Literal
 
 import anyio
-from anyio.abc import Process
 
 from tests.acceptance.workplace import TOP, Told, Workplace, case_id, suite, until
 from tests.fakes.llm_server import FakeSettings, Server
@@ -72,7 +72,7 @@ def asked(server: Server) -> Counter[tuple[str, int]]:
     return Counter((f"acceptance/{one[1].decode()}", int(one[2])) for one in found if one)
 
 
-async def wait_for(moment: Moment, before: Kept, place: Workplace, server: Server, process: Process) -> None:
+async def wait_for(moment: Moment, before: Kept, place: Workplace, server: Server, process: Popen[bytes]) -> None:
     """Returns when the moment has come, or when the process ended before it."""
     began, calls = anyio.current_time(), server.requests
 
@@ -87,17 +87,17 @@ async def wait_for(moment: Moment, before: Kept, place: Workplace, server: Serve
                 answered = made >= CALLS - len(before.verdicts) and server.in_flight == 0
                 return before.concluded or (answered and (made > 0 or kept(place).started != before.started))
 
-    await until(lambda: process.returncode is not None or has_come())
+    await until(lambda: process.poll() is not None or has_come())
     if moment.phase == "concluding":
         with anyio.move_on_after(moment.after):
-            await process.wait()
+            await until(lambda: process.poll() is not None)
 
 
-async def killed(process: Process, server: Server) -> bool:
+async def killed(process: Popen[bytes], server: Server) -> bool:
     """Kills the process group and waits until the server saw its end; whether it was alive till then."""
-    if process.returncode is None:
+    if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
-    await process.wait()
+    process.wait()
     await until(lambda: not server.connections)
     return process.returncode == -signal.SIGKILL
 
@@ -113,7 +113,7 @@ async def test_a_benchmark_killed_at_twenty_moments_judges_every_case_once_and_p
     lost_at_kills: list[int] = []
     for moment in moments(seed=8):
         before = kept(place)
-        async with place.started(*command) as process:
+        with place.started(*command, anew=moment.phase == "starting") as process:
             await wait_for(moment, before, place, server, process)
             in_flight = server.in_flight
             assert await killed(process, server) or process.returncode == 0, moment
@@ -144,7 +144,7 @@ async def test_a_benchmark_killed_at_twenty_moments_judges_every_case_once_and_p
 
 async def interrupted(place: Workplace, server: Server, *options: str, after: int) -> Told:
     """A run that gets Ctrl-C after so many calls."""
-    async with place.started(*place.judging(*options)) as process:
+    with place.started(*place.judging(*options)) as process:
         await until(lambda: server.requests >= after)
         os.killpg(process.pid, signal.SIGINT)
         with anyio.fail_after(30):
@@ -179,10 +179,10 @@ async def test_of_two_processes_with_one_key_one_works_and_the_other_is_told_bus
     server.settings = FakeSettings(latency_ms=100)
     await place.take_in(40)
 
-    async with place.started(*place.judging("--concurrency", "2")) as worker:
+    with place.started(*place.judging("--concurrency", "2")) as worker:
         await until(lambda: server.requests >= 2)
         second = await place.tell(*place.judging("--concurrency", "2"))
-        assert worker.returncode is None
+        assert worker.poll() is None
         with anyio.fail_after(30):
             first = await place.ended(worker)
 
@@ -199,7 +199,7 @@ async def test_processes_started_together_with_one_key_double_nothing(place: Wor
     told: list[Told] = []
 
     async def start() -> None:
-        async with place.started(*place.judging()) as process:
+        with place.started(*place.judging()) as process:
             told.append(await place.ended(process))
 
     with anyio.fail_after(120):
@@ -221,7 +221,7 @@ async def test_a_key_is_refused_for_other_settings_and_for_an_edited_suite_and_t
 ) -> None:
     server.settings = SLOW
     await place.take_in(20)
-    async with place.started(*place.judging("--concurrency", "2")) as process:
+    with place.started(*place.judging("--concurrency", "2")) as process:
         await until(lambda: server.requests >= 10)
         assert await killed(process, server)
     paid = server.requests
@@ -252,7 +252,7 @@ async def test_a_key_is_refused_for_other_settings_and_for_an_edited_suite_and_t
 async def test_a_suite_that_comes_back_as_it_was_is_resumed(place: Workplace, server: Server) -> None:
     server.settings = SLOW
     await place.take_in(20)
-    async with place.started(*place.judging("--concurrency", "2")) as process:
+    with place.started(*place.judging("--concurrency", "2")) as process:
         await until(lambda: server.requests >= 10)
         assert await killed(process, server)
 

