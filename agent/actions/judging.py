@@ -14,6 +14,7 @@ from minions_evals_mcp.engine.messages import payloads
 from minions_evals_mcp.engine.messages.take_decision import take_decision
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.planning import model_of
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
@@ -50,6 +51,8 @@ async def judge_on_schedule(asked: Asked) -> Json:
 
 async def _run_said(asked: Asked, job: Job) -> Json:
     said: Json = {"runId": job.id, "state": job.state, "reason": job.reason}
+    if default := asked.engine.default_judge_said(model_of(job)):
+        said["judge"] = default
     run = await asked.engine.store.read(lambda db: runs.benchmark_run(db, job.id))
     if run is None:
         return said

@@ -127,6 +127,11 @@ class Engine:
         default = default_judge(self.config.providers)
         return default and default.model
 
+    def default_judge_said(self, judged: ModelRef | None) -> str:
+        """Which model judged by default and why; nothing where rules did, or where somebody named that model."""
+        default = None if self.config.judge_model is not None else default_judge(self.config.providers)
+        return "" if default is None or judged != default.model else f"{default.model}, the default: {default.why}"
+
 
 @asynccontextmanager
 async def open_engine(config: EngineConfig) -> AsyncGenerator[Engine]:

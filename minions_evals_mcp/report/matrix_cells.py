@@ -116,6 +116,7 @@ def notes(found: Matrix, limit: int) -> list[str]:
         if one.problem:
             problems.setdefault(one.problem, []).append(f"[{number}]")
     told += [f"{' '.join(columns)} {printable(problem, 2 * WHY)}" for problem, columns in problems.items()]
+    told += [f"the judge was {found.judge}"] if found.judge else []
     told += _errors(found) + [f"left out: {printable(one, WHY)}" for one in found.left_out]
     return told + [f"note: {printable(one, WHY)}" for one in found.notes]
 

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.config_eval.evaluate import evaluate
+from minions_evals_mcp.engine.config_eval.evaluation import Asked
 from minions_evals_mcp.engine.default_judge import DEFAULT_MODEL, OPENAI_MODEL, default_judge
+from minions_evals_mcp.interop.promptfoo_config import read_config
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import ProviderSettings, parse_model
+from minions_evals_mcp.report.matrix_cells import notes
+from minions_evals_mcp.server.answers.run import told_run
+from tests.fakes.llm_server import serving
+from tests.workshop import START, config_in, opened
 
 KEY = Access("key", None)
 
@@ -46,3 +56,22 @@ def test_without_a_key_or_with_a_server_of_ones_own_no_model_judges(access: Mapp
 def test_what_a_default_judge_costs_is_known(model: str) -> None:
     ref = parse_model(model)
     assert price_known(ref.provider, ref.model)
+
+
+@pytest.mark.anyio
+async def test_an_evaluation_and_a_runs_answer_say_which_model_judged_by_default_and_why(tmp_path: Path) -> None:
+    async with serving() as server:
+        named = config_in(tmp_path, model_url=server.url)
+        config = tmp_path / "c.yaml"
+        config.write_text(
+            "prompts: [a]\nproviders: [echo]\ntests: [{assert: [{type: llm-rubric, value: kind}]}, {vars: {x: 1}}]\n"
+        )
+        said = "anthropic:claude-sonnet-5-5, the default: ANTHROPIC_API_KEY is set"
+        for judge_model, wanted in ((None, said), ("anthropic:fake-judge", "")):
+            async with opened(replace(named, judge_model=judge_model)) as engine:
+                engine.new_id = lambda which=judge_model: f"job-{which}"
+                matrix = await evaluate(engine, read_config(config, now=START), Asked(), environment={})
+                summary = await summarize(engine, matrix.columns[0].run_id or "")
+                assert (matrix.judge, summary.default_judge) == (wanted, wanted)
+                assert told_run(summary, offset=0, limit=1).get("defaultJudge", "") == wanted
+                assert any(line == f"the judge was {wanted}" for line in notes(matrix, 9)) == bool(wanted)

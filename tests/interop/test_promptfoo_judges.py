@@ -211,3 +211,11 @@ tests:
     assert found.judge_model == "openai:gpt-x"
     assert found.case_ids == IDS
     assert json.loads(only(found).model_dump_json()).keys() == {"type", "value", "threshold", "weight", "metric"}
+
+
+def test_a_value_that_comes_out_empty_is_refused_with_what_was_written(tmp_path: Path) -> None:
+    text = "tests: [{assert: [{type: similar, value: '{{prompt}}'}, {type: contains, value: a}]}]\n"
+    with pytest.raises(EvalsError, match=r"similar: \{\{prompt\}\} comes out empty in this test"):
+        read(tmp_path, text)
+    found = read(tmp_path, text, Given(allow_unsupported=True))
+    assert [one.type for one in cases(found)[0].assertions] == ["contains"]

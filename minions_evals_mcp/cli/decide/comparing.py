@@ -11,6 +11,7 @@ from cyclopts import Parameter
 from pydantic import ValidationError
 
 from minions_evals_mcp.cli.refused_options import refused_option
+from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.running import (
     BROKEN,
     GATE,
@@ -238,6 +239,7 @@ async def _rejudge(ident: str, judge: Judge, judge_model: str | None, key: str |
         request = await rejudge_request(engine, ident, judge=judge, key=key, triggered_by="command-line")
         with progress_line(common, engine) as progress:
             job = await run_benchmark(engine, request, progress=progress)
+        say_default_judge(engine, job, common)
         summary = await summarize(engine, job.id)
     show_summary(summary, common)
     return BROKEN if unscored(summary) else 0

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.keep.suites import import_file
 from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
+from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.running import (
     BROKEN,
     GATE,
@@ -116,6 +117,7 @@ async def _one(
     request = await choice.narrowed(engine, options.request(ident, cache=choice.cache))
     with progress_line(common, engine) as progress:
         job = await carry_out_benchmark(engine, request, progress=progress)
+    say_default_judge(engine, job, common)
     summary = await summarize(engine, job.id)
     show_summary(summary, common)
     code = gates(summary)

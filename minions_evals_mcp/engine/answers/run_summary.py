@@ -23,7 +23,7 @@ from minions_evals_mcp.engine.judge.panel import implicit, outside_criteria
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_rate
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
-from minions_evals_mcp.engine.run.planning import digests_of, series
+from minions_evals_mcp.engine.run.planning import digests_of, model_of, series
 from minions_evals_mcp.judges.packets import Packet, packet
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.rubric import RubricInUse
@@ -83,7 +83,8 @@ class RunSummary(Value):
     """Where a run stands. `outcomes` counts units (case × trial); `open` are not done yet.
 
     `names` are what people call subject and version. `judge` says whether the model that judged can be trusted,
-    `corrected` the pass rate as people would have found it.
+    `corrected` the pass rate as people would have found it. `default_judge` says which model judged, and why that one,
+    where nobody named one.
     """
 
     run_id: str
@@ -110,6 +111,7 @@ class RunSummary(Value):
     more_packets: int = 0
     started_at: str
     judge: JudgeStanding | None = None
+    default_judge: str = ""
     corrected: CorrectedFigure | None = None
     audit: AuditStanding | None = None
     names: dict[str, str] = {}
@@ -118,7 +120,12 @@ class RunSummary(Value):
 
 async def summarize(engine: Engine, run_id: str, *, limit: int = 20) -> RunSummary:
     """The summary of the run under that id or key; at most `limit` failures, unscored units and packets."""
-    return await engine.store.read(lambda db: _summary(db, kept_job(db, run_id), limit))
+    summary, job = await engine.store.read(lambda db: _summary_of(db, kept_job(db, run_id), limit))
+    return summary.model_copy(update={"default_judge": engine.default_judge_said(model_of(job))})
+
+
+def _summary_of(db: Db, job: Job, limit: int) -> tuple[RunSummary, Job]:
+    return _summary(db, job, limit), job
 
 
 def _summary(db: Db, job: Job, limit: int) -> RunSummary:

@@ -35,6 +35,7 @@ from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import StartedCases, silent, start_benchmark
 from minions_evals_mcp.errors import InstrumentError, StoppedError, UnsupportedError
+from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
@@ -189,7 +190,16 @@ async def _matrix(
         spent_usd=await _spent(engine, job_ids),
         left_out=evaluation.left_out,
         notes=evaluation.notes,
+        judge=engine.default_judge_said(_judged_by(engine, evaluation, kept)),
     )
+
+
+def _judged_by(engine: Engine, evaluation: Evaluation, kept: Sequence[Kept]) -> ModelRef | None:
+    """The run's model, if it was asked: to grade, or to choose."""
+    choosers = [one for several in evaluation.choosers.values() for one in several]
+    chose = any(isinstance(one, SelectBest) and one.grader is None for one in choosers)
+    graded = (planning.model_of(part.job) for column in kept for part in column.parts)
+    return engine.judge_model() if chose else next((model for model in graded if model is not None), None)
 
 
 def _kept(db: Db, columns: Sequence[Column], ran: Sequence[_Ran]) -> list[Kept]:

@@ -122,7 +122,10 @@ class ColumnFigures(Value):
 
 
 class Matrix(Value):
-    """A config's answer. `leftOut` names what was not carried out, `notes` what changes nothing here."""
+    """A config's answer. `leftOut` names what was not carried out, `notes` what changes nothing here.
+
+    `judge` says which model judged, and why that one, where nobody named one.
+    """
 
     title: str
     benchmark_id: str
@@ -131,3 +134,4 @@ class Matrix(Value):
     spent_usd: float
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    judge: str = ""
