@@ -12,7 +12,7 @@ from minions_evals_mcp.view.kept import MOST, Kept
 from tests.view.visitor import visitor
 from tests.workshop import case, config_in, first, fleet, measured, opened, save
 
-OUTPUT = '"output" class="small">good<'
+OUTPUT = '"output" class="small"><span class="clamp">good<'
 
 
 async def asked_twice(engine: Engine, answers: Kept, key: str = "k") -> int:
