@@ -11,7 +11,7 @@ import anyio
 from minions_evals_mcp.engine.run.pipeline import Pages
 from minions_evals_mcp.engine.run.units import Bench, Unit
 
-AT_HAND = 200
+AT_HAND = 500
 """So many units go out together that wait for nothing: recorded outputs judged by rule."""
 LIVE = 20
 """So many that call a model or an application: what is paid twice where a worker is lost is among these."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic_core import from_json
 
@@ -45,6 +45,23 @@ def _record(row: tuple[Any, ...]) -> Record[Fields]:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Unread(Generic[F]):
+    """A definition or copy as its row stands, to be read where its fields are needed."""
+
+    kind: type[F]
+    row: tuple[Any, ...]
+
+    @property
+    def id(self) -> str:
+        """The record's id."""
+        return self.row[1]
+
+    def read(self) -> Record[F]:
+        """The record."""
+        return cast("Record[F]", _record(self.row))
+
+
 def minion(db: Db, ident: str) -> Record[Fields] | None:
     """The definition or copy under that id, hidden ones too."""
     row = db.execute(f"SELECT {_COLUMNS} FROM minion WHERE id = ?", (ident,)).fetchone()
@@ -53,9 +70,17 @@ def minion(db: Db, ident: str) -> Record[Fields] | None:
 
 def minions(db: Db, idents: Iterable[str]) -> dict[str, Record[Fields]]:
     """The definitions and copies under those ids, as far as they exist."""
+    return {row[1]: _record(row) for row in _rows(db, idents)}
+
+
+def unread(db: Db, idents: Iterable[str], kind: type[F]) -> dict[str, Unread[F]]:
+    """The definitions or copies of that type under those ids, hidden ones too."""
+    return {row[1]: Unread(kind, row) for row in _rows(db, idents) if row[2] == kind.slug}
+
+
+def _rows(db: Db, idents: Iterable[str]) -> Iterable[tuple[Any, ...]]:
     wanted = json.dumps(list(idents))
-    rows = db.execute(f"SELECT {_COLUMNS} FROM minion WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
-    return {row[1]: _record(row) for row in rows}
+    return db.execute(f"SELECT {_COLUMNS} FROM minion WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
 
 
 def get(db: Db, ident: str, kind: type[F], *, hidden: bool = True) -> Record[F] | None:

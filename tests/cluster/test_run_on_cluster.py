@@ -66,7 +66,7 @@ async def test_a_target_is_called_by_the_workers_and_the_results_are_those_of_on
 
 
 async def test_recorded_outputs_are_judged_by_the_workers_by_the_chunk(engine: Engine, two_workers: Crowd) -> None:
-    size = 450
+    size = 550
     names = [f"c{number}" for number in range(size)]
     cases = [case(name, rubricId="r", expectedOutputs={"output": "It is good."}) for name in names]
     answers = [answer(f"a{name}", name, "It is good." if number % 3 else "No.") for number, name in enumerate(names)]
@@ -74,10 +74,10 @@ async def test_recorded_outputs_are_judged_by_the_workers_by_the_chunk(engine: E
     here = await bench(engine, "b")
     there = await on_cluster(engine, two_workers.address, RunRequest(subject_id="b"))
     assert await runs_of(engine, there) == await runs_of(engine, here)
-    assert len(await all_of(engine, EvalFailure)) == 2 * size // 3
+    assert len(await all_of(engine, EvalFailure)) == 2 * (-(-size // 3))
     assert len(await all_of(engine, EvalJudgment)) == 2 * size
     sent = await engine.store.read(lambda db: db.execute("SELECT sent FROM unit_lease ORDER BY sent").fetchall())
-    assert sent == [(50,), (200,), (200,)]
+    assert sent == [(50,), (500,)]
 
 
 async def test_an_address_that_is_none_is_refused_before_anything_runs(engine: Engine) -> None:

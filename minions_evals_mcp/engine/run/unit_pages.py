@@ -7,7 +7,6 @@ from functools import partial
 
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import Observed, UnitKey
-from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.run.planning import PAGE, SETTLED, Plan
 from minions_evals_mcp.engine.run.recorded_runs import Asked, RecordedRun, recorded_runs
@@ -24,6 +23,7 @@ from minions_evals_mcp.engine.run.versions import vet_agent_run
 from minions_evals_mcp.scoring.verdicts.history import Sample
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.records import Unread
 
 
 async def open_units(bench: Bench, job_id: str, case_ids: Sequence[str], plan: Plan) -> AsyncIterator[list[Unit]]:
@@ -83,7 +83,7 @@ def _with_output(
     bench: Bench,
     unit: Unit,
     fit: str | Observed | None,
-    runs: dict[str, Record[AgentRun]],
+    runs: dict[str, Unread[AgentRun]],
     before: dict[str, tuple[Sample, ...]],
 ) -> Unit:
     """The unit with the output that it judges and its case's earlier runs."""

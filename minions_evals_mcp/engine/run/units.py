@@ -19,7 +19,6 @@ from minions_evals_mcp.domain.outcomes import (
     TargetErrored,
     UnitKey,
 )
-from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.budget import Budget, uncapped
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.compose import Frame, Judged, compose
@@ -39,6 +38,7 @@ from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import case_history
+from minions_evals_mcp.store.records import Unread
 from minions_evals_mcp.store.seals import Seal
 from minions_evals_mcp.targets.live import ModelTarget, Target
 from minions_evals_mcp.targets.prompted import written_prompt
@@ -75,7 +75,7 @@ class Unit:
     key: UnitKey
     measure: Measure
     kept: Observed | None = None
-    recorded: Record[AgentRun] | None = None
+    recorded: Unread[AgentRun] | None = None
     earlier: tuple[Sample, ...] = ()
     made: Observed | None = None
     proposed: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -202,7 +202,7 @@ async def output_of(bench: Bench, unit: Unit) -> Seen:
 async def _output(bench: Bench, unit: Unit) -> Seen:
     case = unit.measure.case.fields
     if unit.recorded is not None:
-        return observed_run(unit.recorded, timeout_ms=case.timeout_ms)
+        return observed_run(unit.recorded.read(), timeout_ms=case.timeout_ms)
     if unit.made is not None:
         await _keep_output(bench, unit, unit.made)
         return unit.made
@@ -245,9 +245,9 @@ async def _keep_output(bench: Bench, unit: Unit, seen: Observed) -> None:
     await bench.judging.kept.keep_output(row)
 
 
-def agent_runs(db: Db, idents: Iterable[str]) -> dict[str, Record[AgentRun]]:
+def agent_runs(db: Db, idents: Iterable[str]) -> dict[str, Unread[AgentRun]]:
     """The recorded agent-runs under those ids."""
-    return records.get_all(db, idents, AgentRun)
+    return records.unread(db, idents, AgentRun)
 
 
 def _missing(bench: Bench, case: TestCase, trial: int) -> str:
