@@ -303,7 +303,7 @@ def _samples(desk: Desk, process: subprocess.Popen[bytes]) -> Iterator[Sample]:
 
 def _cost(samples: list[Sample], since: int, until: int) -> float:
     """Seconds of CPU a unit between two counts."""
-    begun = min(samples, key=lambda one: abs(one.units - since))
+    begun = next(one for one in samples if one.units >= since)  # not what it took to start
     ended = min(samples, key=lambda one: abs(one.units - until))
     return (ended.cpu_s - begun.cpu_s) / max(1, ended.units - begun.units)
 
