@@ -63,14 +63,7 @@ class _Sent:
     lost: anyio.Event = field(default_factory=anyio.Event)
 
 
-@dataclass(slots=True, eq=False)
-class _Marker:
-    """Stands in the queue of messages behind all that came before it."""
-
-    passed: anyio.Event = field(default_factory=anyio.Event)
-
-
-Heard = tuple[str, Message | _Marker]
+Heard = tuple[str, Message]
 """A message and the worker that sent it."""
 
 
@@ -158,7 +151,8 @@ class Dispatch:
                 worker, content = sent.lease.worker, packed(self._chunk(sent))
                 back = _whole(await self.crew.carry_out(worker, self.orders.name, content))
                 if back is not None:
-                    await self._through(worker, back)
+                    await self._took(back)
+                    await self._all_back(sent, back)
                     ending = "stopped" if sent.missing or back.left else "returned"
                     racing.cancel_scope.cancel()
                 elif worker not in self.staff:
@@ -169,12 +163,10 @@ class Dispatch:
             racing.cancel_scope.cancel()
         return ending
 
-    async def _through(self, worker: str, back: Back) -> None:
-        """Passes on what came with the chunk's end, behind all that its worker told before."""
-        marker = _Marker()
-        await self.heard.send((worker, back))
-        await self.heard.send((worker, marker))
-        await marker.passed.wait()
+    async def _all_back(self, sent: _Sent, back: Back) -> None:
+        """Waits for what its worker told of single units, which comes by another way than the chunk's end."""
+        while not sent.missing.keys() <= set(back.left):
+            await self.changed.wait()
 
     def _leased(self, worker: str, outgoing: Outgoing) -> _Sent:
         keys = [unit.key for unit in outgoing.units]
@@ -220,8 +212,6 @@ class Dispatch:
         async for worker, message in heard:
             self.silent.discard(worker)
             match message:
-                case _Marker():
-                    message.passed.set()
                 case Back():
                     await self._took(message)
                 case KeepOutput():

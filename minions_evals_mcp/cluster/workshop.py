@@ -261,7 +261,7 @@ class Workshop:
             del self.chunks[chunk.id]
         if self.broken is not None:
             raise self.broken
-        self.line.flush()  # the chunk's end must not overtake what was told of its units
+        self.line.flush()
         return Back(chunk.id, at_work.ended, at_work.left)
 
     async def _begun(self, at_work: _AtWork, page: list[Unit]) -> None:
