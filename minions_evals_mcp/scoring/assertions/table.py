@@ -195,7 +195,14 @@ def _vet(assertion: Assertion, at: str) -> None:
 
 def needs(assertions: Sequence[Assertion], subject: Subject) -> tuple[Need, ...]:
     """What must be fetched before these assertions can be checked."""
-    return tuple(need for assertion in assertions for need in _needs(assertion, subject))
+    found: list[Need] = []
+    for assertion in assertions:
+        find = _kind(assertion)[0].needs
+        if assertion.transform is not None:
+            found.extend(needs_behind(assertion, subject, find))
+        elif find is not _no_needs:
+            found.extend(find(assertion, subject))
+    return tuple(found)
 
 
 def asks_outside(assertions: Sequence[Assertion]) -> bool:
@@ -209,11 +216,6 @@ def _asks_outside(assertion: Assertion) -> bool:
     if assertion.base_type == "regex" and assertion.transform is None:
         return text.searched_elsewhere(assertion)
     return assertion.transform is not None or _kind(assertion)[0].needs is not _no_needs
-
-
-def _needs(assertion: Assertion, subject: Subject) -> tuple[Need, ...]:
-    find = _kind(assertion)[0].needs
-    return find(assertion, subject) if assertion.transform is None else needs_behind(assertion, subject, find)
 
 
 def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDENCE) -> Checked | Unchecked:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 from minions_evals_mcp.domain.assertions import Assertion
@@ -47,7 +46,7 @@ def _changed(subject: Subject, ran: Ran) -> Subject | Unmet:
     if value is None:
         return Unmet("transform: it returned nothing")
     text = value_text(value) if isinstance(value, dict | list) else js_text(value)
-    return replace(subject, text=text, value=None if isinstance(value, str) else value)
+    return subject._replace(text=text, value=None if isinstance(value, str) else value)
 
 
 def vet_transform(assertion: Assertion) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
@@ -33,9 +31,9 @@ def _parts(expected: Json, output: Json, subject: Subject) -> list[tuple[str, As
     if len(expected) == 1:
         ((key, value),) = expected.items()
         text = plain_text(output[key]) if key in output else output_text(output)
-        return [(key, expectation(value), replace(subject, text=text))]
+        return [(key, expectation(value), subject._replace(text=text))]
     return [
-        (key, expectation(value), replace(subject, text=plain_text(output[key])) if key in output else None)
+        (key, expectation(value), subject._replace(text=plain_text(output[key])) if key in output else None)
         for key, value in expected.items()
     ]
 

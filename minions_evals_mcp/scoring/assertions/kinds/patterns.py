@@ -53,7 +53,7 @@ _Re2Error = cast("type[Exception]", re2.error)
 
 
 class _Compiled(Protocol):
-    def search(self, text: str) -> object | None: ...
+    def search(self, text: bytes) -> object | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +84,11 @@ def compiled(pattern: str) -> Search | Elsewhere:
     except (_Re2Error, UnicodeEncodeError):
         return _elsewhere(pattern, rewritten)
 
-    def found(text: str) -> bool:
+    def found(text: str) -> bool:  # as bytes: told where in a text it found something, it would count characters
         try:
-            return search(text) is not None
+            return search(text.encode()) is not None
         except UnicodeEncodeError:
-            return search(_without_lone_surrogates(text)) is not None
+            return search(_without_lone_surrogates(text).encode()) is not None
 
     return found
 

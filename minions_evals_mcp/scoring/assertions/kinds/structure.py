@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.schema import first_error, vet_schema
 from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
-from minions_evals_mcp.scoring.lenient import json_objects, parsed
+from minions_evals_mcp.scoring.lenient import is_plainly_json, json_objects, parsed
 from minions_evals_mcp.scoring.values import Found, frozen, js_text, shown
 
 
@@ -28,14 +28,19 @@ def equals(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found
     return Found(passed, f"{'equals' if passed else f'{shown(subject.text)} does not equal'} the value, read as JSON")
 
 
+_IS_JSON = Found(passed=True, reason="is JSON")
+
+
 def is_json(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found:
     """The whole output is JSON, and fits the JSON Schema in `value` where one is given."""
+    if not assertion.value and is_plainly_json(subject.text):
+        return _IS_JSON
     try:
         value = parsed(subject.text)
     except json.JSONDecodeError as error:
         return Found(passed=False, reason=_no_json(error))
     if not assertion.value:
-        return Found(passed=True, reason="is JSON")
+        return _IS_JSON
     return _against(assertion.value, value)
 
 
