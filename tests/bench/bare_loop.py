@@ -1,6 +1,8 @@
-"""The floor: the same SDK calls in a bare loop at the same concurrency, the results inserted in batches.
+"""The floor: the same calls in a bare loop at the same concurrency, the results inserted in batches.
 
-python -m tests.bench.bare_loop SUITE.json OUT.db BASE_URL CONCURRENCY
+python -m tests.bench.bare_loop SUITE.json OUT.db BASE_URL CONCURRENCY [without-sdk]
+
+By the provider's SDK over aiohttp, or `without-sdk` by aiohttp alone: no retries, no types, no limits.
 """
 
 from __future__ import annotations
@@ -9,10 +11,12 @@ import asyncio  # noqa: TID251  the barest loop there is
 import json
 import sqlite3  # noqa: TID251  the floor stores with the standard library
 import sys
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
-import anthropic
-from anthropic.types import Message
+import aiohttp
 
 JUDGE = "Grade the answer.\n[Task]: {question}\n[Answer]: {output}\nReply with JSON: rationale, score."
 SCHEMA: dict[str, object] = {
@@ -33,23 +37,48 @@ def cases_of(suite: str) -> list[Case]:
     return [(one["id"], one["fields"]["inputs"]["question"]) for one in minions if one["type"] == "test-case"]
 
 
-def text_of(message: Message) -> str:
-    """What the fake said."""
-    (block,) = message.content
-    assert block.type == "text"
-    return block.text
+Ask = Callable[[dict[str, Any]], Awaitable[str]]
+"""Sends one request, and gives the text of its reply."""
 
 
-async def main(cases: list[Case], out: str, base_url: str, concurrency: int) -> None:
+@asynccontextmanager
+async def by_sdk(base_url: str) -> AsyncGenerator[Ask]:
+    """The provider's own client."""
+    import anthropic  # noqa: PLC0415  half a second that the other way does not need
+
+    client = anthropic.AsyncAnthropic(
+        api_key="none", base_url=base_url, max_retries=0, http_client=anthropic.DefaultAioHttpClient()
+    )
+
+    async def ask(request: dict[str, Any]) -> str:
+        (block,) = (await client.messages.create(**request)).content
+        return block.text
+
+    yield ask
+    await client.close()
+
+
+@asynccontextmanager
+async def by_aiohttp(base_url: str) -> AsyncGenerator[Ask]:
+    """The same requests without the SDK."""
+    headers = {"x-api-key": "none", "anthropic-version": "2023-06-01"}
+    async with aiohttp.ClientSession(headers=headers) as session:
+
+        async def ask(request: dict[str, Any]) -> str:
+            async with session.post(f"{base_url}/v1/messages", json=request) as reply:
+                (block,) = (await reply.json())["content"]
+                return block["text"]
+
+        yield ask
+
+
+async def main(cases: list[Case], out: str, ask: Ask, concurrency: int) -> None:
     db = sqlite3.connect(out, isolation_level=None)
     db.executescript(
         "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;"
         "CREATE TABLE runs(id TEXT PRIMARY KEY, output TEXT, score REAL, reason TEXT)"
     )
     rows: list[tuple[str, str, float, str]] = []
-    client = anthropic.AsyncAnthropic(
-        api_key="none", base_url=base_url, max_retries=0, http_client=anthropic.DefaultAioHttpClient()
-    )
     queue = iter(cases)
 
     def flush() -> None:
@@ -60,17 +89,15 @@ async def main(cases: list[Case], out: str, base_url: str, concurrency: int) -> 
 
     async def worker() -> None:
         for ident, question in queue:
-            produced = await client.messages.create(
-                model="fake-target", max_tokens=2048, messages=[{"role": "user", "content": question}]
-            )
-            output = text_of(produced)
-            judged = await client.messages.create(
-                model="fake-judge",
-                max_tokens=1024,
-                messages=[{"role": "user", "content": JUDGE.format(question=question, output=output)}],
-                output_config={"format": {"type": "json_schema", "schema": SCHEMA}},
-            )
-            verdict = json.loads(text_of(judged))
+            asked = [{"role": "user", "content": question}]
+            output = await ask({"model": "fake-target", "max_tokens": 2048, "messages": asked})
+            grade = [{"role": "user", "content": JUDGE.format(question=question, output=output)}]
+            verdict = json.loads(
+                await ask({
+                    "model": "fake-judge", "max_tokens": 1024, "messages": grade,
+                    "output_config": {"format": {"type": "json_schema", "schema": SCHEMA}},
+                })
+            )  # fmt: skip
             rows.append((ident, output, verdict["score"], verdict["rationale"]))
             if len(rows) >= BATCH:
                 flush()
@@ -78,9 +105,13 @@ async def main(cases: list[Case], out: str, base_url: str, concurrency: int) -> 
     await asyncio.gather(*(worker() for _ in range(concurrency)))
     if rows:
         flush()
-    await client.close()
     sys.stdout.write(f"{db.execute('SELECT count(*) FROM runs').fetchone()[0]} rows\n")
 
 
+async def _run(suite: str, out: str, base_url: str, concurrency: str, way: str = "") -> None:
+    async with by_aiohttp(base_url) if way else by_sdk(base_url) as ask:
+        await main(cases_of(suite), out, ask, int(concurrency))
+
+
 if __name__ == "__main__":
-    asyncio.run(main(cases_of(sys.argv[1]), sys.argv[2], sys.argv[3], int(sys.argv[4])))
+    asyncio.run(_run(*sys.argv[1:]))

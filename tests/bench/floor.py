@@ -2,7 +2,8 @@
 
     python -m tests.bench.floor [--cases 1000] [--runs 5] [--latency 0,50]
 
-Prints wall and CPU of each pair and the ratios' medians. Both talk to tests/fakes/llm_server.py on loopback.
+Prints wall and CPU of each pair and the ratios' medians, also beside a loop without the provider's SDK.
+All talk to tests/fakes/llm_server.py on loopback.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ class Pair:
 
     engine: Usage
     floor: Usage
+    without_sdk: Usage
 
 
 def pair(work: Path, url: str, number: int) -> Pair:
@@ -76,7 +78,11 @@ def pair(work: Path, url: str, number: int) -> Pair:
     command = [*cli, "run-benchmark", "b", "--db", str(db), "--json", "--judge", "llm", "--prompt-version", "p@1",
                "--target", "anthropic:fake-target", "--concurrency", str(CONCURRENCY)]  # fmt: skip
     floor = [sys.executable, "-m", "tests.bench.bare_loop", str(work / "suite.json"), str(bare), url, str(CONCURRENCY)]
-    return Pair(measured(command, environment), measured(floor, {**environment, "PYTHONPATH": str(Path.cwd())}))
+    bare_environment = {**environment, "PYTHONPATH": str(Path.cwd())}
+    engine, with_sdk = measured(command, environment), measured(floor, bare_environment)
+    for part in ("", "-wal", "-shm"):
+        bare.with_name(f"{bare.name}{part}").unlink(missing_ok=True)
+    return Pair(engine, with_sdk, measured([*floor, "without-sdk"], bare_environment))
 
 
 def main() -> None:
@@ -97,7 +103,10 @@ def main() -> None:
             )
         wall = statistics.median(one.engine.wall_s / one.floor.wall_s for one in pairs)
         cpu = statistics.median(one.engine.cpu_s / one.floor.cpu_s for one in pairs)
-        sys.stdout.write(f"latency {latency:g} ms: median ratio wall {wall:.2f}, CPU {cpu:.2f}\n")
+        without = statistics.median(one.engine.cpu_s / one.without_sdk.cpu_s for one in pairs)
+        sys.stdout.write(
+            f"latency {latency:g} ms: median ratio wall {wall:.2f}, CPU {cpu:.2f}; CPU beside aiohttp alone {without:.2f}\n"
+        )
         time.sleep(0.5)
 
 

@@ -1,6 +1,6 @@
 """What the engine costs beside its floors, measured in one run and held against the figures that are committed.
 
-python -m tests.bench.ratchet [--only NAME …] [--runs 3] [--share 1.0] [--write]
+python -m tests.bench.ratchet [--only NAME …] [--runs 3] [--share 1.0] [--beside PYTHON] [--write]
 
 Each figure is a ratio of CPU times (of wall times where that is said) of whole processes that are run one after the
 other, so that a loaded machine changes both. A figure that is more than a tenth above the committed one got worse: it is
@@ -23,6 +23,8 @@ from tests.bench.process import PATH, Usage, measured, serving
 
 KEPT = Path(__file__).with_name("ratchet.json")
 SLACK = 1.10
+LOW = 0.0
+"""The goal of a figure that is to be as low as it goes."""
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
 
 
@@ -39,10 +41,11 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the measurements work, and what share of the work is done."""
+    """Where the measurements work, what share of the work is done, and a Python that has pydantic-evals, if there is one."""
 
     folder: Path
     share: float
+    beside: str | None = None
 
     @property
     def environment(self) -> dict[str, str]:
@@ -106,6 +109,9 @@ def _recorded_runs(place: Place) -> Iterator[tuple[str, float, Usage, Usage, flo
     plain, file = _ran(place, size, RULE)
     bare = place.floor("bare_recorded", str(file), place.fresh("bare.db"), "judge")
     yield "recorded outputs by rule", 12.0, plain, bare, plain.cpu_s, bare.cpu_s
+    if place.beside is not None:
+        theirs = measured([place.beside, "-m", "tests.bench.recorded_elsewhere", str(file)], place.environment)
+        yield "recorded outputs, pydantic-evals", LOW, plain, theirs, plain.cpu_s, theirs.cpu_s
     similar, file = _ran(place, size, SIMILAR)
     embedder = place.floor("bare_recorded", str(file), "-", "embed")
     yield "recorded outputs, similarity", 2.0, similar, embedder, similar.cpu_s - plain.cpu_s, embedder.cpu_s
@@ -144,6 +150,9 @@ def _judged(place: Place) -> Iterator[tuple[str, float, Usage, Usage, float, flo
         (place.folder / part).unlink(missing_ok=True)
     yield "judged by model, wall", 1.10, pair.engine, pair.floor, pair.engine.wall_s, pair.floor.wall_s
     yield "judged by model, CPU", 1.15, pair.engine, pair.floor, pair.engine.cpu_s, pair.floor.cpu_s
+    bare = pair.without_sdk
+    yield "judged by model, wall without SDK", LOW, pair.engine, bare, pair.engine.wall_s, bare.wall_s
+    yield "judged by model, CPU without SDK", LOW, pair.engine, bare, pair.engine.cpu_s, bare.cpu_s
 
 
 def _starts(place: Place) -> Iterator[tuple[str, float, Usage, Usage, float, float]]:
@@ -178,15 +187,15 @@ MEASUREMENTS: dict[str, Measurement] = {
 }  # fmt: skip
 
 
-def figures(names: Sequence[str], *, runs: int, share: float) -> dict[str, Figure]:
+def figures(names: Sequence[str], *, runs: int, share: float, beside: str | None = None) -> dict[str, Figure]:
     """Each figure, the median of so many runs."""
     seen: dict[str, list[Figure]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        place = Place(Path(folder), share)
+        place = Place(Path(folder), share, beside)
         for name in names:
             for _ in range(runs):
-                for figure, goal, ours, bare, amount, beside in MEASUREMENTS[name](place):
-                    one = Figure(amount / beside, goal, ours.cpu_s, bare.cpu_s, ours.rss_mb)
+                for figure, goal, ours, bare, amount, other in MEASUREMENTS[name](place):
+                    one = Figure(amount / other, goal, ours.cpu_s, bare.cpu_s, ours.rss_mb)
                     seen.setdefault(figure, []).append(one)
     return {name: sorted(several, key=_ratio)[len(several) // 2] for name, several in seen.items()}
 
@@ -223,10 +232,11 @@ def main() -> int:
     parser.add_argument("--only", nargs="*", choices=tuple(MEASUREMENTS), default=list(MEASUREMENTS))
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--beside", metavar="PYTHON", help="one with pydantic-evals, which is no dependency")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     kept = kept_figures()
-    now = figures(options.only, runs=options.runs, share=options.share)
+    now = figures(options.only, runs=options.runs, share=options.share, beside=options.beside)
     for name, one in now.items():
         was = f", {kept[name].ratio:.2f} is kept" if name in kept else ""
         sys.stdout.write(

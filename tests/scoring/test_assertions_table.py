@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given, settings
@@ -202,7 +201,7 @@ def built(parts: list[tuple[Assertion, bool, float]]) -> list[Assertion]:
 @settings(deadline=None)  # the first use of a type may import its parser
 @given(st.sampled_from(EXAMPLES), TEXTS)
 def test_not_inverts_pass_for_every_type_and_text(example: Assertion, text: str) -> None:
-    subject = replace(SUBJECT, text=text, latency_ms=float(len(text)), cost_usd=float(len(text)))
+    subject = SUBJECT._replace(text=text, latency_ms=float(len(text)), cost_usd=float(len(text)))
     negated = example.model_copy(update={"type": f"not-{example.type}"})
     ((plain,), (turned,)) = (verdict([one], subject).results for one in (example, negated))
     assert plain.passed is not turned.passed
@@ -220,7 +219,7 @@ def test_the_verdict_is_the_same_in_any_order(
 ) -> None:
     assertions = built(parts)
     turned = data.draw(st.permutations(assertions))
-    subject = replace(SUBJECT, text=text, cost_usd=5)
+    subject = SUBJECT._replace(text=text, cost_usd=5)
     one, other = verdict(assertions, subject), verdict(turned, subject)
     assert one.passed is other.passed
     assert math.isclose(one.score, other.score, abs_tol=1e-12)
