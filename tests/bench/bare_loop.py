@@ -14,9 +14,12 @@ import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import aiohttp
+
+if TYPE_CHECKING:
+    from anthropic.types import Message
 
 JUDGE = "Grade the answer.\n[Task]: {question}\n[Answer]: {output}\nReply with JSON: rationale, score."
 SCHEMA: dict[str, object] = {
@@ -51,7 +54,9 @@ async def by_sdk(base_url: str) -> AsyncGenerator[Ask]:
     )
 
     async def ask(request: dict[str, Any]) -> str:
-        (block,) = (await client.messages.create(**request)).content
+        message: Message = await client.messages.create(**request)
+        (block,) = message.content
+        assert block.type == "text"
         return block.text
 
     yield ask
