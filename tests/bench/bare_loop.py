@@ -14,7 +14,7 @@ import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import aiohttp
 
@@ -54,7 +54,7 @@ async def by_sdk(base_url: str) -> AsyncGenerator[Ask]:
     )
 
     async def ask(request: dict[str, Any]) -> str:
-        message: Message = await client.messages.create(**request)
+        message = cast("Message", await client.messages.create(**request))
         (block,) = message.content
         assert block.type == "text"
         return block.text
