@@ -1,8 +1,10 @@
-"""Why 240 runs failed, told through the engine: logs in four shapes, three languages, labels given beforehand.
+"""Why 360 runs failed, told through the engine: logs in four shapes, four languages, labels given beforehand.
 
 `failing_runs.yaml` was written from the seeds by whoever wrote the rules; a row whose id hashes to an even number was for
-tuning. The fresh ones were written by somebody who never read the rules, and split before either half was read: the rules
-were tuned on `fresh_tune`. No row of `fresh_held` was read by them: macro-F1 .86 when it was first measured, .88 later.
+tuning. The others were written by two people who never read the rules, and split before either half was read. `fresh_held` was
+measured three times (macro-F1 .86, .88, .876) and then released: the rules are tuned on it, too. No row of `third_held` was
+read by whoever wrote a rule: it was .85 when first measured; which of its rows fail is not shown. A run that the engine takes
+for an outage of its target has no failure, and counts as missed.
 """
 
 from __future__ import annotations
@@ -92,7 +94,9 @@ def rows_of(name: str) -> tuple[Row, ...]:
 ROWS = rows_of("failing_runs")
 FRESH = {
     "fresh_tune": (rows_of("failing_runs_fresh_tune"), TUNED),
-    "fresh_held": (rows_of("failing_runs_fresh_held"), BLIND),
+    "fresh_held": (rows_of("failing_runs_fresh_held"), TUNED),
+    "third_tune": (rows_of("failing_runs_third_tune"), TUNED),
+    "third_held": (rows_of("failing_runs_third_held"), BLIND),
 }
 
 
@@ -124,7 +128,8 @@ async def verdicts(engine: Engine, run_id: str, rows: tuple[Row, ...]) -> Submis
 
 def macro_f1(rows: list[Row], failures: Mapping[str, EvalFailure]) -> float:
     """The mean over the classes of 2TP / (2TP + FP + FN); of two labels the one that was told counts."""
-    pairs = [(kind if (kind := failures[row.id].failure_type) in row.types else row.types[0], kind) for row in rows]
+    kinds = [failures[row.id].failure_type if row.id in failures else None for row in rows]
+    pairs = [(kind if kind in row.types else row.types[0], kind) for row, kind in zip(rows, kinds, strict=True)]
     scores: list[float] = []
     for one in CLASSES:
         hits = sum(label == kind == one for label, kind in pairs)
@@ -162,5 +167,9 @@ async def test_the_classes_of_runs_by_somebody_who_never_read_the_rules_are_told
     rows, least = FRESH[name]
     async with opened(config_in(tmp_path)) as engine:
         failures = await told(engine, rows)
-    wrong = {row.id: failures[row.id].failure_type for row in rows if failures[row.id].failure_type not in row.types}
-    assert macro_f1(list(rows), failures) >= least, wrong
+    wrong = {
+        row.id: failures[row.id].failure_type
+        for row in rows
+        if row.id in failures and failures[row.id].failure_type not in row.types
+    }
+    assert macro_f1(list(rows), failures) >= least, name if name == "third_held" else wrong

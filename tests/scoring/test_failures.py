@@ -107,10 +107,11 @@ def test_at_most_twelve_signals_are_kept_each_short_and_once() -> None:
 # ------------------------------------------------------------------ timeout and refusal
 
 
-def test_an_agent_error_about_time_is_a_timeout_only_where_nothing_came() -> None:
-    silent = replace(QUIET, output={}, text="{}", agent_error="ReadTimeout")
-    assert classify(silent).failure_type == "timeout"
-    assert classify(replace(QUIET, agent_error="ReadTimeout")).failure_type == "wrong-output"
+def test_an_agent_error_about_time_is_a_timeout_and_surely_so_only_where_nothing_came() -> None:
+    silent = classify(replace(QUIET, output={}, text="{}", agent_error="ReadTimeout"))
+    assert (silent.failure_type, silent.sure) == ("timeout", True)
+    beside = classify(replace(QUIET, agent_error="ReadTimeout"))
+    assert (beside.failure_type, beside.sure) == ("timeout", False)
     assert classify(replace(QUIET, timed_out=True)).confidence == 1.0
 
 

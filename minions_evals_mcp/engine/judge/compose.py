@@ -18,12 +18,12 @@ from minions_evals_mcp.judges.heuristic import guide, is_rule
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.classification import classify
 from minions_evals_mcp.scoring.failure_causes import cause_key
-from minions_evals_mcp.scoring.failures import Analysis, FailedCriterion, FailedOutput
+from minions_evals_mcp.scoring.failures import OWN_CHECKS, Analysis, FailedCriterion, FailedOutput
 from minions_evals_mcp.scoring.rubric import RubricInUse, Totals, fraction, run_judge_type, totals
 from minions_evals_mcp.scoring.verdicts.history import sample, score_fraction, standing
 from minions_evals_mcp.skills import ClassifyFailureParameters
 
-RULES = "rules/3"
+RULES = "rules/4"
 """Who classified, where the rules did; raised when the rules change."""
 WANTS_JSON = frozenset({"is-json", "contains-json"})
 
@@ -225,7 +225,7 @@ def _checks(measure: Measure) -> tuple[Assertion, ...]:
 
 def _failed_criterion(measure: Measure, verdict: Verdict) -> FailedCriterion:
     if not isinstance(measure.yardstick, RubricInUse):
-        return FailedCriterion(verdict.criterion_id, "the case's own checks", fraction(verdict), 1.0, verdict.rationale)
+        return FailedCriterion(verdict.criterion_id, OWN_CHECKS, fraction(verdict), 1.0, verdict.rationale)
     criterion = dict(measure.yardstick.criteria).get(verdict.criterion_id)
     if criterion is None:  # the rubric was edited since
         return FailedCriterion(verdict.criterion_id, verdict.criterion_id, fraction(verdict), 1.0, verdict.rationale)

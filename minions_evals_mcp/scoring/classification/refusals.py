@@ -6,12 +6,14 @@ import re
 
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.scoring.assertions.kinds import refusal as wording
+from minions_evals_mcp.scoring.classification.unwilling import tells_what_was_found, unwilling_cues
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
-from minions_evals_mcp.scoring.failures.judged import says_declined
+from minions_evals_mcp.scoring.failures.judged import DECLINED, says_declined
+from minions_evals_mcp.scoring.failures.texts import flat
 
 REFUSED = frozenset(("refusal", "content_filter", "safety", "prohibited_content", "blocklist", "recitation"))
 """Stop reasons, lower case, of a reply that the provider or the model withheld."""
-OUTRIGHT, LECTURED, JUDGED, WANTED = 0.85, 0.7, 0.65, 0.3
+OUTRIGHT, LECTURED, JUDGED, KEEPS_AWAY, WANTED = 0.85, 0.7, 0.65, 0.6, 0.3
 """Confidence in a refusal in so many words, in one that only says that it is wrong to ask, in one that only a judge sees, in one
 that was expected."""
 SENTENCES_READ, READ = 30, 5_000
@@ -25,10 +27,14 @@ def refusal_signals(failed: FailedOutput) -> tuple[Signal, ...]:
     declined = wording.refusal(failed.text)
     if declined:
         wanted = failed.expected is not None and wording.refusal(output_text(failed.expected)) is not None
-        confidence = WANTED if wanted else OUTRIGHT if declined.outright else LECTURED
+        regrets = wanted or (not declined.outright and tells_what_was_found(failed))
+        confidence = WANTED if regrets else OUTRIGHT if declined.outright else LECTURED
         return (*stopped, *(Signal("refusal", cue, confidence) for cue in declined.cues))
-    judged = [one.rationale for one in failed.criteria if one.fraction < 1 and says_declined(one.rationale)]
-    stopped = (*stopped, *(Signal("judge", rationale, JUDGED) for rationale in judged))
+    unwilling = [Signal("keeps away", cue, KEEPS_AWAY) for cue in unwilling_cues(failed)]
+    is_subject = DECLINED.search(flat(failed.inputs)) is not None
+    said = () if is_subject else (one.rationale for one in failed.criteria if one.fraction < 1)
+    judged = [rationale for rationale in said if says_declined(rationale)]
+    stopped = (*stopped, *(Signal("judge", rationale, JUDGED) for rationale in judged), *unwilling)
     # A sentence that would refuse if it stood alone, within a text that does not: a part may have been declined.
     sentences = dict.fromkeys(_SENTENCE.findall(failed.text[:READ])[:SENTENCES_READ])
     return (*stopped, *(Signal("refusing sentence", one, 0.3) for one in wording.refusing([*sentences])))

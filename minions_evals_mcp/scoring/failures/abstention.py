@@ -11,6 +11,7 @@ _UNKNOWN = late(
     r"\b(?:not (?:\w+ )?(?:stated|specified|mentioned|given|regulated|known|available|provided|disclosed|covered|defined"
     r"|recorded|documented|listed|included|found"
     r"|answered|in (?:the|this))|unknown|unspecified|no (?:information|data|answer|mention|record|details?|indication|such)"
+    r"|no (?:\w+ ){1,2}(?:on (?:record|file)|recorded|found|given|available|known)"
     r"|cannot be (?:determined|told|known|answered|found)"
     r"|(?:does|do|did)(?: not|n't) (?:say|state|specify|mention|tell|contain|include|give|cover|exist)|(?:i )?do(?: not"
     r"|n't) know|n/a|not enough information"

@@ -85,15 +85,35 @@ FORMS: tuple[Form, ...] = (
         lambda text: text == text.upper(),
     ),
 )  # fmt: skip
-_LIMITED = late(
-    rf"\b(?:in|at most|no more than|maximum(?: of)?|max\.?|up to|exactly|within|under|höchstens|maximal|in genau|genau|en"
-    rf"|au plus|au maximum|maximum"
-    rf"|como máximo|máximo|al massimo|in massimo|no máximo)\s+(?:exactly |genau |exactement )?(?P<count>{_COUNT})\s+(?:\w+ )?"
-    r"(?P<unit>sentences?|words?|characters?|lines?|sätze?n?|satz|wörtern?|worten?|zeichen|zeilen?|phrases?|mots?|caractères"
-    r"|lignes?|frases?|palabras|caracteres"
-    r"|líneas|frasi|parole|caratteri|righe|palavras|linhas)\b",
+_MOST = (
+    r"(?:at most|no more than|maximum(?: of)?|max\.?|up to|exactly|within|under|höchstens|maximal|in genau|genau"
+    r"|au plus|au maximum|como máximo|máximo|al massimo|in massimo|no máximo)"
+)
+_UNIT = (
+    r"(?P<unit>sentences?|words?|characters?|lines?|sätze?n?|satz|wörtern?|worten?|zeichen|zeilen?|phrases?|mots?|caractères|lignes?"
+    r"|frases?|palabras|caracteres|líneas|frasi|parole|caratteri|righe|palavras|linhas)"
+)
+_LIMITED = (
+    late(
+        rf"\b(?:{_MOST}|in|en)\s+(?:exactly |genau |exactement )?(?P<count>{_COUNT})\s+(?:\w+ )?{_UNIT}\b",
+        re.IGNORECASE,
+    ),
+    late(
+        rf"\b(?P<count>{_COUNT})\s+{_UNIT}\s+(?:{_MOST}|or (?:fewer|less)|oder weniger|ou moins)(?!\w)", re.IGNORECASE
+    ),
+)
+_ITEMS = late(
+    rf"\b(?:exactly|precisely|genau|exactement|exactamente|esattamente|exatamente)\s+(?P<count>{_COUNT})\b"
+    rf"|\b(?P<points>{_COUNT})\s+(?:\w+ )?(?:bullets?|bullet points|stichpunkte|aufzählungspunkte|puces|viñetas|punti elenco|marcadores)\b",
     re.IGNORECASE,
 )
+_LISTED = late(r"^\s*(?:[-*•–]|\(?\d+[.)])\s+\S", re.MULTILINE)
+_SCALE = late(
+    r"\b(?:rat(?:e|ing)|scor\w+|grad(?:e|ing)|scale|bewert\w+|benot\w+|skala|not(?:e|er|ez)|évalu\w+|échelle|puntú\w+|puntuación|califi\w+|escala"
+    r"|valut\w+|voto|scala|avali\w+|nota)\b[^.\n]{0,80}?\b(?P<low>\d{1,2})\s?(?:to|bis|à|a|and|und|et|y|e|-|–)\s?(?P<high>\d{1,3})\b",
+    re.IGNORECASE,
+)
+_NUMBERS = late(r"-?\d+(?:[.,]\d+)?")
 _SLACK = 1.15
 """A limit counts as broken from so much over it."""
 
@@ -107,15 +127,32 @@ def form_asked_for(failed: FailedOutput) -> Iterator[Signal]:
     for form in FORMS:
         if (asked := form.asked.search(task)) and not form.came(said):
             yield Signal("form", f"{asked[0]}: the answer has not {form.name}", ASKED_FOR)
-    if (limit := _LIMITED.search(task)) and _size(said, limit["unit"].casefold()) > _COUNTS[
-        limit["count"].casefold()
-    ] * _SLACK:
-        yield Signal("form", f"{limit[0]}: the answer is longer", ASKED_FOR)
+    for limit in filter(None, (pattern.search(task) for pattern in _LIMITED)):
+        if _size(said, limit["unit"].casefold()) > _COUNTS[limit["count"].casefold()] * _SLACK:
+            yield Signal("form", f"{limit[0]}: the answer is longer", ASKED_FOR)
+            break
+    yield from _miscounted(task, said)
+    if (scale := _SCALE.search(task)) and _off_scale(said, float(scale["low"]), float(scale["high"])):
+        yield Signal("form", f"{scale[0]}: the answer is not on the scale", ASKED_FOR)
+
+
+def _miscounted(task: str, said: str) -> Iterator[Signal]:
+    """A list of more or fewer points than the task asks for."""
+    asked, count = _ITEMS.search(task), len(_LISTED.findall(said))
+    wanted = _COUNTS[(asked["count"] or asked["points"]).casefold()] if asked else count
+    if asked and count > 1 and count != wanted:
+        yield Signal("form", f"{asked[0]}: the answer has {count} points", ASKED_FOR)
+
+
+def _off_scale(said: str, low: float, high: float) -> bool:
+    """Whether the only number of the answer lies outside."""
+    numbers = [float(number.replace(",", ".")) for number in _NUMBERS.findall(said)]
+    return len(numbers) == 1 and not low <= numbers[0] <= high
 
 
 @cache
 def _may_ask() -> Callable[[str], bool]:
-    return first_look([*(form.asked for form in FORMS), _LIMITED], ignore_case=True)
+    return first_look([*(form.asked for form in FORMS), *_LIMITED, _ITEMS, _SCALE], ignore_case=True)
 
 
 def _instructions(inputs: dict[str, JsonValue]) -> Iterator[str]:

@@ -19,7 +19,7 @@ _LOOKUP = late(
 )
 _EFFECT = (
     r"(?P<verb>refunded|cancelled|canceled|booked|sent|emailed|scheduled|submitted|transferred|notified|forwarded|filed"
-    r"|paid|deployed|uploaded|deleted|reset|issued|processed"
+    r"|paid|deployed|uploaded|deleted|reset|issued|processed|unsubscribed|subscribed|activated|deactivated|unlocked|registered|enabled|disabled"
     r"|(?:created|updated|added|changed|removed|opened|closed)(?= (?:\w+ ){0,3}(?:ticket|account|record|order|booking"
     r"|address|appointment|event|issue|subscription|calendar|entry|reminder)))"
 )

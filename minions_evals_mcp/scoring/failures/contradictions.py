@@ -10,7 +10,7 @@ from minions_evals_mcp.scoring.failures.failed import Signal
 from minions_evals_mcp.scoring.failures.mentions import ORDINARY, WORD, stem
 from minions_evals_mcp.scoring.late_patterns import late
 
-NEGATED, REVERSED = 0.65, 0.75
+NEGATED, ANSWERED, REVERSED = 0.65, 0.45, 0.75
 SHARED, LEAST = 0.75, 2
 """How much of a clause must be in the source's clause for the two to speak of the same, and in how many words at least."""
 MOST_CLAUSES = 300
@@ -19,6 +19,11 @@ LONGEST = 500
 _CLAUSE = late(rf"(?<![^.!?;\n,])[^.!?;\n,]{{1,{LONGEST}}}(?![^.!?;\n,])")
 _SENTENCE = late(rf"(?<![^.!?;\n])[^.!?;\n]{{1,{LONGEST}}}(?![^.!?;\n])")
 _QUESTION = late(rf"(?<![^.!?\n])[^.!?\n]{{1,{LONGEST}}}\?")
+_WHICH = late(
+    r"\b(?:what|when|where|who|whom|whose|which|how|why|wann|wo|wohin|wer|wen|wem|welche\w*|wie|wieso|warum|quel\w*|quand|où|qui|comment|pourquoi|combien"
+    r"|qué|cuándo|dónde|quién\w*|cuál\w*|cómo|cuánt\w+|cosa|quando|dove|chi|qual\w*|come|perché|quant\w+|onde|quem|como|por que)\b",
+    re.IGNORECASE,
+)
 _NEGATION = late(
     r"\b(?:not(?! only)|no|never|none|nobody|nothing|neither|nor|without|cannot|nicht|keine?\w*|nie|niemals|ohne|ne|n'|pas|aucune?|jamais"
     r"|sans|nunca|ningun\w*|ningún|sin|non|nessun\w*|mai|senza|não|nenhum\w*|sem)\b|n't\b",
@@ -36,8 +41,9 @@ _LITTLE = frozenset(
 )
 
 
-def contradictions(said: str, source: str) -> Iterator[Signal]:
-    """What the text says the other way round than its source."""
+def contradictions(said: str, source: str, *, asked: str = "") -> Iterator[Signal]:
+    """What the text says the other way round than its source; a wrong yes or no to a question of whether is an error, no invention."""
+    negated = ANSWERED if _asks_whether(asked) else NEGATED
     source = _QUESTION.sub("\n", source)
     known = [(clause, telling) for clause, telling in _clauses(source) if len(telling) >= LEAST]
     for clause, telling in _clauses(said):
@@ -46,8 +52,13 @@ def contradictions(said: str, source: str) -> Iterator[Signal]:
         )
         agrees = any(_same(telling, words) and _negated(other) == _negated(clause) for other, words in known)
         if against is not None and not agrees:
-            yield Signal("negation", f"{clause.strip()} / {against.strip()}", NEGATED)
+            yield Signal("negation", f"{clause.strip()} / {against.strip()}", negated)
     yield from _reversed(said, source)
+
+
+def _asks_whether(asked: str) -> bool:
+    questions = _QUESTION.findall(asked)
+    return bool(questions) and not any(_WHICH.search(question) for question in questions)
 
 
 def _clauses(text: str) -> Iterator[tuple[str, frozenset[str]]]:

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from minions_evals_mcp.domain.results import Severity
 
 
+OWN_CHECKS = "the case's own checks"
+"""What stands for a criterion where a case is judged by what it expects."""
+
+
 @dataclass(frozen=True, slots=True)
 class FailedCriterion:
     """How one criterion judged the output: `fraction` is its score mapped to 0 to 1."""
@@ -30,6 +34,11 @@ class FailedCriterion:
     def loss(self) -> float:
         """What the criterion cost the total, 0 to its weight."""
         return self.weight * (1 - self.fraction)
+
+    @property
+    def is_opinion(self) -> bool:
+        """Whether a judge gives the reason, in words of its own."""
+        return self.fraction < 1 and self.name != OWN_CHECKS
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,10 @@ from minions_evals_mcp.domain.outputs import TEXT_KEYS
 from minions_evals_mcp.scoring.failures.asked_form import form_asked_for
 from minions_evals_mcp.scoring.failures.failed import FailedCriterion, FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.judged import form_doubt
+from minions_evals_mcp.scoring.failures.material import says_the_same
 from minions_evals_mcp.scoring.failures.texts import parsed, unfenced
+from minions_evals_mcp.scoring.failures.unborne import names_unborne
+from minions_evals_mcp.scoring.failures.wanted import flattened
 from minions_evals_mcp.scoring.late_patterns import late
 
 TRUNCATED = frozenset(("max_tokens", "length", "model_context_window_exceeded", "max_output_tokens"))
@@ -37,6 +40,9 @@ FORM = {
     "is-sql": 0.9, "contains-sql": 0.9, "starts-with": 0.8, "word-count": 0.85, "is-valid-openai-tools-call": 0.85,
 }  # fmt: skip
 """Checks of the form, and how surely a failed one is a format error."""
+FEW_WORDS = 12
+"""So few words are nothing but the value."""
+JSON_CHECKS = frozenset(("is-json", "contains-json"))
 _FAILED_CHECK = late(r"(?:^|; )failed ([a-z][a-z:-]*): (.{0,2000}?)(?=; (?:passed|failed) [a-z]|$)", re.DOTALL)
 _PATTERN = late(r"does not match the pattern (.+)", re.DOTALL)
 _TOO_FEW = late(r"(\d+) words, wanted ([\d.e+]+)")
@@ -63,6 +69,7 @@ def format_signals(failed: FailedOutput) -> tuple[Signal, ...]:
         *_checks(failed),
         *_criteria(failed),
         *form_asked_for(failed),
+        *_said_otherwise(failed),
     )
 
 
@@ -82,7 +89,7 @@ def _agent_parser(failed: FailedOutput) -> Iterator[Signal]:
 
 
 def _json(failed: FailedOutput) -> Iterator[Signal]:
-    if not failed.wants_json:
+    if not (failed.wants_json or (failed.agent_error and _asks_json(failed))):
         return
     if failed.is_empty:
         if not failed.agent_error:
@@ -95,6 +102,11 @@ def _json(failed: FailedOutput) -> Iterator[Signal]:
         return
     if failed.expected:
         yield from _shape(_expected_value(failed.expected), found, "")
+
+
+def _asks_json(failed: FailedOutput) -> bool:
+    """Whether a check of the case is for JSON: no check was tried where the agent failed."""
+    return any(check.type in JSON_CHECKS for check in flattened(failed.checks))
 
 
 def _unparsed(text: str, error: ValueError) -> Signal:
@@ -163,9 +175,10 @@ def _keys(failed: FailedOutput) -> Iterator[Signal]:
         came = _value(failed)
     except ValueError:
         came = None
-    missing = [key for key in wanted if not isinstance(came, dict) or key not in came]
-    if missing:
-        yield Signal("schema", f"key {missing[0]!r} is missing", 0.85)
+    if isinstance(came, dict):
+        yield from _shape(wanted, came, "")
+    else:
+        yield Signal("schema", f"key {next(iter(wanted))!r} is missing", 0.85)
 
 
 def _checks(failed: FailedOutput) -> Iterator[Signal]:
@@ -173,6 +186,9 @@ def _checks(failed: FailedOutput) -> Iterator[Signal]:
     if failed.is_empty:
         return
     checks = [check for criterion in failed.criteria for check in _failed_checks(criterion.rationale)]
+    checks += [
+        ("regex", one.rationale) for one in failed.criteria if not one.is_opinion and _PATTERN.match(one.rationale)
+    ]
     sure = [_about_form(kind, reason, failed.text) for kind, reason in checks]
     says_too_little = 0.0 in sure
     for (kind, reason), confidence in zip(checks, sure, strict=True):
@@ -189,6 +205,20 @@ def _failed_checks(rationale: str) -> tuple[tuple[str, str], ...]:
 @lru_cache(maxsize=1024)
 def _names_broken_form(rationale: str) -> bool:
     return _CHECK_SAYS.search(rationale) is not None
+
+
+def _said_otherwise(failed: FailedOutput) -> Iterator[Signal]:
+    """A short answer that is the one that was wanted, spelt in another way."""
+    if failed.is_empty or failed.wants_json or len(failed.text.split()) > FEW_WORDS:
+        return
+    wanted = [
+        value for value in (*(failed.expected or {}).values(), *failed.wanted_words.values()) if isinstance(value, str)
+    ]
+    exact = [check.value for check in flattened(failed.checks) if check.type == "equals"]
+    if wanted == exact and len(wanted) == 1 and wanted[0].casefold() in failed.text.casefold():
+        yield Signal("form", f"{wanted[0]}: it was to be the whole answer", 0.8)
+    elif len(wanted) == 1 and wanted[0].strip() and says_the_same(wanted[0], failed.text):
+        yield Signal("form", f"{wanted[0]}: it is there, spelt in another way", 0.8)
 
 
 def _too_short(kind: str, reason: str) -> bool:
@@ -217,7 +247,7 @@ def _criteria(failed: FailedOutput) -> Iterator[Signal]:
     for criterion in lost:
         if _names_broken_form(criterion.rationale):
             yield Signal("check", f"{criterion.name}: {criterion.rationale}", 0.8 if failed.wants_json else 0.6)
-        elif doubt := form_doubt(criterion.rationale):
+        elif (doubt := form_doubt(criterion.rationale)) and not names_unborne(failed, criterion.rationale):
             yield Signal("judge", f"{criterion.name}: {criterion.rationale}", doubt)
     worst = max(lost, key=lambda criterion: criterion.loss, default=None)
     if worst and _FORMAT_NAME.search(worst.name) and not _tied(worst, lost):

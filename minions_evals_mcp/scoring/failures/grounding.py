@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import islice
 
 from pydantic import JsonValue
@@ -19,7 +20,11 @@ from minions_evals_mcp.scoring.failures.material import Material, Reading, mater
 from minions_evals_mcp.scoring.failures.mentions import ORDINARY, QUOTE, WORD, names, squeezed
 from minions_evals_mcp.scoring.failures.own_words import is_long, own_wording
 from minions_evals_mcp.scoring.failures.quantities import Quantity
+from minions_evals_mcp.scoring.failures.referrals import refers_on
+from minions_evals_mcp.scoring.failures.steps import gave_nothing, is_error_notice
 from minions_evals_mcp.scoring.failures.texts import cut, flat, leaves, prose, straight
+from minions_evals_mcp.scoring.failures.unborne import names_only_omitted, names_unborne
+from minions_evals_mcp.scoring.failures.wanted import flattened
 from minions_evals_mcp.scoring.late_patterns import late
 
 CONTEXT_KEYS = frozenset(
@@ -36,7 +41,7 @@ ASKING_KEYS = frozenset(
         "domanda", "compito", "richiesta", "pergunta", "tarefa", "pedido", "system", "user", "tools", "ticket", "code",
     )
 )  # fmt: skip
-PASSAGE_WORDS = 6
+PASSAGE_WORDS = 4
 """So many words beside a question are a text to answer from, whatever their key is called."""
 LOOKED_AT = 100_000
 """So many characters of an output are checked against its material."""
@@ -48,6 +53,9 @@ out, and in a bare small count."""
 _LABELLED = late(r"\b([^\W\d_]{4,20}):? (\d{1,3})\b(?![.,]?\d)(?=\s*(?:[.,;:!?)]|$))", re.MULTILINE)
 _FAITHFUL = late(r"faithful|grounded|hallucinat|factual(?:ity| consistency)|attribut|support(?:ed)? by", re.IGNORECASE)
 _SENTENCE = late(r"[^.!?\n]+")
+_WITH_END = late(r"[^.!?\n]+[.!?\n]*")
+_FEW = 6
+_FORBIDS = frozenset(("not-contains", "not-icontains"))
 
 Grounds = tuple[Material, ...]
 """What the output had before it, and, where one is known, the expected output: neither is an invention."""
@@ -81,9 +89,10 @@ def hallucination_signals(failed: FailedOutput) -> tuple[Signal, ...]:
         claims = unfounded_claims(said, failed.tool_calls, heard, has_context=given)
         signals += [Signal("claim", claim.quoted, 0.85) for claim in claims[:MOST_PER_KIND]]
     if given or failed.tool_calls:
-        signals += _unsupported(failed, said)
-        signals += [*contradictions(said, straight("\n".join(map(flat, _given(failed))))[:LOOKED_AT])]
-    if (given or failed.has_log) and tells_all_the_same(flat(failed.expected), said):
+        signals += [*_unsupported(failed, said), *_forbidden(failed, said)]
+        source = straight("\n".join(map(flat, _given(failed))))[:LOOKED_AT]
+        signals += contradictions(said, source, asked=flat(failed.inputs)[:LOOKED_AT])
+    if tells_all_the_same(flat(failed.expected), said):
         signals.append(Signal("claims to know", cut(said), CLAIMED))
     signals += _judged(failed)
     return tuple(signals)
@@ -95,8 +104,22 @@ def _judged(failed: FailedOutput) -> Iterator[Signal]:
     worst = max(lost, key=lambda criterion: criterion.loss, default=None)
     for criterion in lost:
         named = criterion is worst and _FAITHFUL.search(criterion.name)
-        if says_made_up(criterion.rationale) or (named and not NOT_MADE_UP.search(criterion.rationale)):
+        if not criterion.is_opinion:
+            continue
+        invents = says_made_up(criterion.rationale) and not names_only_omitted(failed, criterion.rationale)
+        if invents or (named and not NOT_MADE_UP.search(criterion.rationale)):
             yield Signal("judge", f"{criterion.name}: {criterion.rationale}", 0.65)
+        elif not says_miscalculated(criterion.rationale) and names_unborne(failed, criterion.rationale):
+            yield Signal("judge", f"{criterion.name}: {criterion.rationale}", 0.6)
+
+
+def _forbidden(failed: FailedOutput, said: str) -> Iterator[Signal]:
+    """What a check forbids to say, the answer says, and nothing that was given does."""
+    said, given = said.casefold(), "\n".join(map(flat, _given(failed))).casefold()
+    for check in flattened(failed.checks):
+        words = check.value.casefold() if check.type in _FORBIDS and isinstance(check.value, str) else ""
+        if len(words.split()) > 1 and words in said and words not in given and set(WORD.findall(words)) - ORDINARY:
+            yield Signal("forbidden claim", words, 0.6)
 
 
 def _is_passage(key: str, value: JsonValue) -> bool:
@@ -124,45 +147,87 @@ def _given(failed: FailedOutput) -> tuple[JsonValue, ...]:
 
 def _unsupported(failed: FailedOutput, said: str) -> Iterator[Signal]:
     reading, stated = read(said), material(_given(failed))
-    grounds = (stated, material([failed.expected])) if failed.expected else (stated,)
-    yield from _unknown_numbers(reading, grounds, WORKED_OUT if _must_compute(failed, stated) else INVENTED)
-    yield from _otherwise_labelled(said, failed)
-    yield from _unknown_times(reading, grounds)
-    yield from _unknown_weekdays(said, grounds)
+    grounds = (stated, material([failed.expected, _right(failed)])) if failed.expected or failed.checks else (stated,)
+    by_work = _must_work_out(failed, stated, said)
+    for signal in (
+        *_unknown_numbers(reading, grounds),
+        *_otherwise_labelled(said, failed),
+        *_unknown_times(reading, grounds),
+        *_unknown_weekdays(said, grounds),
+    ):
+        yield replace(signal, confidence=min(signal.confidence, WORKED_OUT)) if by_work else signal
     yield from _unknown_codes(reading, grounds)
     yield from _unknown_quotes(said, grounds)
-    for name in dict.fromkeys(islice(names(reading.bare), 10 * MOST_PER_KIND)):
-        if any(not _has_word(word, grounds) for word in name):
-            yield Signal("name", " ".join(name), 0.75 if len(name) > 1 else 0.6)
+    yield from _unknown_names(failed, reading, grounds)
     yield from own_wording(said, grounds) if is_long(said) else _unknown_sentences(said, grounds)
 
 
-def _must_compute(failed: FailedOutput, stated: Material) -> bool:
-    """Whether the right answer has a number that is worked out: a wrong one is then an error, not an invention.
+def _unknown_names(failed: FailedOutput, reading: Reading, grounds: Grounds) -> Iterator[Signal]:
+    """Names that stand nowhere, but for those of whoever should be asked instead."""
+    text = "".join(sentence for sentence in _WITH_END.findall(reading.bare) if not refers_on(sentence))
+    brought = WORKED_OUT if _brings_names(failed, grounds[0]) else 1.0
+    for name in dict.fromkeys(islice(names(text), 10 * MOST_PER_KIND)):
+        if any(not _has_word(word, grounds) for word in name):
+            yield Signal("name", " ".join(name), min(brought, 0.75 if len(name) > 1 else 0.6))
+
+
+def _brings_names(failed: FailedOutput, stated: Material) -> bool:
+    """Whether the right answer has a name that nothing gives: knowledge is asked for, and another name is an error."""
+    words = _right(failed).split()
+    return len(words) <= _FEW and any(
+        word[:1].isupper() and word.isalpha() and not stated.has_word(word) for word in words
+    )
+
+
+def _right(failed: FailedOutput) -> str:
+    """What the right answer has to say."""
+    return "\n".join(
+        str(leaf) for wanted in (failed.expected, failed.wanted_words) for _, leaf in leaves(wanted) if leaf is not None
+    )
+
+
+def _must_work_out(failed: FailedOutput, stated: Material, said: str) -> bool:
+    """Whether the right answer has a number, a day or a time that is worked out: a wrong one is then an error, not an invention.
 
     Where nothing was given that it could be worked out from, it is an invention all the same.
     """
     if _gave_nothing(failed):
         return False
-    if any(not stated.numbers.states(one) for one in read(flat(failed.expected)).quantities):
+    right = read(_right(failed))
+    if any(not stated.numbers.states(number) for number in right.quantities):
         return True
-    return any(criterion.fraction < 1 and says_miscalculated(criterion.rationale) for criterion in failed.criteria)
+    if any(not stated.has_day(day) for day in right.days):
+        return True
+    if any(not stated.has_time(clock) for clock in right.clocks):
+        return True
+    opinions = [criterion.rationale for criterion in failed.criteria if criterion.is_opinion]
+    return any(says_miscalculated(opinion) or _reckons(opinion, stated, said) for opinion in opinions)
+
+
+def _reckons(opinion: str, stated: Material, said: str) -> bool:
+    """Whether a judge gives a number that neither the material nor the answer has."""
+    own = {value for number in read(said).quantities for value in number.values}
+    return not says_made_up(opinion) and any(
+        not number.is_small_count and not stated.numbers.states(number) and number.values[0] not in own
+        for number in read(opinion).quantities
+    )
 
 
 def _gave_nothing(failed: FailedOutput) -> bool:
     """Whether there is no context, and no call gave a result."""
     return not has_context(failed.inputs) and not any(
-        call.error is None and call.result not in (None, "", [], {}) for call in failed.tool_calls
+        call.error is None and call.result is not None and not gave_nothing(call) and not is_error_notice(call.result)
+        for call in failed.tool_calls
     )
 
 
-def _unknown_numbers(reading: Reading, grounds: Grounds, confidence: float) -> Iterator[Signal]:
+def _unknown_numbers(reading: Reading, grounds: Grounds) -> Iterator[Signal]:
     for one in islice(reading.quantities, MOST_NUMBERS):
         if one.is_small_count:
             if _counted_otherwise(one, grounds):
-                yield Signal("number", f"{one.shown} {one.counted}…", min(confidence, OWN_COUNT))
+                yield Signal("number", f"{one.shown} {one.counted}…", OWN_COUNT)
         elif not any(ground.numbers.gives(one) for ground in grounds):
-            yield Signal("number", one.shown, confidence)
+            yield Signal("number", one.shown, INVENTED)
 
 
 def _otherwise_labelled(said: str, failed: FailedOutput) -> Iterator[Signal]:

@@ -67,6 +67,28 @@ DECLINED = late(
     re.IGNORECASE,
 )
 """Words for an answer that declines."""
+_OBJECTS = late(
+    r"\b(?:agent|assistant|assistent\w*|model|modell|modèle|modelo|modello|bot|agente|assistente|asistente|it|er|sie|il|ki|ai|reply|answer|antwort|man)\b[^.!?;]{0,20}?"
+    r"\b(?:finds?|found|considers?|considered|thinks?|objects?|objected|argues?|believes?|feels?|alleges?|claims?|deems?"
+    r"|wants? (?:no|not)|does not want|doesn't want|calls (?:it|this|the)"
+    r"|prefers?|keeps? (?:back|away|out)|says? (?:that )?(?:it is|it's|this is|such|people|one|nobody|it (?:would|does|will) )"
+    r"|hält|findet|möchte|wolle|will|mag|meint|sehe|estime|trouve|juge|considère|dit ne"
+    r"|préfère|veut|souhaite|considera|alega|cree|quiere|dice que no|prefiere|ritiene|vuole|trova|preferisce|acha|quer"
+    r"|diz que não|prefere|julga)\b",
+    re.IGNORECASE,
+)
+"""An agent that has an opinion of the task."""
+_NOTHING_CAME = late(
+    r"(?:\A|[.!?;:] )(?:no|nothing|none|there (?:is|are|was) no(?:ne|thing)?|there (?:isn't|aren't|wasn't) an?y?|es (?:gibt"
+    r"|liegt|liegen|fehlt|kam)\b[^.!?;]{0,20}\bkein\w*|kein\w*|nichts"
+    r"|aucune?|rien|il n'y a|pas de|no hay|ningun\w*|nada|nessun\w*|niente|non c'è|nenhum\w*|não há)\b"
+    r"|\b(?:is|are|was|were|remains?|stays?) (?:\w+ )?(?:missing|absent|withheld|held back|left out|unanswered|undone"
+    r"|unwritten|not (?:written|given|there|delivered|produced|done|answered|named|drawn|made))"
+    r"|\bliegt (?:\w+ )?nicht vor|\bfehl(?:t|en)\b|\bbleib(?:t|en) (?:aus|weg|offen)|\b(?:manque|n'est pas (?:là|donnée?"
+    r"|rédigée?|traduite?))|\bfalta\w?\b|\bno se (?:ha |)\w+|\bmanca(?:no)?\b|\bnão foi\b|\bnon (?:è stat\w|viene)\b",
+    re.IGNORECASE,
+)
+"""That what was asked for did not come."""
 _OUGHT = late(
     r"\b(?:should|ought|must|needs? to|expected to|has to|supposed|instead of|rather than|failed to|does not|did not|didn't"
     r"|doesn't|without"
@@ -76,29 +98,45 @@ _OUGHT = late(
     re.IGNORECASE,
 )
 _FORM = (
-    r"(?:markdown|tables?|columns?|bullet(?:s| points?| list)?|numbered list|headings?|headers?|separat\w+|semicolons?"
-    r"|commas?|delimit\w+|layout|template"
+    r"(?:markdown|tables?|columns?|bullets?(?: points?| list)?|numbered list|headings?|headers?|separat\w+|semicolons?"
+    r"|commas?|delimit\w+|layout|template|paragraphs?|prose|subject line|salutation|arrays?|pretty-print\w*|(?:one"
+    r"|single) words?|tags?|pattern|preamble|signature|key names?"
     r"|json|csv|xml|yaml|html|iso(?: 8601)?|code (?:block|fence)s?|fences?|plain text|uppercase|lowercase|one line"
-    r"|single line|sentences?|word limit|characters"
-    r"|tabell\w*|spalten?|aufzählung\w*|stichpunkt\w*|überschrift\w*|trennzeichen|semikolon\w*|vorlage|gliederung|sätze\w*"
-    r"|zeilen?|codeblock\w*"
+    r"|single line|lines|sentences?|words|word (?:limit|count)|characters|length|too long|formatt?\w*|capital letters"
+    r"|quotation marks|explanation"
+    r"|tabell\w*|spalten?|aufzählung\w*|stichpunkt\w*|überschrift\w*|trennzeichen|semikolon\w*|vorlage|gliederung|sätzen?"
+    r"|zeilen?|codeblock\w*|muster|fließtext|absätzen?|absatz|vorrede|betreff\w*|anrede|grußformel|wörter\w*|worte|zeichen"
+    r"|zu lang|großbuchstaben|erläuterung"
     r"|tableaux?|colonnes?|puces|titres?|séparateurs?|points?-virgules?|gabarit|mise en forme|phrases?|lignes?|en-têtes?"
-    r"|tablas?|columnas?|viñetas|punto y coma|encabezados?|plantilla|frases?|líneas?|tabelle|colonne|elenco puntato"
-    r"|punto e virgola|intestazion\w+"
-    r"|tabelas?|colunas?|marcadores|ponto e vírgula)"
+    r"|balises?|paragraphes?"
+    r"|mots|caractères|trop longue?|majuscules|motif"
+    r"|tablas?|columnas?|viñetas|punto y coma|encabezados?|plantilla|frases?|líneas?|párrafos?|palabras|caracteres|etiquetas"
+    r"|mayúsculas|patrón"
+    r"|tabelle|colonne|elenco puntato|punto e virgola|intestazion\w+|paragraf\w+|parole|caratteri|righe|maiuscol\w+"
+    r"|tabelas?|colunas?|marcadores|ponto e vírgula|parágrafos?|palavras|linhas|maiúsculas)"
+)
+_CONTENT = (
+    r"(?:content|text\w*|wording|facts?|figures?|numbers?|values?|data|answer|names?|message|information|items?|records?"
+    r"|entries|rows|everything|it all|points?|level|query|dates?|amounts?|result"
+    r"|zahlen|werte|angaben|termine|inhalt|fakten|daten|antwort|ergebnis|alles|beträge|namen|contenu|valeurs?|chiffres?|faits|données|réponse|noms|tout"
+    r"|datos|cifras|valores|contenido|hechos|respuesta|nombres|todo|dati|valori|contenuto|fatti|risposta|nomi|tutto|dados|conteúdo|fatos|resposta|nomes|tudo)"
+)
+_FINE = (
+    r"(?:right|correct|fine|same|okay|convien\w+|passt|passen|holds?|accurate|complete|good|true|faithful|sensible|sound|present|there|richtig|korrekt|stimm\w+|vollständig|gut|da|vorhanden"
+    r"|bon(?:ne)?s?|exacte?s?|justes?|correcte?s?|complè?te?s?|fidèles?|là|correct[oa]s?|exact[oa]s?|complet[oa]s?|fiel|bien"
+    r"|corrett[oaie]|esatt[oaie]|giust[oaie]|complet[oaie]|fedele|corret[oa]s?|cert[oa]s?|exat[oa]s?)"
 )
 _CONTENT_FINE = late(
     r"\b(?:is|are|were|was|sind|ist|stimm\w+|waren|sont|est|étaient|son|es|sono|è|são|é)\b (?:all |both |otherwise "
-    r"|inhaltlich |sachlich |factually |tous |toutes "
-    r"|alle |todos |todas |tutti |tutte )*(?:right|correct|fine|accurate|good|true|complete|richtig|korrekt|gut|bon(?:ne)?s?"
-    r"|exacte?s?|justes?|correcte?s?"
-    r"|correct[oa]s?|corrett[oaie]|giust[oaie]|cert[oa]s?)\b|\b(?:right|correct|accurate|good|true) (?:answer|facts|content"
-    r"|values?|data|figures|information|result)"
+    rf"|inhaltlich |sachlich |factually |tous |toutes |bien |alle |todos |todas |tutti |tutte |the |der |die |das |la |le |el "
+    rf"|il |o )*{_FINE}\b"
+    rf"|\b{_FINE} {_CONTENT}\b|\b{_CONTENT} (?:\w+ ){{0,2}}{_FINE}\b|(?:\A|[.;!] )(?:\w+ )?{_FINE}\b(?= (?:\w+ ){{0,3}}(?:and"
+    rf"|but|yet|und|aber|jedoch|et|mais|y|pero|e|ma|mas)\b|[,;:])"
     r"|\b(?:inhaltlich|sachlich|factually|in substance|sur le fond|en cuanto al contenido) (?:\w+ )?(?:richtig|korrekt|gut"
-    r"|right|correct|fine|juste|bon|correcto)?"
-    r"|\b(?:werte|zahlen|angaben|fakten|preise|daten) stimmen\b",
+    r"|right|correct|fine|juste|bon|correcto)?",
     re.IGNORECASE,
 )
+_NOT_SO = late(r"\b(?:not|n't|never|nicht|kein\w*|pas|ne|no|non|não|nor|neither)\W+(?:\w+\W+){0,2}\Z", re.IGNORECASE)
 _SHAPE = late(
     r"\b(?:wrong|other|different) (?:shape|form|layout|order of (?:columns|fields)|date format)\b|\b(?:parser|importer|import"
     r"|renderer|page|system|script|pipeline)\b[^.]{0,20}"
@@ -124,6 +162,7 @@ _WANTED_FORM = late(
     rf"|falta\w*|pedid\w+|manca\w*|richiest\w+)\b",
     re.IGNORECASE,
 )
+_ANY_FORM = late(rf"\b{_FORM}\b", re.IGNORECASE)
 _SUM = late(
     r"\b(?:sums?|totals?|calculat\w*|comput\w*|arithmetic|add(?:s|ed|ing)? up|multipl\w*|divid\w*|percent\w*|round\w*"
     r"|conver(?:t|sion)\w*|averag\w*|off by|factor of|subtract\w*"
@@ -152,11 +191,19 @@ def says_declined(rationale: str) -> bool:
     """Whether the judge says that the answer declines, and not that it ought to have."""
     if _CHECKED.match(rationale):
         return False
+    if _OBJECTS.search(rationale) and _NOTHING_CAME.search(rationale) and not MADE_UP.search(rationale):
+        return True
     return any(_OUGHT.search(rationale[: match.start()]) is None for match in DECLINED.finditer(rationale))
 
 
 def form_doubt(rationale: str) -> float:
     """How surely the judge speaks of a broken form: surest where the content is called right."""
-    if _CHECKED.match(rationale) or not (_WANTED_FORM.search(rationale) or _SHAPE.search(rationale)):
+    if _CHECKED.match(rationale) or says_made_up(rationale) or says_declined(rationale):
         return 0.0
-    return 0.8 if _CONTENT_FINE.search(rationale) else 0.55 if _SHAPE.search(rationale) else 0.3
+    if _ANY_FORM.search(rationale) and _calls_content_fine(rationale):
+        return 0.8
+    return 0.55 if _SHAPE.search(rationale) else 0.3 if _WANTED_FORM.search(rationale) else 0.0
+
+
+def _calls_content_fine(rationale: str) -> bool:
+    return any(not _NOT_SO.search(rationale[: match.start()]) for match in _CONTENT_FINE.finditer(rationale))

@@ -18,6 +18,8 @@ from minions_evals_mcp.scoring.failures.texts import flat, straight
 
 _TOKENISED = re.compile(r"(?<=\w) ([,.;:%])(?=\s)|(?<=[$€£]) (?=\d)")
 """Blanks that only a tokeniser puts: before a comma, and after the sign of a currency."""
+_UNIT = 3
+"""A word of so many letters may be a unit or a currency."""
 MOST_DAYS = 200
 """So many distinct days of a material are counted from."""
 
@@ -114,3 +116,28 @@ def material(values: Iterable[JsonValue]) -> Material:
         identifiers=frozenset(token.casefold() for token in reading.identifiers),
         numbers=ledger(reading.quantities, minutes),
     )
+
+
+def says_the_same(wanted: str, said: str) -> bool:
+    """Whether two texts are the same words, day, time or number, each written in its own way."""
+    if squeezed(wanted) == squeezed(said):
+        return True
+    one, other = read(wanted), read(said)
+    words = {stem(word) for word in WORD.findall(one.bare) if len(word) > _UNIT}
+    if not words <= {stem(word) for word in WORD.findall(said)} or _amounts(one) != _amounts(other):
+        return False
+    if one.days or one.clocks or other.days or other.clocks:
+        return _moments(one) == _moments(other)
+    return _amounts(one) != []
+
+
+def _moments(reading: Reading) -> tuple[set[Day], set[int]]:
+    """Its days and times of day."""
+    return {day for mention in reading.days for day in mention.days}, {
+        minute for mention in reading.clocks for minute in mention.minutes
+    }
+
+
+def _amounts(reading: Reading) -> list[tuple[str, float]]:
+    """What its numbers amount to, by kind."""
+    return [(number.kind, round(number.values[0] * number.factor, 9)) for number in reading.quantities]

@@ -23,6 +23,7 @@ _ORDINARY = """
     though three thus to today together tomorrow total two under unfortunately until use user we what when where
     whether which while who why will with within without would yes yesterday yet you your ai api faq id json ok
     pdf sql url celsius fahrenheit english internet service support department office manager management
+    i'd i'll we'd we'll we've you'll it's sie ihr ihre ihren ihrem ihrer ihnen
 """
 ORDINARY = frozenset(_ORDINARY.split()) | frozenset(WEEKDAYS)
 """Words that are no name, though a sentence or a heading gives them a capital."""

@@ -141,7 +141,7 @@ def _values(digits: str, power: str) -> tuple[float, ...]:
 def _decimals(digits: str) -> int:
     """How many digits the writer gave after the decimal mark."""
     parts = _SEPARATOR.split(digits)
-    return len(parts[-1]) if len(parts) > 1 and len(parts[-1]) != 3 else 0
+    return len(parts[-1]) if len(parts) > 1 and (len(parts[-1]) != 3 or parts[0] == "0") else 0
 
 
 def _worded(match: re.Match[str]) -> float:

@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from pydantic import JsonValue
+
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.scoring.failures.texts import cut, leaves
+from minions_evals_mcp.scoring.late_patterns import late
 
-_NO_RESULT = re.compile(
+_NO_RESULT = late(
     r"\[\s{0,9}\]|\{\s{0,9}\}|(?:null|none)\b"
     r"|(?:no|0|zero)\s(?:\w{1,30}\s)?(?:results?|match(?:es)?|records?|documents?|hits|rows|data)\b",
     re.IGNORECASE,
+)
+_NOTICE = 80
+_ERROR = late(
+    r"^\W*(?:error|exception|timeout|failed)\b|\b[45]\d\d (?:[A-Z][a-z]+ ?)+$|\btimed? ?-?out\b", re.IGNORECASE
 )
 _COUNT_KEYS = frozenset(
     ("total", "count", "hits", "found", "matches", "results", "total_count", "totalcount", "n", "length")
@@ -24,6 +31,11 @@ def gave_nothing(call: ToolCall) -> bool:
     if call.result is None:
         return False
     return not any(_is_data(name, leaf) for name, leaf in leaves(call.result))
+
+
+def is_error_notice(result: JsonValue) -> bool:
+    """Whether a call gave nothing but a short notice that it failed."""
+    return isinstance(result, str) and len(result) < _NOTICE and _ERROR.search(result) is not None
 
 
 def step(calls: Sequence[ToolCall], place: int) -> str:

@@ -8,17 +8,20 @@ from functools import cache
 
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
+from minions_evals_mcp.scoring.failures.limits import limit_sentence, says_limit_reached
 from minions_evals_mcp.scoring.failures.texts import cut, flat
 from minions_evals_mcp.scoring.first_look import first_look
 from minions_evals_mcp.scoring.late_patterns import late
 
-OVER, LIMITED, SILENT, SAYS_SO, LAST_CALL, CUT_SHORT, NO_LOG, GOES_ON, PASSED_OVER = (
-    1.0, 0.95, 0.9, 0.85, 0.85, 0.8, 0.7, 0.55, 0.4,
+OVER, LIMITED, SILENT, SAYS_SO, LAST_CALL, CUT_SHORT, NO_LOG, GOES_ON, ENDED, SEEN_BY_JUDGE, PASSED_OVER = (
+    1.0, 0.95, 0.9, 0.85, 0.85, 0.8, 0.7, 0.55, 0.55, 0.55, 0.4,
 )  # fmt: skip
 
 """Confidence by evidence: the case's limit, a limit of turns, an error where nothing came, the answer's own words, a last
 call that took too long with an answer that speaks of it, an error beside an answer that gives up, an answer that speaks of it
 where there is no log, one that says that work goes on, and a call or an error that the answer passes over."""
+_NOTICE = 400
+"""A longer result is no notice that a call took too long."""
 SHORT = 500
 """So many characters are no answer beside a notice that time ran out."""
 _LIMIT = late(
@@ -84,11 +87,35 @@ _OWN = late(
     re.IGNORECASE,
 )
 """An agent that speaks of its own end."""
+_FIRST_PERSON = late(
+    r"\b(?:i|i'm|i've|i'd|my|me|ich|mich|mir|mein\w*|je|j'|mon|mes|moi|he|mis|yo|ho|mio|mie|io|eu|meu|minhas?)\b",
+    re.IGNORECASE,
+)
+_OF_A_RUN = late(
+    r"\b(?:agent|run|job|session|process|task|crawl\w*|search|execution|tool|steps?|turns?|calls?|iterations?|budget|ausführung|\w*lauf|suche|\w*schritt\w*|aufrufe?|exécution|étapes?|appels?"
+    r"|ejecución|rastreo|pasos|llamadas|esecuzione|passi|chiamate|execução|passos|chamadas)(?:'s)?\b",
+    re.IGNORECASE,
+)
+_SLOW = late(
+    r"\b(?:slow\w*|long(?:er)?|lange|langsam\w*|longtemps|lente?s?|lent[oa]s?|tarda\w*|demora\w*)\b", re.IGNORECASE
+)
+_AGAIN = late(
+    r"\b(?:try|check|come|ask) (?:\w+ ){0,2}(?:again|back|later)|noch einmal|erneut|später|réessay\w+|plus tard|inténtel\w+"
+    r"|más tarde|riprov\w+|più tardi|tente novamente|mais tarde",
+    re.IGNORECASE,
+)
+_SO_FAR = late(r"\b\d+ (?:of|out of|von|sur|de|su|di) (?:the |den |les |las |los |le )?\d+\b", re.IGNORECASE)
 _STILL = late(
     r"\b(?:still (?:running|loading|waiting|searching|processing|working|in progress)|(?:läuft|lädt|arbeite|suche"
     r"|warte) (?:\w+ )?noch|est (?:toujours|encore) en cours"
     r"|(?:sigue|continúa) (?:en curso|cargando|buscando|procesando)|è ancora in corso|ainda (?:está|em) (?:\w+ )?(?:andamento"
-    r"|curso|processamento)|loading)\b",
+    r"|curso|processamento)|loading|(?:is|are) taking (?:its|their|a long|longer|some) time|(?:i'll|i will"
+    r"|we'll) (?:let you know|get back|report back|follow up)"
+    r"|as soon as|one moment|hold on|(?:currently|in the middle of) \w+ing|next,? i(?:'ll|'m| will| am)|now i(?:'ll|'m| will"
+    r"| am)|sobald|(?:einen )?moment bitte"
+    r"|bitte (?:\w+ )?(?:dran|warten)|als nächstes|melde mich|un instant|patientez|dès que|je continue|je vous tiens"
+    r"|un momento|en cuanto|sigo con|a continuación"
+    r"|un attimo|non appena|proseguo|um momento|assim que|em seguida)\b",
     re.IGNORECASE,
 )
 """Work that was not at its end when the answer came."""
@@ -101,6 +128,8 @@ _MACHINE = late(
     re.IGNORECASE,
 )
 """A machine's notice in the place of an answer."""
+_SETTING = late(r"time-?out\w*[\"']?\s*[:=]\s*[\"']?\d", re.IGNORECASE)
+"""A limit that is set somewhere: not one that was reached."""
 _NOT_DONE = late(
     r"\b(?:cannot|can't|couldn't|could not|wasn't|isn't|unable|not able|didn't|did not|don't have|do not have|haven't|have not|not yet|no"
     r" (?:answer|reply|result|response)|(?:try|ask|check|come back) (?:\w+ )?(?:again|later|shortly)|retry|incomplete|unfinished"
@@ -133,36 +162,63 @@ def _signals(failed: FailedOutput) -> Iterator[Signal]:
     reason = failed.stop_reason or ""
     if reason and (ran_out(reason.replace("_", " ")) or ran_out(reason)):
         yield Signal("stop reason", reason, LIMITED)
-    if failed.agent_error and ran_out(failed.agent_error):
+    if failed.agent_error and (ran_out(failed.agent_error) or says_limit_reached(failed.agent_error)):
         limited = failed.is_empty or _LIMIT.search(failed.agent_error)
-        unfinished = len(failed.text) <= SHORT and _NOT_DONE.search(failed.text) is not None
-        yield Signal("timeout", failed.agent_error, SILENT if limited else CUT_SHORT if unfinished else PASSED_OVER)
+        unfinished = len(failed.text) <= SHORT and _says_unfinished(failed.text)
+        yield Signal("timeout", failed.agent_error, SILENT if limited else CUT_SHORT if unfinished else ENDED)
     yield from _spoken_of(failed)
+    for criterion in failed.criteria:
+        if criterion.is_opinion and (sentence := limit_sentence(criterion.rationale)) and _OF_A_RUN.search(sentence):
+            yield Signal("judge", sentence.strip(), SEEN_BY_JUDGE)
 
 
 def _spoken_of(failed: FailedOutput) -> Iterator[Signal]:
     """A call that took too long, and an answer that says so."""
     is_short = not failed.is_empty and len(failed.text) <= SHORT
-    says_so = is_short and ran_out(failed.text)
-    late_calls = [step for step in failed.tool_calls if _ran_out(step)]
+    is_subject = _speaks_of_limits(flat(failed.inputs))
+    says_so = is_short and not is_subject and _speaks_of_limits(failed.text)
+    late_calls = [step for step in failed.tool_calls if _ran_out(step, is_subject=is_subject)]
     last = late_calls[-1] if late_calls and (late_calls[-1] is failed.tool_calls[-1] or says_so) else None
-    gives_up = (last is not None or says_so) and is_short and _NOT_DONE.search(failed.text) is not None
+    gives_up = (last is not None or says_so) and is_short and _says_unfinished(failed.text)
     if last is not None:
         confidence = LAST_CALL if failed.is_empty or says_so or gives_up else PASSED_OVER
         yield Signal("last call", f"{last.tool}: {cut(last.error or str(last.result))}", confidence)
     if says_so and (last is not None or _is_notice(failed.text)):
         yield Signal("says", failed.text, SAYS_SO)
-    elif len(failed.text) <= UNFINISHED and not failed.is_empty and _STILL.search(failed.text):
+    elif len(failed.text) <= UNFINISHED and not failed.is_empty and _goes_on(failed.text):
         yield Signal("unfinished", failed.text, GOES_ON)
-    elif says_so and gives_up and not failed.tool_calls and not ran_out(flat(failed.inputs)):
+    elif says_so and gives_up and not failed.tool_calls:
         yield Signal("says", failed.text, NO_LOG)
 
 
-def _ran_out(step: ToolCall) -> bool:
-    said = step.error if step.error is not None else step.result if isinstance(step.result, str) else ""
-    return len(said) < 400 and _TIME.search(said) is not None
+def _ran_out(step: ToolCall, *, is_subject: bool) -> bool:
+    """Whether the call itself took too long: its error says so, or a result that does not merely speak of limits."""
+    if step.error is not None:
+        return len(step.error) < _NOTICE and (_TIME.search(step.error) is not None or says_limit_reached(step.error))
+    said = step.result if isinstance(step.result, str) and not is_subject else ""
+    return len(said) < _NOTICE and _TIME.search(said) is not None and not _SETTING.search(said)
+
+
+def _speaks_of_limits(text: str) -> bool:
+    return ran_out(text) or (_of_its_run(text) and says_limit_reached(text))
+
+
+def _goes_on(text: str) -> bool:
+    """Whether work goes on, or something is slow and should be tried again."""
+    return _STILL.search(text) is not None or (_SLOW.search(text) is not None and _AGAIN.search(text) is not None)
+
+
+def _of_its_run(text: str) -> bool:
+    """Whether the text is about how far the agent came."""
+    return any(pattern.search(text) for pattern in (_OWN, _FIRST_PERSON, _SO_FAR))
+
+
+def _says_unfinished(text: str) -> bool:
+    return _NOT_DONE.search(text) is not None or _STILL.search(text) is not None
 
 
 def _is_notice(text: str) -> bool:
     """Whether the text is about the run, not about its subject: its steps, what it could not finish, an error page."""
-    return any(pattern.search(text) for pattern in (_LIMIT, _OWN, _MACHINE))
+    return any(pattern.search(text) for pattern in (_LIMIT, _OWN, _MACHINE)) or (
+        says_limit_reached(text) and _of_its_run(text)
+    )

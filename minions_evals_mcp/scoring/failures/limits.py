@@ -1,0 +1,97 @@
+"""Whether a short notice says that a limit was reached or that something was ended for it, told from how its words go together.
+
+One sentence must hold two of them: what was limited (time, or something counted, or an allowance) and that it was reached; an end
+and how long it had taken; something counted, how many, and an end or no answer.
+"""
+
+from __future__ import annotations
+
+import re
+
+from minions_evals_mcp.scoring.late_patterns import late
+
+LONGEST = 600
+"""A longer text is no notice."""
+
+
+def _any_of(*words: str) -> re.Pattern[str]:
+    return late(rf"\b(?:{'|'.join(words)})\b", re.IGNORECASE)
+
+
+_TIME = _any_of(
+    r"time|timer|duration|run-?time|wall[ -]?clock|deadline|time ?(?:slot|window|frame)|\d+[ -]?(?:second|minute|hour|s|min"
+    r"|h)s? (?:slot|window)",
+    r"zeit|\w*dauer|\w*laufzeit|\w*frist|\w*zeitraum|rechenzeit|bearbeitungszeit", "temps|durée|délai|tiempo|duración|plazo|tempo|durata",
+    "tempo|duração|prazo",
+)  # fmt: skip
+_COUNTED = _any_of(
+    r"turns?|steps?|iterations?|rounds?|(?:tool|function|api|llm|model)[ _-]?(?:calls?|invocations?|uses?)|calls|invocations?"
+    r"|attempts|cycles|hops|retries",
+    r"(?:\w*schritte?n?|\w*runden|\w*durchg[äa]nge?n?|\w*durchläufe?n?|iterationen|\w*aufrufe?n?|versuche?n?|werkzeugaufrufe?n?)",
+    "étapes?|tours?|itérations?|appels?|essais|tentatives|pasos?|turnos?|iteraciones|llamadas|intentos|vueltas|rondas",
+    "passi|passaggi|turni|iterazioni|chiamate|tentativi|giri|passos|etapas|rodadas|iterações|chamadas|tentativas",
+)  # fmt: skip
+_ALLOWED = _any_of(
+    r"budget|allowance|allotment|allotted|allowed|permitted|given|granted|assigned|quota|cap|ceiling|limit|limits|max|maximum|maximal",
+    r"kontingent|\w*limit|\w*budget|höchst\w*|maximal\w*|obergrenze|grenze|zulässig\w*|erlaubt\w*|vorgesehen\w*",
+    r"limite|plafond|autorisée?s?|impartie?s?|allouée?s?|prévue?s?|límite|máxim\w+|tope|permitid\w+|asignad\w+",
+    r"massim\w+|consentit\w+|assegnat\w+|previst\w+|disponibil\w+",
+)  # fmt: skip
+_REACHED = _any_of(
+    r"exceed\w*|overr[au]n\w*|over-?ran|reached|hit|exhaust\w*|us(?:ed|ing)(?: up)?|spent|expired|elapsed|ran out|run out"
+    r"|runs out|(?:is|was|are|were) (?:up|over|gone)",
+    r"surpass\w*|passed|consumed|blown|überschritten|überschreit\w*|erreicht|erschöpft|aufgebraucht|verbraucht|ausgeschöpft"
+    r"|abgelaufen|vorbei|(?:war|ist) um",
+    r"dépass\w+|atteinte?s?|épuisée?s?|écoulée?s?|expirée?s?|superad\w+|superó|alcanzad\w+|alcanzó|agotad\w+|agotó|acabó|vencid\w+|venció|excedid\w+",
+    r"superat\w+|raggiunt\w+|esaurit\w+|scadut\w+|finit\w+|atingid\w+|esgotad\w+|ultrapassad\w+|acabou|terminou|esgotou",
+)  # fmt: skip
+_ENDED = _any_of(
+    r"killed|abort\w*|cancel\w+|stopped|terminated|interrupted|closed|gave up|given up|giving up|cut off|cut short|ended"
+    r"|halted|sig(?:kill|term|alrm)|shut down|torn down|evicted|dropped",
+    r"beendet|abgebrochen|gestoppt|geschlossen|unterbrochen|abgeschaltet|getrennt|tuée?s?|stoppée?s?|interromp\w+|arrêtée?s?|coupée?s?|annulée?s?|fermée?s?|abandonnée?s?",
+    r"interrumpid\w+|detenid\w+|cancelad\w+|abortad\w+|cerrad\w+|cortad\w+|terminad\w+|finalizad\w+|terminat\w+|uccis\w+|interrott\w+|fermat\w+|annullat\w+|chius\w+|interrompid\w+|parad\w+|encerrad\w+",
+)  # fmt: skip
+_NO_ANSWER = _any_of(
+    r"(?:no|without|before|never) (?:\w+ ){0,3}(?:answer|reply|result|response|output|conclusion|tokens?)",
+    r"(?:keine?|ohne|vor einer) (?:\w+ )?\w*(?:antwort|ergebnis|ausgabe|token)",
+    r"(?:aucune?|sans|pas de|avant) (?:\w+ )?(?:réponse|résultat)|(?:sin|ninguna?|antes de) (?:\w+ )?(?:respuesta|resultado)",
+    r"(?:senza|nessuna?|prima di) (?:\w+ )?(?:risposta|risultato)|(?:sem|nenhuma?|antes de) (?:\w+ )?(?:resposta|resultado)",
+)  # fmt: skip
+_LASTED = late(
+    r"\b\d+(?:[.,]\d+)? ?(?:ms|s|secs?|seconds?|min|mins|minutes?|h|hours?|sekunden|minuten|stunden|secondes?|heures?"
+    r"|segundos?|minutos?|horas?"
+    r"|secondi|minuti|ore)\b",
+    re.IGNORECASE,
+)
+_NUMBER = late(r"\d")
+_OF_SOMETHING_ELSE = late(
+    r"\b(?:tokens?|rate|memory|size|context|disk|file|depth|characters?|upload|storage|credit|payload|length|speicher|zeichen|mémoire|memoria)"
+    r"[ _-](?:limit|quota|budget|window|cap|allowance)|\bfailed (?:steps?|attempts?|calls?)",
+    re.IGNORECASE,
+)
+_SENTENCE = late(r"[^.;\n]+(?:\.\d[^.;\n]*)*")
+
+
+def says_limit_reached(text: str) -> bool:
+    """Whether one sentence of a short text says that time, turns or an allowance ran out, or that something was ended for it."""
+    return bool(limit_sentence(text))
+
+
+def limit_sentence(text: str) -> str:
+    """The first such sentence, or nothing."""
+    if len(text) > LONGEST:
+        return ""
+    return next((match[0] for match in _SENTENCE.finditer(text) if _is_notice(match[0])), "")
+
+
+def _is_notice(sentence: str) -> bool:
+    if _OF_SOMETHING_ELSE.search(sentence):
+        return False
+    reached, ended = _REACHED.search(sentence), _ENDED.search(sentence)
+    unanswered = _NO_ANSWER.search(sentence)
+    if (reached and _TIME.search(sentence)) or (unanswered and _LASTED.search(sentence)):
+        return True
+    if ended and (_LASTED.search(sentence) or (_ALLOWED.search(sentence) and _TIME.search(sentence))):
+        return True
+    limited = _ALLOWED.search(sentence) or _NUMBER.search(sentence)
+    return bool(limited and _COUNTED.search(sentence) and (reached or ended or unanswered))

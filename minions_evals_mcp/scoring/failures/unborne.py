@@ -1,0 +1,79 @@
+"""Whether a judge names something that the answer says and its material does not, beside words of absence: whatever the words are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.scoring.failures.failed import FailedOutput
+from minions_evals_mcp.scoring.failures.mentions import ORDINARY, WORD, stem
+from minions_evals_mcp.scoring.failures.texts import flat, straight
+from minions_evals_mcp.scoring.late_patterns import late
+
+READ = 100_000
+_LITTLE = 3
+"""A word of so many letters names nothing."""
+_ABSENT = late(
+    r"\b(?:not?|never|nothing|none|neither|nor|without|nowhere|nobody|empty|silent|only|absent|lacks?|lacking|unknown|added|adds|adding|embellish\w*|beyond"
+    r"|nicht|nichts|keine?\w*|nie|weder|noch|ohne|leer|nirgend\w*|hinzu\w*|ergänz\w*|lediglich|nur|pas|aucune?|rien|jamais|ni|sans|vide|ajout\w*|seulement|nulle"
+    r"|nada|ningun\w*|ningún|sin|nunca|tampoco|añad\w*|vací\w+|sólo|solo|non|nessun\w*|niente|né|senza|mai|aggiun\w*|vuot\w+"
+    r"|não|nenhum\w*|nem|sem|acrescent\w*|vazi\w+|apenas)\b|n't\b",
+    re.IGNORECASE,
+)
+_SOURCE = late(
+    r"\b\w*(?:source|context|document|text|article|passage|memo|report|leaflet|policy|results?|tools?|data|sheet|input|records?|file|logs?|manual|page"
+    r"|table|list|catalog\w*|database|contract|notes?|transcript|letter|ticket|material|excerpt|brief|chart|cv|invoice|minutes|protocol|profile|review"
+    r"|quellen?|protokoll\w*|unterlagen?|dokument\w*|bericht\w*|system\w*|daten\w*|verzeichnis\w*|werkzeug\w*|eintrag\w*|akten?|vertrag\w*|blatt|beleg\w*|mail"
+    r"|fiche|contrat|dossier|outil|base|système|procès-verbal|compte rendu|registre|notice|catalogue"
+    r"|informe|contrato|documento|registro|ficha|herramienta|fuente|sistema|acta|hoja|recensione|contratto|scheda|fonte|strumento|verbale"
+    r"|relatório|ata|ferramenta|page|página|pagina|testo|texto)\b",
+    re.IGNORECASE,
+)
+_OMITS = late(
+    r"\b(?:mention\w*|omit\w*|omission|le(?:ft|aves?) out|missing|lack\w*|forg[eo]t\w*|erwähnt|genannt|fehl\w*|vergess\w*"
+    r"|ausgelassen|unterschlag\w*"
+    r"|mentionn\w*|omet\w*|omis\w*|manqu\w*|oubli\w*|falta\w*|mencion\w*|olvid\w*|manca\w*|menzion\w*|dimentic\w*|esquec\w*)\b",
+    re.IGNORECASE,
+)
+_FIGURE = late(r"\d[\d.,:]*\d|\d")
+_SENTENCE = late(r"[^.!?\n]+")
+
+
+def names_unborne(failed: FailedOutput, rationale: str) -> bool:
+    """Whether the judge speaks of something absent from a source, and of a word that only the answer has."""
+    if not any(_ABSENT.search(part[0]) and _SOURCE.search(part[0]) for part in _SENTENCE.finditer(rationale)):
+        return False
+    return bool(_own(failed) & _stems([rationale]))
+
+
+def names_only_omitted(failed: FailedOutput, rationale: str) -> bool:
+    """Whether the judge names something of the material that the answer leaves out, and nothing that only the answer has."""
+    if not _OMITS.search(rationale):
+        return False
+    named, given, said = _terms([rationale]), _terms(_given(failed)), _terms([failed.text])
+    return bool(named & given - said) and not named & said - given
+
+
+def _own(failed: FailedOutput) -> frozenset[str]:
+    """What only the answer says."""
+    return _stems([failed.text]) - _stems(_given(failed))
+
+
+def _given(failed: FailedOutput) -> list[JsonValue]:
+    return [failed.inputs, *(value for call in failed.tool_calls for value in (call.result, call.arguments, call.tool))]
+
+
+def _terms(values: Sequence[JsonValue]) -> frozenset[str]:
+    """The stems and the figures."""
+    return _stems(values) | frozenset(_FIGURE.findall(_text(values)))
+
+
+def _text(values: Sequence[JsonValue]) -> str:
+    return straight("\n".join(value if isinstance(value, str) else flat(value) for value in values))[:READ]
+
+
+def _stems(values: Sequence[JsonValue]) -> frozenset[str]:
+    words = (word for word in WORD.findall(_text(values).replace("-", " ").replace("_", " ")) if len(word) > _LITTLE)
+    return frozenset(stem(word) for word in words if word.casefold() not in ORDINARY)
