@@ -32,12 +32,16 @@ def _filled_text(template: str, names: Json, *, as_json: bool) -> str:
     text = rendered(template, names)
     if not as_json or _is_json(text):
         return text if as_json else text.strip()
-    escaped: Json = {
+    inside = rendered(template, _escaped(names))
+    return inside if _is_json(inside) else text
+
+
+def _escaped(names: Json) -> Json:
+    """The texts among the values as they stand in a JSON string."""
+    return {
         name: json.dumps(value, ensure_ascii=False)[1:-1] if isinstance(value, str) else value
         for name, value in names.items()
     }
-    inside = rendered(template, escaped)
-    return inside if _is_json(inside) else text
 
 
 def _is_json(text: str) -> bool:
@@ -58,6 +62,8 @@ class Address:
     web: Web
     snippets: Snippets
     transform: str | None = None
+    escaped: bool = False
+    """Whether values are filled in as they stand in a JSON string, wherever it is: nothing else is made of the body then."""
 
     async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
         """What the application answered, or the part of it that the transform gives."""
@@ -71,13 +77,15 @@ class Address:
 
     def _filled(self, prompt: Prompt) -> Question:
         names: Json = {**prompt.variables, "prompt": prompt.text}
+        names = _escaped(names) if self.escaped else names
         asked = self.question
         query = urlencode({key: rendered(value, names) for key, value in self.query.items()})
         url = rendered(asked.url, names)
         headers = {key: rendered(value, names) for key, value in asked.headers.items()}
         body = None if asked.json is None else rendered_within(asked.json, names)
         joined = f"{url}{'&' if '?' in url else '?'}{query}" if query else url
-        text = None if asked.text is None else _filled_text(asked.text, names, as_json=says_json(headers))
+        as_json = says_json(headers) and not self.escaped
+        text = None if asked.text is None else _filled_text(asked.text, names, as_json=as_json)
         return Question(asked.method, joined, headers, body, text)
 
     async def _read(self, body: bytes, prompt: Prompt) -> Observed | TargetErrored:

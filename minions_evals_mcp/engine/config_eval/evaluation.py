@@ -76,7 +76,8 @@ class ProgramSpec(Value):
 class AddressSpec(Value):
     """An application behind an address; strings may hold `{{prompt}}`, variables of the test and `{{env.NAME}}`.
 
-    A body that is no JSON, or is JSON only once it is filled, stands under `text`.
+    A body that is no JSON, or is JSON only once it is filled, stands under `text`. `escaped`: values are filled in as they
+    stand in a JSON string, wherever it is.
     """
 
     kind: Literal["http"] = "http"
@@ -87,6 +88,7 @@ class AddressSpec(Value):
     body: JsonValue = None
     text: Annotated[str | None, Field(exclude_if=lambda text: text is None)] = None
     transform: str | None = None
+    escaped: Annotated[bool, Field(exclude_if=lambda escaped: not escaped)] = False
 
 
 Spec = EchoSpec | ModelSpec | GivenSpec | PythonSpec | ModuleSpec | ProgramSpec | AddressSpec

@@ -25,6 +25,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, runs_module
 from minions_evals_mcp.interop.promptfoo_config.model_provider import HARMLESS, model_spec
+from minions_evals_mcp.interop.promptfoo_config.raw_request import raw_request
 from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.snippets import transform_code
@@ -36,7 +37,7 @@ RESPONSE = "json, text, context"
 """What a file's function is called with that reads an answer."""
 SECRET = re.compile(r"key|token(?!s)|secret|password|authorization|headers|cookie|signature", re.IGNORECASE)
 """Names in a provider's config under which what may be told to nobody may stand."""
-HTTP = ("url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser")
+HTTP = ("url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser", "request", "useHttps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,13 +144,17 @@ def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> Addres
         config, HTTP, harmless={"maxRetries": HARMLESS["maxRetries"], "timeoutMs": HARMLESS["timeout"]}
     )
     url = found["url"].text() if "url" in found else ident
-    if not url.startswith(("http://", "https://")):
-        raise node.wrong("the address must stand under config.url, with http:// or https://")
     reading = found.get("transformResponse") or found.get("responseParser")
     transform = None if reading is None else transform_code(reading, refusals, RESPONSE, python=False)
+    if "request" in found:
+        secure = url.startswith("https") or ("useHttps" in found and found["useHttps"].yes())
+        code = transform if isinstance(transform, str) else None
+        return _vetted(config, raw_request(found["request"], code, secure=secure), refusals)
+    if not url.startswith(("http://", "https://")):
+        raise node.wrong("the address must stand under config.url, with http:// or https://")
     headers = _texts(found["headers"]) if "headers" in found else {}
     body = _body(found.get("body"), headers)
-    spec = AddressSpec(
+    made = AddressSpec(
         url=url,
         method=found["method"].text().upper()
         if "method" in found
@@ -162,8 +167,16 @@ def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> Addres
         text=body.text,
         transform=transform if isinstance(transform, str) else None,
     )
-    texts = [spec.url, *spec.headers.values(), *spec.query.values(), json.dumps(spec.body), spec.text or ""]
-    _vet_templates(config, texts, refusals)
+    return _vetted(config, made, refusals)
+
+
+def _vetted(config: Node, spec: AddressSpec, refusals: Refusals) -> AddressSpec:
+    """The same; a template in it that cannot be filled is refused."""
+    for text in (spec.url, *spec.headers.values(), *spec.query.values(), json.dumps(spec.body), spec.text or ""):
+        try:
+            vet_template(text.replace("env.", "env_"))
+        except EvalsError as error:
+            refusals.add(config, error.message)
     return spec
 
 
@@ -197,11 +210,3 @@ def _texts(node: Node) -> dict[str, str]:
 
 def _json(config: Node) -> Json:
     return {key: one.value for key, one in config.mapping().items()}
-
-
-def _vet_templates(node: Node, texts: list[str], refusals: Refusals) -> None:
-    for text in texts:
-        try:
-            vet_template(text.replace("env.", "env_"))
-        except EvalsError as error:
-            refusals.add(node, error.message)
