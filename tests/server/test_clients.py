@@ -7,12 +7,12 @@ from pathlib import Path
 
 import anyio
 import pytest
-from mcp import Client, StdioServerParameters, stdio_client
+from mcp import Client, stdio_client
 
 from tests.node_clients import MODULES, node
 from tests.server.hosts import ERAS, Host
 from tests.server.story import LIVED, SCORES, lived, records, relations
-from tests.server.test_stdio import COMMAND, LIMIT_S, environment
+from tests.server.test_stdio import COMMAND, LIMIT_S, environment, forked
 from tests.store.command_line import measured
 from tests.workshop import Json
 
@@ -23,7 +23,7 @@ NODE_LIMIT_S = 180
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_python_client_lives_the_story(tmp_path: Path, era: str) -> None:
-    server = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:]], env=environment(tmp_path))
+    server = forked(tmp_path)
     with anyio.fail_after(LIMIT_S):
         async with Client(stdio_client(server), mode=era) as client:
             assert await lived(Host(client)) == LIVED

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncGenerator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -10,12 +9,13 @@ from subprocess import DEVNULL, PIPE
 
 import anyio
 from anyio.streams.buffered import BufferedByteReceiveStream
-from mcp import Client, StdioServerParameters, stdio_client
+from mcp import Client, stdio_client
 from pydantic import JsonValue
 from pydantic_core import from_json
 
+from tests.cli.installed import program
 from tests.server.hosts import Host, part, rows, suite
-from tests.server.test_stdio import COMMAND, ROOT, environment
+from tests.server.test_stdio import ROOT, environment, forked
 from tests.workshop import Json
 
 LIMIT_S = 90
@@ -26,15 +26,14 @@ CASES = 8
 @asynccontextmanager
 async def over_stdio(folder: Path) -> AsyncGenerator[Host]:
     """A host of a server process of its own."""
-    server = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:]], env=environment(folder))
-    async with Client(stdio_client(server)) as client:
+    async with Client(stdio_client(forked(folder))) as client:
         yield Host(client)
 
 
 @asynccontextmanager
 async def over_http(folder: Path) -> AsyncGenerator[Host]:
     """The same, listening."""
-    command = [*COMMAND, "--http", "127.0.0.1:0"]
+    command = [program("minions-evals-mcp"), "--http", "127.0.0.1:0"]
     async with await anyio.open_process(command, env=environment(folder), stdout=DEVNULL, stderr=PIPE) as process:
         try:
             assert process.stderr is not None
@@ -48,7 +47,7 @@ async def over_http(folder: Path) -> AsyncGenerator[Host]:
 @asynccontextmanager
 async def daemon(folder: Path) -> AsyncGenerator[None]:
     """The EvalAgent on the same file."""
-    command = [sys.executable, "-m", "agent", "run", "--db", str(folder / "evals.db")]
+    command = [program("minions-eval-agent"), "run", "--db", str(folder / "evals.db")]
     async with await anyio.open_process(
         command, env=environment(folder), cwd=ROOT, stdout=DEVNULL, stderr=DEVNULL
     ) as process:

@@ -21,6 +21,7 @@ from mcp import Client, StdioServerParameters, stdio_client
 from pydantic import JsonValue
 
 from minions_evals_mcp.server.catalogue import CATALOGUE
+from tests.cli.installed import program
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.server.hosts import ERAS, Host, read_by_people, suite
 from tests.store.command_line import measured
@@ -28,7 +29,13 @@ from tests.workshop import Json
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-c", "from minions_evals_mcp.server.app import main; main()")
+"""The server started anew, for what is about its start or its end; else `forked()`."""
 LIMIT_S = 60
+
+
+def forked(folder: Path, **more: str) -> StdioServerParameters:
+    """A server for a client of stdio, forked by a process on standby."""
+    return StdioServerParameters(command=program("minions-evals-mcp"), env=environment(folder, **more))
 
 
 def environment(folder: Path, **more: str) -> dict[str, str]:
@@ -77,10 +84,13 @@ class Wire:
 
 
 @asynccontextmanager
-async def wired(env: dict[str, str], *arguments: str, handshake: bool = True) -> AsyncGenerator[Wire]:
-    """A started server after its handshake; killed at the end if it still runs."""
+async def wired(
+    env: dict[str, str], *arguments: str, handshake: bool = True, anew: bool = False
+) -> AsyncGenerator[Wire]:
+    """A server after its handshake; killed at the end if it still runs."""
+    command = COMMAND if anew else (program("minions-evals-mcp"),)
     async with await anyio.open_process(
-        [*COMMAND, *arguments], env=env, stdin=PIPE, stdout=PIPE, stderr=PIPE
+        [*command, *arguments], env=env, stdin=PIPE, stdout=PIPE, stderr=PIPE
     ) as process:
         try:
             assert process.stdout is not None
@@ -97,7 +107,7 @@ async def wired(env: dict[str, str], *arguments: str, handshake: bool = True) ->
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_suite_is_run_over_stdio_in_either_era(tmp_path: Path, era: str) -> None:
-    server = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:]], env=environment(tmp_path))
+    server = forked(tmp_path)
     with anyio.fail_after(LIMIT_S):
         async with Client(stdio_client(server), mode=era) as client:
             host = Host(client)
@@ -109,7 +119,7 @@ async def test_a_suite_is_run_over_stdio_in_either_era(tmp_path: Path, era: str)
 
 async def test_stdout_carries_protocol_only_and_closing_stdin_ends_the_process(tmp_path: Path) -> None:
     with anyio.fail_after(LIMIT_S):
-        async with wired(environment(tmp_path)) as wire:
+        async with wired(environment(tmp_path), anew=True) as wire:
             tools = await wire.ask("tools/list")
             assert len(cast("list[JsonValue]", tools["tools"])) == len(CATALOGUE)
             await wire.call("save_records", records=suite(2))
@@ -128,7 +138,7 @@ async def test_a_killed_server_leaves_a_run_that_the_next_start_resumes_by_itsel
                 tmp_path, ANTHROPIC_API_KEY="key", ANTHROPIC_BASE_URL=judge.url, MINIONS_EVALS_JUDGE_MODEL="anthropic:fake-judge",
                 MINIONS_EVALS_CONCURRENCY="2",
             )  # fmt: skip
-            async with wired(env) as wire:
+            async with wired(env, anew=True) as wire:
                 await wire.call("save_records", records=read_by_people(size))
                 begun = await wire.call("run_benchmark", benchmarkId="b", judge="llm", idempotencyKey="k")
                 while judge.requests < 4:  # noqa: ASYNC110  another process's calls wake nobody here
@@ -167,7 +177,8 @@ def test_a_missing_store_under_read_only_or_a_broken_skill_stops_the_start(tmp_p
         ([], {"MINIONS_EVALS_SKILLS": str(tmp_path / "skills")}, 2, "skills"),
     ):
         done = subprocess.run(
-            [*COMMAND, *arguments], env=environment(tmp_path, **more), capture_output=True, text=True, check=False, timeout=LIMIT_S,
+            [program("minions-evals-mcp"), *arguments], env=environment(tmp_path, **more), capture_output=True, text=True,
+            check=False, timeout=LIMIT_S,
         )  # fmt: skip
         assert done.returncode == code
         assert why in done.stderr
@@ -175,7 +186,7 @@ def test_a_missing_store_under_read_only_or_a_broken_skill_stops_the_start(tmp_p
 
 async def test_a_store_that_cannot_be_used_is_told_to_every_call(tmp_path: Path) -> None:
     (tmp_path / "evals.db").write_text("this is no database, but a letter to my aunt")
-    server = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:]], env=environment(tmp_path))
+    server = forked(tmp_path)
     with anyio.fail_after(LIMIT_S):
         async with Client(stdio_client(server)) as client:
             for _ in range(2):

@@ -10,7 +10,7 @@ from typing import cast
 
 import anyio
 import pytest
-from mcp import Client, MCPError, StdioServerParameters, stdio_client
+from mcp import Client, MCPError, stdio_client
 from mcp.client.session import IncomingMessage
 from mcp.server.subscriptions import InMemorySubscriptionBus, ResourceUpdated
 from mcp_types import (
@@ -35,7 +35,7 @@ from minions_evals_mcp.server.resources.addresses import (
 from minions_evals_mcp.server.resources.subscriptions import Watch
 from minions_evals_mcp.server.session.opened import Session
 from tests.server.hosts import ERAS, Host, hosted, judged, read_by_people, rows, suite
-from tests.server.test_stdio import COMMAND, LIMIT_S, environment, wired
+from tests.server.test_stdio import LIMIT_S, environment, forked, wired
 from tests.workshop import Json, config_in, opened
 
 
@@ -119,7 +119,7 @@ async def test_a_run_that_waits_and_is_judged_is_told_under_its_own_addresses(tm
 @pytest.mark.parametrize("era", ERAS)
 async def test_writes_of_another_process_are_told(tmp_path: Path, era: str) -> None:
     """Two servers on one file: what the one saves and runs, the other's host hears."""
-    here = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:]], env=environment(tmp_path))
+    here = forked(tmp_path)
     wanted = (record_address("test-case", "c0"), history_address("c0"), trend_address("b"))
     with anyio.fail_after(LIMIT_S):
         async with (
