@@ -16,6 +16,7 @@ from minions_evals_mcp.judges.told import told_of
 from minions_evals_mcp.known_secrets import masked_json
 from minions_evals_mcp.scoring.checks import Subject
 from minions_evals_mcp.scoring.rubric import criterion_digest
+from minions_evals_mcp.scoring.values import said
 from minions_evals_mcp.scoring.verdicts.history import Likeness, Sample
 
 Said = Verdict | NotJudgeable | JudgeErrored
@@ -50,7 +51,7 @@ class Work:
         """The output as assertions see it."""
         seen, value = self.observed, output_value(self.observed.output)
         return Subject(
-            self.text,
+            said(value),
             seen.latency_ms,
             seen.cost_usd,
             self.inputs,

@@ -99,11 +99,25 @@ def _length(value: object) -> int:
     return len(cast("list[object]", value)) if isinstance(value, list | str | dict | range) else 0
 
 
-def _sorted(value: object) -> object:
+def _sorted(
+    value: object,
+    backwards: object = False,  # noqa: FBT002  nunjucks's order
+    case_counts: object = False,  # noqa: FBT002  as above
+    attribute: object = None,
+) -> object:
     found = _list(value)
-    if all(is_number(one) for one in found):
-        return JsArray(sorted(cast("list[float]", found)))
-    return JsArray(sorted(found, key=lambda one: js_string(one).lower()))
+    keys = [_attribute(one, attribute) for one in found]
+    if not all(is_number(key) for key in keys):
+        keys = [js_string(key) if case_counts else js_string(key).lower() for key in keys]
+    order = sorted(range(len(found)), key=cast("list[Any]", keys).__getitem__, reverse=bool(backwards))
+    return JsArray(found[at] for at in order)
+
+
+def _attribute(value: object, name: object) -> object:
+    """What stands under that name, steps with dots between; the value itself without a name."""
+    for step in js_string(name).split(".") if name else ():
+        value = cast("dict[str, object]", value).get(step, JsUndefined()) if isinstance(value, dict) else JsUndefined()
+    return value
 
 
 def _escaped(value: object) -> str:
@@ -123,8 +137,10 @@ def _last(value: object) -> object:
     return next(iter(_list(value)[::-1]), JsUndefined())
 
 
-def _joined(value: object, between: object = "") -> str:
-    parts, joint = _list(value), js_string(between)
+def _joined(value: object, between: object = "", attribute: object = None) -> str:
+    if isinstance(value, str):
+        raise ValueError("join needs a list, not a text")  # noqa: TRY004  as above
+    parts, joint = [_attribute(one, attribute) for one in _list(value)], js_string(between)
     spend_characters(len(parts) * len(joint))
     return joint.join(map(js_string, parts))
 

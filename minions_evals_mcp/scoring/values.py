@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -44,6 +45,24 @@ def js_text(value: JsonValue) -> str:
             return _float_text(value)
         case _:
             return str(value)
+
+
+def js_json(value: JsonValue) -> str:
+    """The value as `JSON.stringify` writes it: its names in the order in which it was given, scalars as JavaScript has them."""
+    match value:
+        case str():
+            return json.dumps(value, ensure_ascii=False)
+        case list():
+            return f"[{','.join(map(js_json, value))}]"
+        case dict():
+            return f"{{{','.join(f'{json.dumps(name, ensure_ascii=False)}:{js_json(one)}' for name, one in value.items())}}}"
+        case _:
+            return js_text(value)
+
+
+def said(value: JsonValue) -> str:
+    """The text of what an output says, as promptfoo searches it."""
+    return value if isinstance(value, str) else js_json(value)
 
 
 def _float_text(value: float) -> str:

@@ -13,7 +13,7 @@ from pydantic_core import from_json
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.assertions.transforms import called
+from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called
 from minions_evals_mcp.scoring.checks import Broke
 from minions_evals_mcp.scoring.nunjucks import rendered, rendered_within
 from minions_evals_mcp.targets.exchange import Asking
@@ -98,7 +98,7 @@ class Address:
             return Observed(output={"output": text if value is None else value})
         context: Json = {"vars": prompt.variables}
         given: Json = {"json": value, "text": text, "context": context}
-        found = await self.snippets.run("javascript", called(self.transform, "json, text, context"), given)
+        found = await self.snippets.run("javascript", as_called(self.transform, "json, text, context"), given)
         if isinstance(found, Broke):
             return TargetErrored(f"{self.name}: transformResponse failed: {found.error}")
         if found.value is None:

@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.assertions.transforms import called
+from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform
 from minions_evals_mcp.scoring.checks import Broke
 from minions_evals_mcp.scoring.rendering import GIVEN, HIDDEN
 from minions_evals_mcp.scoring.version_text import version_text
@@ -204,7 +204,9 @@ class PromptedTarget:
             if isinstance(one, PythonTransform):
                 found = await self.snippets.run("python", one.code, given, guards=guards)
             else:
-                found = await self.snippets.run("javascript", called(one, "output, context"), given, guards=guards)
+                found = await self.snippets.run(
+                    "javascript", as_transform(one, "output, context"), given, guards=guards
+                )
             if isinstance(found, Broke):
                 return TargetErrored(f"{self.name}: the transform failed: {found.error}")
             value = found.value

@@ -50,9 +50,9 @@ READS = {
     "context.config.least === 2": True,
     "!context.trace": True,
     "context.prompt.includes('{{')": False,
-    "const {vars, prompt} = context; return {...vars}.n === 3 && prompt.length === 7": True,
+    "const {vars, prompt} = context; ({...vars}).n === 3 && prompt.length === 7": True,
     "Object.keys(context.vars).length === 2": True,
-    "const key = 'pro' + 'mpt'; return context[key] === 'ask why'": True,
+    "const key = 'pro' + 'mpt'; context[key] === 'ask why'": True,
     "context.vars.nobody?.x ?? true": True,
     "!('nobody' in context.vars)": True,
 }
@@ -61,18 +61,18 @@ UNREAD = (
     "!context.prompts || true",
     "context.nobody?.x ?? 1",
     "'nobody' in context",
-    "const {nobody = 1} = context; return nobody",
-    "const key = 'no' + 'body'; return !context[key]",
+    "const {nobody = 1} = context; nobody",
+    "const key = 'no' + 'body'; !context[key]",
     "!Object.hasOwn(context, 'nobody')",
 )
 COPIED = (
     "!{...context}.nobody",
-    "const {vars, ...rest} = context; return !rest.nobody",
+    "const {vars, ...rest} = context; !rest.nobody",
     "!JSON.stringify(context).includes('nobody')",
     "Object.entries(context).every(([name]) => name !== 'nobody')",
     "!Object.assign({}, context).nobody",
     "!{...context.provider}.nobody",
-    "for (const name in context) if (name === 'nobody') return false; return true",
+    "for (const name in context) if (name === 'nobody') return false;\nreturn true",
 )
 """JavaScript that goes through all of it, and would lose what keeps watch."""
 IN_PYTHON = {

@@ -7,10 +7,13 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions import check, needs, vet
 from minions_evals_mcp.scoring.assertions.kinds.snippets import CODE_LIMIT, own_code
 from minions_evals_mcp.scoring.checks import Broke, Checked, Evidence, Named, Ran, SnippetNeed, Subject, Unchecked
+from minions_evals_mcp.scoring.values import said
 
+pytestmark = pytest.mark.anyio
 FIBONACCI = "Here it is:\n\n```python\ndef fibonacci(n):\n    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)\n```\nEnjoy."
 
 
@@ -81,6 +84,43 @@ def test_a_threshold_is_over_a_python_verdict_and_not_over_a_javascript_one() ->
 def test_python_may_write_its_verdict_as_a_text_and_javascript_may_not(text: str, passed: bool, score: float) -> None:
     assert verdict(Ran(text), "python") == (passed, score)
     assert isinstance(checked_as(Ran(text), "javascript", "x"), Unchecked)
+
+
+ONE_LINE_OR_BODY: list[tuple[str, str, JsonValue]] = [
+    ("javascript", "output.length > 3", True),
+    ("javascript", "{pass: true}", {"pass": True}),
+    ("javascript", "const n = output.length; n > 3;", True),
+    ("javascript", "let s = 'a;b'; s === `a;${'b'}`", True),
+    ("javascript", "output === 'text'; false", True),
+    ("javascript", "return true", "syntax"),
+    ("javascript", "output.length > 3\n", True),
+    ("javascript", "output.length > 3\n&& true", None),
+    ("javascript", "const n = 1\nn", None),
+    ("javascript", "if (output) {\n  return 2;\n}", 2),
+    ("python", "len(output) > 3", True),
+    ("python", "len(output) > 3; False", True),
+    ("python", "return True", "syntax"),
+    ("python", "len(output) > 3\n", None),
+    ("python", "n = len(output)\nn > 3", None),
+    ("python", "n = len(output)\nreturn n > 3\n", True),
+    ("python", "assert len(output) == 4\n", None),
+    ("python", "count = 0\ndef add():\n    global count\n    count += 1\nadd()\nreturn count", 1),
+]
+"""Code with what promptfoo has of it; "syntax" where it is none."""
+
+
+async def test_one_line_is_an_expression_and_lines_give_what_they_return() -> None:
+    async with Snippets() as snippets:
+        for kind, code, gives in ONE_LINE_OR_BODY:
+            wanted = need(code, kind=kind)
+            found = (await snippets.fetch([wanted]))[wanted]
+            assert (found.value if isinstance(found, Ran) else found.kind) == gives, (kind, code)
+
+
+def test_an_object_is_searched_as_javascript_writes_it() -> None:
+    given: JsonValue = {"zeta": 1.0, "alpha": [True, None, "é", 1e21]}
+    assert said(given) == '{"zeta":1,"alpha":[true,null,"é",1e+21]}'
+    assert said("text") == "text"
 
 
 @pytest.mark.parametrize("given", [None, "yes", [1], {"score": 1}, {"pass": "yes"}, {"pass": True, "score": "high"}])

@@ -26,6 +26,7 @@ TOLD = (
     ("{% for x in el %}{% else %}none{% endfor %}{% for x in s %}{{loop.index}}{{x}}{% endfor %}", "none1A2b3c"),
     ("{{ 'a' if '1' == 1 else 'z' }}|{{ 7/2 }}|{{ 4/2 }}|{{ s ~ 1 }}|{{ 3 // 2 }}|{{ 2 ** 3 }}|{{ 7 % 4 }}", "a|3.5|2|Abc1|1|8|3"),
     ("{{ b == 1 }} {{ '' == 0 }} {{ el == el }} {{ nul == missing }} {{ n != 5 }}", "true true true true false"),
+    ("{{ [{a: 'b'}, {a: 'A'}]|sort(false, true, 'a')|join(' ', 'a') }} {{ ['b', 'A', 'c']|sort(true) }}", "A b c,b,A"),
     ("{{ 2.50|round }}|{{ 'x y'|title }}|{{ 'aB'|capitalize }}|{{ l|join('-') }}", "3|X Y|Ab|1,2-3"),
     ("{{ nul|default('d') }}|{{ ''|default('e') }}|{{ ''|default('e', true) }}|{{missing|default('m')}}", "||e|m"),
     ("{{ 3.7|int }}|{{ '3'|float }}|{{ 'A' in s }}|{{ true and 0 }}|{{ not '' }}|{{ z or 'd' }}", "3|3|true|0|true|d"),
@@ -72,7 +73,7 @@ def test_what_differs_is_refused_by_name(template: str, named: str) -> None:
 
 @pytest.mark.parametrize(
     "template",
-    ["{{ 9 ** 9999 }}", "{{ 1/0 }}", "{% for i in range(99999999) %}x{% endfor %}", "{{ 'x' * 3 }}", "{{ n|join }}",
+    ["{{ 9 ** 9999 }}", "{{ 1/0 }}", "{% for i in range(99999999) %}x{% endfor %}", "{{ 'x' * 3 }}", "{{ n|join }}", "{{ 'ab'|join }}",
      "{{ ('x' * 1000000000) }}", "{{ 's'|replace('s', s, n, n) }}"],
 )  # fmt: skip
 def test_what_has_no_value_is_an_error_and_not_a_text(template: str) -> None:

@@ -68,7 +68,7 @@ class Asking:
             prompts=self._named(test.asks, "prompts", prompts),
             provider=self._provider(test.asks.get("provider")),
             output=None if output is None else _brought(output.value),
-            transform=self._transform(test.options.get("transform")),
+            transform=self._transform(test.options.get("transform") or test.options.get("postprocess")),
         )
 
     def _named(

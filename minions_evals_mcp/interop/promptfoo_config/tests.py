@@ -26,6 +26,7 @@ OPTIONS = (
     "prefix",
     "suffix",
     "transform",
+    "postprocess",
     "transformVars",
     "provider",
     "rubricPrompt",

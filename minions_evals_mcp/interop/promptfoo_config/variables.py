@@ -28,7 +28,7 @@ from minions_evals_mcp.interop.promptfoo_config.reading import (
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.snippets import transform_code
 from minions_evals_mcp.sandbox.snippets import Snippets
-from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called
+from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform
 from minions_evals_mcp.scoring.checks import Broke, Ran
 from minions_evals_mcp.scoring.nunjucks import rendered
 from minions_evals_mcp.scoring.nunjucks_values import js_string
@@ -117,7 +117,7 @@ def transformed(variables: Json, node: Node | None, refusals: Refusals) -> Json:
     async def run() -> Ran | Broke:
         async with Snippets() as snippets:
             given: Json = {"vars": variables, "context": {"prompt": {}}}
-            return await snippets.run("javascript", as_called(code, "vars, context"), given)
+            return await snippets.run("javascript", as_transform(code, "vars, context"), given)
 
     with start_blocking_portal() as portal:
         ran = portal.call(run)

@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.scoring.assertions.kinds.code_context import as_given
-from minions_evals_mcp.scoring.assertions.transforms import called
+from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called
 from minions_evals_mcp.scoring.checks import (
     Aggregate,
     Broke,
@@ -50,7 +50,7 @@ def scoring_need(
         "componentResults": [*_components(assertions, found.results)],
         "tokensUsed": _tokens(grades),
     }
-    code = called(scoring.code, ARGUMENTS) if scoring.language == "javascript" else scoring.code
+    code = as_called(scoring.code, ARGUMENTS) if scoring.language == "javascript" else scoring.code
     named: Json = {**metric_scores(named_scores(found.results))}
     return SnippetNeed(
         scoring.language, code.strip(), as_given({"namedScores": named, "context": context}), guards=GUARDS

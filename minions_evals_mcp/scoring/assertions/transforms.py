@@ -6,20 +6,18 @@ from collections.abc import Callable
 from functools import partial
 
 from minions_evals_mcp.domain.assertions import Assertion
-from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_transform
-from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called as called
-from minions_evals_mcp.scoring.assertions.kinds.snippets import vet_source
+from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform, vet_source
 from minions_evals_mcp.scoring.checks import Behind, Evidence, Need, Ran, SnippetNeed, Subject, Unmet
-from minions_evals_mcp.scoring.values import js_text
+from minions_evals_mcp.scoring.values import said
 
 Needs = Callable[[Assertion, Subject], tuple[Need, ...]]
 
 
 def transform_need(assertion: Assertion, subject: Subject) -> SnippetNeed:
     """The run that makes what is checked; its code sees `output` and `context` ({vars, prompt, metadata})."""
-    code = called(str(assertion.transform).strip(), "output, context")
+    code = as_transform(str(assertion.transform), "output, context")
     variables, guards = given_to_transform(code, subject)
     return SnippetNeed("javascript", code, variables, guards=guards)
 
@@ -45,7 +43,7 @@ def _changed(subject: Subject, ran: Ran) -> Subject | Unmet:
     value = ran.value
     if value is None:
         return Unmet("transform: it returned nothing")
-    text = value_text(value) if isinstance(value, dict | list) else js_text(value)
+    text = said(value)
     return subject._replace(text=text, value=None if isinstance(value, str) else value)
 
 

@@ -18,7 +18,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_transform
 from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, vet_share
-from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called, vet_source
+from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform, vet_source
 from minions_evals_mcp.scoring.checks import (
     Behind,
     Evidence,
@@ -75,7 +75,7 @@ def vet_recall(assertion: Assertion) -> None:
 def _transform(assertion: Assertion, subject: Subject) -> SnippetNeed | None:
     if assertion.context_transform is None:
         return None
-    code = as_called(assertion.context_transform, "output, context")
+    code = as_transform(assertion.context_transform, "output, context")
     variables, guards = given_to_transform(code, subject)
     return SnippetNeed("javascript", code, variables, guards=guards)
 

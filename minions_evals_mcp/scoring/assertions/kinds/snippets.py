@@ -1,6 +1,7 @@
 """`python` and `javascript`: checks that a user wrote as code, which ran in a sandbox beforehand.
 
-The code is an expression, or lines that return; in it are `output` (a text, or the JSON value that the output is) and
+The code is one line, an expression, or lines that return, as in promptfoo: lines that return nothing give no verdict,
+whatever stands in the last. In it are `output` (a text, or the JSON value that the output is) and
 `context` (see there). It gives a verdict as a Boolean, as a number (the score: passes from `threshold`, without one above
 0) or as {pass, score, reason}, which may also give metrics (`namedScores`) and the verdicts that it is made of
 (`componentResults`). Under `not-` the verdict turns round and a score stays.
@@ -89,11 +90,45 @@ def as_called(code: str, arguments: str) -> str:
     return f"({plain})({arguments})" if _FUNCTION.match(plain) else code
 
 
+def as_transform(code: str, arguments: str) -> str:
+    """The same for a transform, of which lines that return nothing give nothing."""
+    made = as_called(code, arguments)
+    return f"{code}\n;return undefined;" if made == code and "\n" in code else made
+
+
 def _need(assertion: Assertion, subject: Subject, language: Language) -> SnippetNeed:
-    code = str(assertion.value).strip()
+    written = str(assertion.value)
+    code = written.strip()
     under_test = language == "python" and _tests_the_output(code)
     variables, guards = given_to_check(code, subject, assertion.config, language)
-    return SnippetNeed(language, code, variables, own_code(subject.text) if under_test else "", guards)
+    body = _python_body(written) if language == "python" else javascript_body(written)
+    return SnippetNeed(language, body, variables, own_code(subject.text) if under_test else "", guards)
+
+
+def _python_body(written: str) -> str:
+    """Python that gives what promptfoo has of it: the value of one line, what lines return; asserts are our own."""
+    code = written.strip()
+    if _asserts(code):
+        return code
+    if "\n" not in written:
+        return f"return {code}"
+    return code if code.rpartition("\n")[2].startswith("return ") else f"{code}\nreturn None"
+
+
+_QUOTED = re.compile(r"""'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`""")
+
+
+@lru_cache(maxsize=256)
+def javascript_body(written: str) -> str:
+    """JavaScript likewise: one line that begins with a declaration gives what stands behind its last semicolon."""
+    code = written.strip()
+    if "\n" in written.rstrip():
+        return f"{code}\n;return undefined;"
+    code = code.rstrip("; ")
+    if not re.match(r"(const|let|var)\s", code):
+        return f"return {code}"
+    last = _QUOTED.sub(lambda quoted: "_" * len(quoted[0]), code).rfind(";")
+    return f"{code[: last + 1]} return {code[last + 1 :]}" if last >= 0 else f"{code}\n;return undefined;"
 
 
 @lru_cache(maxsize=256)
@@ -177,7 +212,7 @@ def _checked(assertion: Assertion, subject: Subject, evidence: Evidence, languag
         case Broke() as broke:
             return _failed(assertion, broke, tests_the_output=need.before != "")
         case Ran(value):
-            asserted = value is None and language == "python" and _asserts(need.code)
+            asserted = value is None and language == "python" and _asserts(str(assertion.value).strip())
             return (
                 Found(passed=True, reason="nothing was raised") if asserted else verdict_of(assertion, value, language)
             )
