@@ -243,5 +243,8 @@ def _as_js_means(parsed: nodes.Template) -> nodes.Template:
     for loop in parsed.find_all(nodes.For):
         both = nodes.Const(isinstance(loop.target, nodes.Tuple), lineno=loop.lineno)
         loop.iter = nodes.Filter(loop.iter, PAIRS, [both], [], None, None, lineno=loop.lineno)
+    for pair in parsed.find_all(nodes.Pair):
+        if isinstance(pair.key, nodes.Name):  # {a: 1} names it "a" in JavaScript
+            pair.key = nodes.Const(pair.key.name)
     parsed.set_environment(_ENVIRONMENT)
     return parsed
