@@ -27,15 +27,29 @@ def parquet_rows(file: IO[bytes], where: str) -> Iterator[dict[str, object]]:
     """The rows; raises `InvalidRecordError` for a bomb, and pyarrow's errors where the file is damaged."""
     about = _parquet.read_metadata(file)
     shared: set[str] = set()
-    for group in range(about.num_row_groups):
-        for place in range(about.num_columns):
-            chunk = about.row_group(group).column(place)
-            _vet(chunk, where)
-            if chunk.has_dictionary_page and chunk.physical_type == "BYTE_ARRAY":
+    largest = 1
+    for chunk in _chunks(about):
+        _vet(chunk, where)
+        if chunk.has_dictionary_page and chunk.physical_type == "BYTE_ARRAY":
+            if _is_mostly_repeated(chunk) or "." in chunk.path_in_schema:
                 shared.add(chunk.path_in_schema)
+            else:
+                largest = max(largest, chunk.total_uncompressed_size)
     reader = _parquet.ParquetFile(file, metadata=about, read_dictionary=sorted(shared), buffer_size=READ_AHEAD)
-    for batch in reader.iter_batches(batch_size=BATCH):
+    for batch in reader.iter_batches(batch_size=max(1, min(BATCH, MOST_UNPACKED // largest))):
         yield from _rows(batch, where)
+
+
+def _chunks(about: Any) -> Iterator[Any]:
+    """The columns of every row group."""
+    for group in range(about.num_row_groups):
+        yield from (about.row_group(group).column(place) for place in range(about.num_columns))
+
+
+def _is_mostly_repeated(chunk: Any) -> bool:
+    """Whether most of the column are values that stand there once and are meant often: kept so, they need no more memory."""
+    said_once = chunk.data_page_offset - (chunk.dictionary_page_offset or chunk.data_page_offset)
+    return 4 * said_once >= 3 * chunk.total_compressed_size
 
 
 def _vet(chunk: Any, where: str) -> None:

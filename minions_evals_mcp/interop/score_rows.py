@@ -25,7 +25,7 @@ ALSO = {"assertions": "assert"}
 """Other names of keys: what a test case calls its checks."""
 NO_OTHER_NAMES: dict[str, str] = {}
 CHUNK = 1 << 17
-MOST_KNOWN = 4096
+MOST_KNOWN, LONGEST_KNOWN = 4096, 2000
 _ASSERTION = TypeAdapter(Assertion)
 _KNOWN: dict[tuple[str, ...] | bytes, Assertion] = {}
 Answer = dict[str, JsonValue]
@@ -73,7 +73,7 @@ def vetted(one: JsonValue, number: int) -> Assertion:
     if known is None:
         known = _assertion(to_json(one), number)
         vet(known, at=f"assert.{number}")
-        if len(_KNOWN) < MOST_KNOWN:
+        if len(_KNOWN) < MOST_KNOWN and len(text) <= LONGEST_KNOWN:
             _KNOWN[text] = known
     return known
 

@@ -83,6 +83,15 @@ def _rows(db: Db, idents: Iterable[str]) -> Iterable[tuple[Any, ...]]:
     return db.execute(f"SELECT {_COLUMNS} FROM minion WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
 
 
+def ids_of(db: Db, idents: Iterable[str], kind: type[Fields]) -> set[str]:
+    """Those of the ids under which a definition or copy of that type is kept, hidden ones too; their content is not read."""
+    wanted = json.dumps(list(idents))
+    rows = db.execute(
+        "SELECT id FROM minion WHERE type = ? AND id IN (SELECT value FROM json_each(?))", (kind.slug, wanted)
+    )
+    return {row[0] for row in rows}
+
+
 def get(db: Db, ident: str, kind: type[F], *, hidden: bool = True) -> Record[F] | None:
     """The record of that type under that id, hidden ones too unless said; None where it is of another type, or none is there."""
     if kind.slug not in TABLES:

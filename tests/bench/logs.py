@@ -1,6 +1,7 @@
 """Other tools' logs beside independent counts, and the memory of a large one.
 
     python -m tests.bench.logs FOLDER            every file of the folder: samples and scores, ours and a plain script's
+    … --own PYTHON [--own PYTHON]                and those of the format's own reader, where that environment has it (own_readers.py)
     python -m tests.bench.logs --large 1000      a log of Inspect's of so many MB (.json), taken in by `import`, and its peak memory
 
 The plain script reads a file with nothing but `json` and `zipfile` (a member packed with zstd by `zstandard`).
@@ -137,20 +138,36 @@ SCRIPTS: dict[str, Callable[[Path], tuple[int, int]]] = {
 """What a plain script counts: samples and scores. A span's attributes alone are one sample; epochs of Every Eval Ever are not told."""
 
 
-def compared(folder: Path) -> int:
-    """Prints each file's counts beside the script's; how many differ."""
+def compared(folder: Path, own: list[Path]) -> int:
+    """Prints each file's counts beside the script's and its own reader's; how many differ."""
+    files = {path: counted(path) for path in sorted(one for one in folder.rglob("*") if one.is_file())}
+    files = {path: found for path, found in files.items() if found[0] != "none"}
+    read = _own_counts(own, {path: found[0] for path, found in files.items()})
     wrong = 0
-    for path in sorted(one for one in folder.rglob("*") if one.is_file()):
-        name, samples, scores = counted(path)
-        if name == "none":
-            continue
-        plain = SCRIPTS[name](path)
-        same = (samples, scores) == plain
+    for path, (name, samples, scores) in files.items():
+        plain, theirs = SCRIPTS[name](path), read.get(path)
+        same = (samples, scores) == plain and (theirs is None or theirs[:2] == (samples, scores))
         wrong += not same
+        by = "no reader of its own" if theirs is None else f"{theirs[2]} {theirs[:2]}"
         sys.stdout.write(
-            f"{'same ' if same else 'OTHER'} {name:<22} {samples:>6} samples {scores:>6} scores  script {plain}  {path.name}\n"
+            f"{'same ' if same else 'OTHER'} {name:<22} {samples:>6} samples {scores:>6} scores  script {plain}  {by}  {path.name}\n"
         )
     return wrong
+
+
+def _own_counts(own: list[Path], files: dict[Path, str]) -> dict[Path, tuple[int, int, str]]:
+    """What the formats' own readers count, as far as one of the environments has them; what one refuses counts as nothing."""
+    found: dict[Path, tuple[int, int, str]] = {}
+    script = Path(__file__).with_name("own_readers.py")
+    for python in own:
+        asked = [f"{name}={path}" for path, name in files.items() if path not in found]
+        ended = subprocess.run([str(python), str(script), *asked], stdout=subprocess.PIPE, text=True, check=True)
+        for line in ended.stdout.splitlines():
+            said = json.loads(line)
+            if "reader" in said:
+                reader = f"{said['reader']} refuses: {said['refused']}" if "refused" in said else said["reader"]
+                found[Path(said["file"])] = (said.get("samples", -1), said.get("scores", -1), reader)
+    return found
 
 
 def _large(path: Path, megabytes: int) -> int:
@@ -215,11 +232,12 @@ def main() -> None:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("folder", nargs="?", type=Path)
     asked.add_argument("--large", type=int)
+    asked.add_argument("--own", type=Path, action="append", default=[])
     said = asked.parse_args()
     if said.large is not None:
         large(said.large)
     if said.folder is not None:
-        sys.exit(min(1, compared(said.folder)))
+        sys.exit(min(1, compared(said.folder, said.own)))
 
 
 if __name__ == "__main__":

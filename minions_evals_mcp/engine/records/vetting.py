@@ -154,9 +154,9 @@ def _vet_benchmark(view: View, record: Record[Benchmark]) -> None:
     if record.fields.schedule is not None:
         vet_schedule(record.fields.schedule, record=name_of(record), now=record.updated_at)
     wanted = record.fields.test_case_ids
-    found = records.minions(view.db, [ident for ident in wanted if ident not in view.arriving])
+    kept = records.ids_of(view.db, [ident for ident in wanted if ident not in view.arriving], TestCase)
     for ident in wanted:
-        if of_type(view.arriving.get(ident) or found.get(ident), TestCase) is None:
+        if ident not in kept and of_type(view.arriving.get(ident), TestCase) is None:
             raise InvalidRecordError(
                 f"there is no test-case {ident!r}", field="fields.testCaseIds", record=name_of(record)
             )
