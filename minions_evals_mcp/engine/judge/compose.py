@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.outcomes import Failed, MetricScore, Passed, UnitK
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import DecidedBy, Digests, EvalFailure, TestRun
 from minions_evals_mcp.domain.vetted import completed, judgment, vetted_verdict
-from minions_evals_mcp.engine.judge.likeness import expected_of, metrics_of
+from minions_evals_mcp.engine.judge.likeness import metrics_of
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
 from minions_evals_mcp.judges.grading import AND
 from minions_evals_mcp.judges.heuristic import guide, is_rule
@@ -81,7 +81,7 @@ def compose(  # noqa: PLR0913  what a run is made of
         for number, (verdict, (_, when)) in enumerate(zip(verdicts, judged.verdicts, strict=True), 1)
     ]
     failure = None if run.fields.passed else _failure(run, measure, work, verdicts, judged, frame=frame)
-    expected = None if work.likeness is not None or judged.embedder is None else expected_of(measure.case.fields)
+    expected = None if work.likeness is not None or judged.embedder is None else measure.expected
     return completed(run, judgments, failure, metrics=judged.metrics, expected=expected)
 
 

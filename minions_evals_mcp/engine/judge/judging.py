@@ -43,7 +43,8 @@ class Judging:
         units = [await self._examination(*one) for one in page]
         ruled = await self._ruled(units)
         given = await self._kept(units, ruled)
-        return [await self._decision(*one) for one in zip(units, ruled, given, strict=True)]
+        at = self.panel.engine.clock()
+        return [await self._decision(*one, at=at) for one in zip(units, ruled, given, strict=True)]
 
     async def checked(self, key: UnitKey, measure: Measure, work: Work) -> Aggregate | Unruled:
         """The verdict of each assertion of the case and of all together; grades that are kept are not asked for again."""
@@ -88,40 +89,40 @@ class Judging:
         kept = await self.kept.of(wanted)
         return [kept.get(unit.key, {}) for unit in units]
 
-    async def _decision(self, unit: UnitExamination, ruled: Ruled | Unruled, given: Given) -> Decision:
+    async def _decision(self, unit: UnitExamination, ruled: Ruled | Unruled, given: Given, *, at: datetime) -> Decision:
+        """The verdict on one output; `at` is when rules gave theirs."""
         if not isinstance(ruled, Ruled):
             return ruled
         if unit.is_lost:
-            return self._lost(unit)
+            return self._lost(unit, at)
         if isinstance(unit.measure.yardstick, RubricInUse):
-            return await self._by_rubric(unit, unit.measure.yardstick, ruled, given)
+            return await self._by_rubric(unit, unit.measure.yardstick, ruled, given, at=at)
         if isinstance(unit.measure.yardstick, ByNothing):
             return _ask_outside(unit, (implicit(unit.measure),), "human")
         assert ruled.whole is not None, "the case has something to judge by"
-        return self._implied(unit.measure, ruled.whole, ruled)
+        return self._implied(unit.measure, ruled.whole, ruled, at=at)
 
-    def _lost(self, unit: UnitExamination) -> Judged:
+    def _lost(self, unit: UnitExamination, at: datetime) -> Judged:
         """A run that produced nothing to look at: `minScore` on every criterion."""
         seen, measure = unit.work.observed, unit.measure
         limit = measure.case.fields.timeout_ms
         why = (
             f"the time limit of {limit} ms was exceeded" if seen.timed_out else f"the agent failed: {seen.agent_error}"
         )
-        at = self.panel.engine.clock()
         verdicts = tuple(
             (by_rule(criterion, criterion.fields.min_score, f"no output: {why}"), at)
             for criterion in self.panel.criteria(measure)
         )
         return Judged(verdicts, self.panel.digest(measure), passed=False, embedder=self.panel.embedder(measure))
 
-    def _implied(self, measure: Measure, whole: Aggregate, ruled: Ruled) -> Judged:
+    def _implied(self, measure: Measure, whole: Aggregate, ruled: Ruled, *, at: datetime) -> Judged:
         """The verdict on a case without a rubric; the models that graded for its rules are who judged."""
         criterion = implicit(measure)
         score = min(1.0, max(0.0, whole.score)) * criterion.fields.max_score
         verdict = by_rule(criterion, score, ruled.reason or "nothing was asked for")
         graders = [self.panel.judge(asks.judge) for asks in self.panel.asks(measure) if self.panel.has(asks)]
         return Judged(
-            ((by_grader(verdict, graders) if graders else verdict, self.panel.engine.clock()),),
+            ((by_grader(verdict, graders) if graders else verdict, at),),
             self.panel.digest(measure),
             _metrics(named_in(whole)),
             passed=whole.passed,
@@ -129,8 +130,9 @@ class Judging:
             embedder=self.panel.embedder(measure),
         )
 
-    async def _by_rubric(self, unit: UnitExamination, rubric: RubricInUse, ruled: Ruled, given: Given) -> Decision:
-        at = self.panel.engine.clock()
+    async def _by_rubric(
+        self, unit: UnitExamination, rubric: RubricInUse, ruled: Ruled, given: Given, *, at: datetime
+    ) -> Decision:
         given = {**{ident: (verdict, at) for ident, verdict in ruled.verdicts.items()}, **given}
         parts = self.panel.parts(unit.measure)
         missing = [one for one, kind in parts if kind == "llm" and one.id not in given]

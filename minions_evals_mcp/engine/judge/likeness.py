@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
-from minions_evals_mcp.domain.definitions import SIMILARITY, Fields, Json, TestCase
+from minions_evals_mcp.domain.definitions import Fields, Json, TestCase
 from minions_evals_mcp.domain.outcomes import Expected, Observed
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import TestRun
@@ -15,11 +15,10 @@ from minions_evals_mcp.embedding.local import is_local, local_embedder
 from minions_evals_mcp.embedding.tokens import token_counts
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.door import similarities
-from minions_evals_mcp.engine.judge.yardstick import Measure
+from minions_evals_mcp.engine.judge.yardstick import Measure, expected_of
 from minions_evals_mcp.scoring.checks import SimilarityNeed, Unmet
 from minions_evals_mcp.scoring.likeness.similarity import normalised
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.scoring.verdicts.expected import is_pattern
 from minions_evals_mcp.scoring.verdicts.history import Compared, Likeness, compared, likeness
 from minions_evals_mcp.store.expected_outputs import expected_outputs
 
@@ -29,15 +28,6 @@ F = TypeVar("F", bound=Fields)
 def expects_text(case: TestCase) -> bool:
     """Whether outputs of the case are compared with a text; a pattern is looked for instead."""
     return expected_of(case) is not None
-
-
-def expected_of(case: TestCase) -> Expected | None:
-    """What outputs of the case are compared with, where that is a text."""
-    outputs = case.expected_outputs
-    if not outputs:
-        return None
-    patterns = case.pass_rule != SIMILARITY
-    return None if patterns and all(map(is_pattern, outputs.values())) else Expected(outputs, patterns)
 
 
 def is_put_off(engine: Engine, measure: Measure, seen: Observed) -> bool:

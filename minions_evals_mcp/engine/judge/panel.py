@@ -10,7 +10,6 @@ from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.embedding.wordnet import vet_wordnet
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.judge.likeness import expects_text
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
 from minions_evals_mcp.engine.judge.yardstick import (
     ByAssertions,
@@ -136,7 +135,7 @@ class Panel:
         rubric = measure.yardstick
         by_guide = isinstance(rubric, RubricInUse) and self._judged(rubric).embeds
         names = self._embedders(measure.yardstick)
-        if not names and (by_guide or expects_text(measure.case.fields)):
+        if not names and (by_guide or measure.expected is not None):
             names = self.engine.embedder().name
         return names or None
 

@@ -10,11 +10,13 @@ from minions_evals_mcp.domain.assertions import Assertion, ScoringCode
 from minions_evals_mcp.domain.definitions import SIMILARITY, Json, Rubric, RubricCriterion, TestCase
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.json_fields import json_fields
+from minions_evals_mcp.domain.outcomes import Expected
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.seals import SEALED
 from minions_evals_mcp.errors import NotFoundError, SealedError
 from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import RubricInUse, in_use
+from minions_evals_mcp.scoring.verdicts.expected import is_pattern
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 
@@ -65,9 +67,23 @@ class Measure:
     def _case_digest(self) -> str:
         return digest([self.case.id, json_fields(self.case.fields, exclude=_TELLING)], finite=True)
 
+    @cached_property
+    def expected(self) -> Expected | None:
+        """What outputs of the case are compared with, where that is a text."""
+        return expected_of(self.case.fields)
+
     def rubric_digest(self) -> str | None:
         """The digest of rubric and criteria, if there is a rubric."""
         return self.yardstick.digest if isinstance(self.yardstick, RubricInUse) else None
+
+
+def expected_of(case: TestCase) -> Expected | None:
+    """What outputs of the case are compared with, where that is a text."""
+    outputs = case.expected_outputs
+    if not outputs:
+        return None
+    patterns = case.pass_rule != SIMILARITY
+    return None if patterns and all(map(is_pattern, outputs.values())) else Expected(outputs, patterns)
 
 
 _TELLING = frozenset(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase
@@ -94,7 +95,9 @@ async def carry_out(bench: Bench, page: Sequence[Unit]) -> list[Ended]:
 
     Raises `HaltedError` where a cap forbids a call: a unit that may call anything comes alone.
     """
-    return await concluded(bench, [(unit, unit.kept or await output_of(bench, unit)) for unit in page])
+    with hushed(bench.seal):
+        outputs = [(unit, unit.kept or await _output(bench, unit)) for unit in page]
+    return await concluded(bench, outputs)
 
 
 async def concluded(bench: Bench, page: Sequence[tuple[Unit, Seen]]) -> list[Ended]:
@@ -114,10 +117,11 @@ async def _concluded(bench: Bench, page: Sequence[tuple[Unit, Seen]]) -> list[En
 async def judged(bench: Bench, page: Sequence[tuple[Unit, Observed]]) -> list[Ended]:
     """The runs that the observed outputs become, or what they wait for."""
     alike = await _alike(bench, page)
-    works = [_work(bench, unit, seen, alike.get(unit.key)) for unit, seen in page]
+    works = [_work(bench, unit, seen, alike.get(unit.key) if alike else None) for unit, seen in page]
     units = [(unit.key, unit.measure, work) for (unit, _), work in zip(page, works, strict=True)]
     decisions = await bench.judging.judge(units)
-    return [_ending(bench, *unit, decision) for unit, decision in zip(units, decisions, strict=True)]
+    at = bench.engine.clock()
+    return [_ending(bench, *unit, decision, at=at) for unit, decision in zip(units, decisions, strict=True)]
 
 
 async def _alike(bench: Bench, page: Sequence[tuple[Unit, Observed]]) -> dict[UnitKey, Likeness | None]:
@@ -129,11 +133,10 @@ async def _alike(bench: Bench, page: Sequence[tuple[Unit, Observed]]) -> dict[Un
     return {unit.key: one for (unit, _), one in zip(now, measured, strict=True)}
 
 
-def _ending(bench: Bench, key: UnitKey, measure: Measure, work: Work, decision: Decision) -> Ended:
+def _ending(bench: Bench, key: UnitKey, measure: Measure, work: Work, decision: Decision, *, at: datetime) -> Ended:
     match decision:
         case Judged():
             version = bench.versions.of_output(work.observed.prompt_version_ref)
-            at = bench.engine.clock()
             # A canary is no part of what the benchmark measures: its run stands beside the benchmark-run, not in it.
             frame = replace(bench.frame, benchmark_run_id=None) if measure.case.fields.canary else bench.frame
             return compose(key, measure, work, decision, frame=frame, version=version, at=at)
@@ -143,7 +146,7 @@ def _ending(bench: Bench, key: UnitKey, measure: Measure, work: Work, decision: 
 
 def _work(bench: Bench, unit: Unit, seen: Observed, alike: Likeness | None) -> Work:
     case = unit.measure.case.fields
-    prompt = _prompt(bench, case, seen) if _wants_prompt(case.assertions) else ""
+    prompt = _prompt(bench, case, seen) if case.assertions and _wants_prompt(case.assertions) else ""
     return Work(
         case.inputs, case.expected_outputs, seen, unit.proposed, alike, unit.earlier, prompt, unit.measure.case.id, case.written
     )  # fmt: skip
