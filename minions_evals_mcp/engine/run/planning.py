@@ -87,7 +87,7 @@ def digests_of(job: Job) -> Digests:
 
 def model_of(job: Job) -> ModelRef | None:
     """The model that judges a job, if one does."""
-    name = job.spec["judgeModel"]
+    name = job.spec.get("judgeModel")  # an A/B test names none: each of its branches has its own
     return parse_judges(name) if isinstance(name, str) else None
 
 
