@@ -10,9 +10,9 @@ from pathlib import Path
 
 from minions_evals_mcp import known_secrets
 from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access
-from minions_evals_mcp.domain.services import SERVICES
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.models.service_table import SERVICES
 from minions_evals_mcp.project import Project, find_project
 
 PREFIX = "MINIONS_EVALS_"

@@ -19,12 +19,12 @@ from minions_evals_mcp.domain.providers import (
     examples,
     with_embeddings,
 )
-from minions_evals_mcp.domain.services import Service
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.known_secrets import remember_keys
 from minions_evals_mcp.models.client import Connection, ModelClient, RetrySettings
 from minions_evals_mcp.models.late_client import LateClient
 from minions_evals_mcp.models.reply_limits import MOST_BYTES
+from minions_evals_mcp.models.service_table import Service
 
 CLOSING_S = 5.0
 UNNAMED = "anthropic"

@@ -17,12 +17,12 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.services import Service
 from minions_evals_mcp.models.client import Answer, Connection, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
 from minions_evals_mcp.models.replies import FaultKind, Reply
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks, same_host
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.models.service_table import Service
 
 if TYPE_CHECKING:
     import httpx2

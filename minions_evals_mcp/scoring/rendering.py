@@ -14,7 +14,9 @@ PREFIX, SUFFIX = "__prefix", "__suffix"
 """Inputs of a test that stand around its prompt."""
 GIVEN = "__providerOutput"
 """The input of a test that brings its output: the output's digest."""
-HIDDEN = frozenset({PREFIX, SUFFIX, GIVEN})
+STORES, CONVERSATION = "__storeOutputAs", "__conversation"
+"""Inputs of a test: the name under which its output is stored for the tests after it, and the conversation it is part of."""
+HIDDEN = frozenset({PREFIX, SUFFIX, GIVEN, STORES, CONVERSATION})
 """Inputs that are no variables of the test."""
 
 

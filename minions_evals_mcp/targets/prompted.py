@@ -21,9 +21,10 @@ from minions_evals_mcp.scoring.checks import Broke
 from minions_evals_mcp.scoring.rendering import GIVEN, HIDDEN
 from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.targets.exchange import Asking, asking
+from minions_evals_mcp.targets.memory import Memory
 
 WRITTEN = "prompt"
-"""Where the prompt stands beside an output if code wrote it."""
+"""Where the prompt stands beside an output if code wrote it, or it holds what was said before."""
 
 
 ECHOED: Json = {
@@ -140,6 +141,8 @@ class PromptedTarget:
     """What code is told of it."""
     prompt_config: Json = field(default_factory=dict[str, JsonValue])
     """What the prompt asks of the model, where no writer says it."""
+    memory: Memory | None = None
+    """What the tests before this one left; they are then asked one after the other."""
 
     @property
     def takes_version(self) -> bool:
@@ -156,7 +159,13 @@ class PromptedTarget:
         """The responder's answer to the rendered prompt, transformed."""
         assert version is not None, "a config's column has a prompt"
         asked = asking(self.name, version, timeout_ms=timeout_ms, deadline_s=self.deadline_s)
-        prompt = await self._prompt(inputs, version.fields, asked)
+        if self.memory is not None and (name := self.memory.lacking(inputs, version.fields.content)):
+            return TargetErrored(f"{self.name}: the output {name!r} of a test before it is not there", fatal=True)
+        try:
+            recalled = inputs if self.memory is None else self.memory.recalled(inputs)
+            prompt = await self._prompt(recalled, version.fields, asked)
+        except EvalsError as error:
+            return TargetErrored(f"{self.name}: the prompt: {error.message}")
         if isinstance(prompt, TargetErrored):
             return prompt
         if not prompt.given:
@@ -167,8 +176,10 @@ class PromptedTarget:
         told = (seen.told or Told()).model_copy(update={"provider": self.about})
         seen = seen.model_copy(update={"prompt_version_ref": version.id, "produced_by": self.name, "told": told})
         made = await self._transformed(seen, prompt) if self.transforms else seen
-        if self.writer is None or isinstance(made, TargetErrored):
+        if isinstance(made, TargetErrored) or (self.writer is None and self.memory is None):
             return made
+        if self.memory is not None:
+            self.memory.heard(inputs, prompt.text, made.output.get("output"))
         return made.model_copy(update={"output": {**made.output, WRITTEN: prompt.text}})
 
     async def _prompt(self, inputs: Json, version: PromptVersion, asked: Asking) -> Prompt | TargetErrored:

@@ -332,7 +332,6 @@ def test_variables_are_transformed_by_code_in_the_sandbox(tmp_path: Path) -> Non
         (HEAD + "providers: [b]\n", "comes twice"),
         (HEAD + "targets: [b]\n", "providers and targets are the same"),
         (HEAD + "tests: [{vars: [a]}]", "c.yaml:3: tests.0.vars: must be a mapping"),
-        ("prompts: ['{% for turn in _conversation %}{{ turn.input }}{% endfor %}']\nproviders: [echo]", "_conversation"),
         (HEAD + "tests: [{threshold: high}]", "must be a number"),
         (HEAD + "tests: [{assert: [{type: regex, value: '('}]}]", "c.yaml:3: tests.0.assert.0: regex: value"),
         (HEAD + "tests: [{assert: [{type: max-score, value: {methods: sum}}]}]", "tests.0.assert.0.value.methods"),

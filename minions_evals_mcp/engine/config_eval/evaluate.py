@@ -40,6 +40,8 @@ from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.targets.live import Target
+from minions_evals_mcp.targets.memory import Memory
+from minions_evals_mcp.targets.prompted import written_prompt
 
 AGAIN = (
     "Run the same command again (where the cost stopped it, with a higher cap): it goes on; what was judged is kept."
@@ -52,6 +54,8 @@ class _Part:
 
     request: RunRequest
     opening: Callable[[Budget], Target]
+    column: Column
+    memory: Memory | None
 
     async def started(self, engine: Engine, *, max_cost_usd: float | None) -> StartedCases:
         kept = await engine.store.read(lambda db: jobs.job_by_key(db, self.request.key or ""))
@@ -91,18 +95,25 @@ async def evaluate(
     async with AsyncExitStack() as opened:
         providers = Providers(engine, evaluation, environment, opened)
         own_models = {name: await providers.models(spec) for name, spec in evaluation.graders.items()}
-        engine = replace(engine, own_models=own_models)
+        config = replace(engine.config, concurrency=1) if evaluation.remembers else engine.config
+        engine = replace(engine, own_models=own_models, config=config)
         _vet_judges(engine, evaluation, asked)
         await save_records(engine, evaluation.arrivals)
         parts = [
-            await _part(engine, evaluation, column, part, asked, providers)
+            await _part(column, part, asked, providers, memory)
             for column in evaluation.columns
+            for memory in (Memory(evaluation.stored) if evaluation.remembers else None,)
             for part in column.parts
         ]
         started = [await one.started(engine, max_cost_usd=asked.max_cost_usd) for one in parts]
         jobs_of_all = [run.job.id for run in started]
         ran: list[_Ran] = []
         for part, run in zip(parts, started, strict=True):
+            await _remember(
+                engine,
+                part,
+                [one for one, other in zip(jobs_of_all, parts, strict=True) if other.column is part.column],
+            )
             ran.append(_Ran(run.job.id, await _carried_out(engine, part, run.job, jobs_of_all, asked, progress)))
         return await _matrix(engine, evaluation, ran, asked, like=parts[0].request)
 
@@ -121,13 +132,28 @@ def _vet_judges(engine: Engine, evaluation: Evaluation, asked: Asked) -> None:
         )
 
 
-async def _part(
-    engine: Engine, evaluation: Evaluation, column: Column, part: Part, asked: Asked, providers: Providers
-) -> _Part:
+async def _part(column: Column, part: Part, asked: Asked, providers: Providers, memory: Memory | None) -> _Part:
     spec = part.provider.spec
     models = await providers.models(spec) if isinstance(spec, ModelSpec) else None
-    request = part_request(engine, evaluation, column, part, asked)
-    return _Part(request, partial(providers.target, column, part, models))
+    request = part_request(providers.engine, providers.evaluation, column, part, asked)
+    return _Part(request, partial(providers.target, column, part, models, memory), column, memory)
+
+
+async def _remember(engine: Engine, part: _Part, job_ids: Sequence[str]) -> None:
+    """Has a column's memory hold what is kept of its tests, in their order: those that come next may name it."""
+    if part.memory is None:
+        return
+    column = part.column
+    runs_of = [(ident, "") for ident in job_ids]
+    kept = await engine.store.read(lambda db: kept_column(db, column, runs_of))
+    cases = [ident for one in column.parts for ident in one.case_ids]
+    measured = await engine.store.read(lambda db: case_measures(db, cases))
+    part.memory.forget()
+    for measure in measured:
+        unit = kept.unit(measure.case.id, 1)
+        if unit is not None and unit.observed is not None:
+            output = unit.observed.output
+            part.memory.heard(measure.case.fields.inputs, written_prompt(output) or "", output.get("output"))
 
 
 async def _carried_out(

@@ -106,13 +106,16 @@ class Provider(Value):
     transforms: tuple[str | PythonTransform, ...] = ()
     told: Json = {}
     delay_ms: float = 0.0
+    after: Annotated[str, Field(exclude_if=lambda after: not after)] = ""
+    """The digest of the tests before, of which its answers depend where tests remember them."""
 
     def identity(self) -> str:
         """The digest of all that bears on its answers; no key is part of it."""
         transforms: list[JsonValue] = [
             one if isinstance(one, str) else one.model_dump(mode="json") for one in self.transforms
         ]
-        return digest([self.spec.model_dump(mode="json"), transforms, *([self.told] if self.told else [])])
+        beside: list[JsonValue] = [one for one in (self.told, self.after) if one]
+        return digest([self.spec.model_dump(mode="json"), transforms, *beside])
 
 
 class SelectBest(Value):
@@ -189,6 +192,10 @@ class Evaluation:
     judge_model: str | None = None
     graders: Mapping[str, ModelSpec] = field(default_factory=dict[str, ModelSpec])
     """Judges of single assertions that only the config can open, by `Grader.name`."""
+    remembers: bool = False
+    """Whether tests take over what those before them were answered: they are then asked one after the other."""
+    stored: frozenset[str] = frozenset()
+    """The names under which tests store their outputs."""
     variables: frozenset[str] = frozenset()
     given_variables: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     output_paths: tuple[str, ...] = ()

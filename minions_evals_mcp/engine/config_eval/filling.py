@@ -69,7 +69,7 @@ class Filled:
         column = self.evaluation.columns[cell.column]
         if not cell.asked:
             return None
-        if column.writer is not None:
+        if column.writer is not None or self.evaluation.remembers:
             return None if unit is None or unit.observed is None else written_prompt(unit.observed.output)
         try:
             return version_text(self.versions[column.version_id], inputs)

@@ -35,6 +35,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.targets.address import Address
 from minions_evals_mcp.targets.http import Question
+from minions_evals_mcp.targets.memory import Memory
 from minions_evals_mcp.targets.module_file import SUFFIXES, ModuleFile, PromptModule
 from minions_evals_mcp.targets.prompt_code import PromptFunction, PromptProgram, prompt_function
 from minions_evals_mcp.targets.prompted import Echo, Given, PromptedTarget, Responder
@@ -63,7 +64,9 @@ class Providers:
     def _given(self, text: str | None) -> str | None:
         return None if text is None else with_variables(text, self.environment)
 
-    def target(self, column: Column, part: Part, models: Models | None, budget: Budget) -> PromptedTarget:
+    def target(
+        self, column: Column, part: Part, models: Models | None, memory: Memory | None, budget: Budget
+    ) -> PromptedTarget:
         """The target of a column's part, its calls taken out of the budget; raises `BadInputError` where it cannot be called."""
         provider = part.provider
         return PromptedTarget(
@@ -77,6 +80,7 @@ class Providers:
             writer=self._writer(column),
             about=provider.told,
             prompt_config=column.prompt_config,
+            memory=memory,
         )
 
     def _writer(self, column: Column) -> PromptFunction | PromptProgram | PromptModule | None:

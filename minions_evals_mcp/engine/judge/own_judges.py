@@ -9,7 +9,6 @@ from functools import partial
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion, Grader
-from minions_evals_mcp.domain.services import DEFAULT_MODERATION, service_of
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
 from minions_evals_mcp.engine.context import Engine
@@ -18,6 +17,7 @@ from minions_evals_mcp.engine.judge.services import Answers, OpenService, ask_we
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.models.registry import Models, parse_model
+from minions_evals_mcp.models.service_table import DEFAULT_MODERATION, service_of
 from minions_evals_mcp.scoring.assertions.kinds.services import UNNAMED
 from minions_evals_mcp.scoring.checks import ServiceNeed, Unmet
 

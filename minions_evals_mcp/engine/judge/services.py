@@ -11,12 +11,12 @@ from urllib.parse import urlsplit
 import anyio
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.services import service_of
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Completion, Failed
 from minions_evals_mcp.models.reply_limits import origin
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.models.service_table import service_of
 from minions_evals_mcp.scoring.checks import ServiceNeed, Unmet
 from minions_evals_mcp.targets.http import Question, Web, fetched
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -39,6 +40,7 @@ TOLD_CONFIG = ("python", "javascript", METEOR)
 GIVEN_CONFIG = "only code is told a config"
 OWN = ("provider", "rubricPrompt")
 REF = "#/assertionTemplates/"
+PLACES = re.compile(r"\{[{%][^{}%]*?([A-Za-z_]\w*)")
 _ASSERTION: TypeAdapter[Assertion] = TypeAdapter(Assertion)
 
 
@@ -58,6 +60,8 @@ class Assertions:
     refusals: Refusals
     graders: Graders
     options: Mapping[str, Node] = field(default_factory=dict[str, Node])
+    stored: frozenset[str] = frozenset()
+    """The names under which tests store their outputs: no assertion is filled with them."""
 
     def checks(self, nodes: list[Node], variables: Mapping[str, JsonValue]) -> Checks:
         """The checks of a test with those variables; what is not carried out is refused, and left out."""
@@ -173,6 +177,8 @@ class Assertions:
         return found
 
     def _rendered(self, node: Node, variables: Mapping[str, JsonValue]) -> JsonValue:
+        if self.stored and self.stored & {*PLACES.findall(node.text())} - variables.keys():
+            self.refusals.add(node, "the output of another test in an assertion")
         try:
             return rendered(node.text(), variables)
         except UnsupportedError as error:

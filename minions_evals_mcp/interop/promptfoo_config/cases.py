@@ -23,11 +23,12 @@ from minions_evals_mcp.interop.promptfoo_config.options import Options
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
 from minions_evals_mcp.interop.promptfoo_config.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.snippets import scoring_code
-from minions_evals_mcp.interop.promptfoo_config.tests import SCORING, Test
+from minions_evals_mcp.interop.promptfoo_config.tests import SCORING, STORES_AS, Test
 from minions_evals_mcp.interop.promptfoo_config.variables import combinations, transformed
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
-from minions_evals_mcp.scoring.rendering import GIVEN, PREFIX, SUFFIX
+from minions_evals_mcp.scoring.rendering import CONVERSATION, GIVEN, HIDDEN, PREFIX, STORES, SUFFIX
 from minions_evals_mcp.scoring.version_text import NUNJUCKS
+from minions_evals_mcp.targets.memory import HISTORY
 
 SHOWN = 60
 BY_CODE = "python"
@@ -58,18 +59,19 @@ def read_cases(tests: Sequence[Test], root: Mapping[str, Node], asking: Asking, 
     templates = root["assertionTemplates"].mapping() if "assertionTemplates" in root else {}
     refusals = graders.refusals
     prompts = [one.raw for one in asking.prompts]
+    stored = frozenset(test.options[STORES_AS].text() for test in tests if STORES_AS in test.options)
     seen: dict[str, int] = {}
     for number, test in enumerate(tests):
         asks = asking.of(test)
         graders.vet(test.options)
-        reader = Assertions(templates, refusals, graders, test.options)
+        reader = Assertions(templates, refusals, graders, test.options, stored)
         scoring = scoring_code(test.asks[SCORING]) if SCORING in test.asks else None
         whole = test.options.get("disableVarExpansion")
         spread = whole is None or not whole.yes()
         for spread_out in combinations(test.variables, prompts, refusals, spread=spread):
             variables = transformed(spread_out, test.options.get("transformVars"), refusals)
             checks, written = _checks(reader, test, variables)
-            inputs = variables | _around(test, asks)
+            inputs = variables | _around(test, asks, prompts)
             said = digest([inputs, [one.model_dump(mode="json") for one in checks.assertions], test.threshold, asking.options.timeout_ms,
                            [one.model_dump(mode="json") for one in checks.choosers],
                            *([] if scoring is None else [scoring.model_dump(mode="json")])])[:16]  # fmt: skip
@@ -116,15 +118,20 @@ def _values(nodes: Mapping[str, Node]) -> Json:
     return {name: without_keys(node.value) for name, node in nodes.items()}
 
 
-def _around(test: Test, asks: Asks) -> Json:
-    """What stands around the prompt in this test, and which output it brings, as inputs under names of their own."""
-    names = (("prefix", PREFIX), ("suffix", SUFFIX))
+def _around(test: Test, asks: Asks, prompts: Sequence[str]) -> Json:
+    """What stands around the prompt in this test, which output it brings, under which name it stores its own, and which
+    conversation it is part of, as inputs under names of their own.
+    """
+    names = (("prefix", PREFIX), ("suffix", SUFFIX), (STORES_AS, STORES))
     around: Json = {name: test.options[option].text() for option, name in names if option in test.options}
+    if any(HISTORY in one for one in prompts):
+        talk = test.metadata.get("conversationId")
+        around[CONVERSATION] = "" if talk is None else value_text(talk.value)
     return around if asks.given is None else {**around, GIVEN: asks.given}
 
 
 def _fields(test: Test, inputs: Json, checks: Checks, options: Options) -> TestCase:
-    told = ((name, value) for name, value in inputs.items() if name != GIVEN)
+    told = ((name, value) for name, value in inputs.items() if name not in HIDDEN - {PREFIX, SUFFIX})
     shown = ", ".join(f"{name}={value_text(value)}" for name, value in told)
     name = " ".join((test.description or shown or "the test").split())
     return TestCase(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from dataclasses import replace
+from itertools import groupby, product
 
 from minions_evals_mcp.engine.config_eval.evaluation import Column, GivenSpec, ModelSpec, Part, Provider
 from minions_evals_mcp.errors import BadInputError
@@ -19,13 +20,15 @@ from minions_evals_mcp.targets.conversation import turns
 GIVEN = "providerOutput"
 
 
-def read_columns(prompts: Sequence[PromptText], providers: Sequence[Listed], cases: Sequence[Case]) -> Iterator[Column]:
-    """Every prompt at every provider that is asked it."""
+def read_columns(
+    prompts: Sequence[PromptText], providers: Sequence[Listed], cases: Sequence[Case], *, remembers: bool = False
+) -> Iterator[Column]:
+    """Every prompt at every provider that is asked it; where tests remember those before them, in parts that keep their order."""
     for listed, prompt in product(providers, prompts):
         if not allowed(listed.prompts, (prompt.label, prompt.id)):
             continue
         wanting = [case for case in cases if case.asks.wants(listed, prompt)]
-        parts = tuple(_parts(listed.provider, wanting))
+        parts = tuple(_in_order(listed.provider, wanting) if remembers else _parts(listed.provider, wanting))
         yield Column(version_id(prompt), prompt.label, listed.provider, parts, prompt.writer, prompt.config)
 
 
@@ -41,6 +44,17 @@ def _parts(provider: Provider, cases: Sequence[Case]) -> Iterator[Part]:
     for key, several in groups.items():
         ids = tuple(case.id for case in several)
         yield Part(_bringing(answering[key], several), benchmark_id(ids), ids, key[2])
+
+
+def _in_order(provider: Provider, cases: Sequence[Case]) -> Iterator[Part]:
+    """The tests in stretches that are answered alike; what one answers depends on all before it."""
+    before: list[str] = []
+    for _, stretch in groupby(cases, lambda case: _answering(provider, case).identity()):
+        several = [*stretch]
+        (part,) = _parts(provider, several)
+        after = benchmark_id(before) if before else ""
+        yield replace(part, provider=part.provider.model_copy(update={"after": after}))
+        before += [case.id for case in several]
 
 
 def _answering(provider: Provider, case: Case) -> Provider:

@@ -33,6 +33,7 @@ from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.tests import read_tests
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
 from minions_evals_mcp.scoring.metrics import Derived, derived
+from minions_evals_mcp.scoring.rendering import CONVERSATION, STORES
 
 HARMLESS = {
     "sharing": "nothing is shared",
@@ -88,7 +89,9 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
         tests, refusals, judge_given=given.judge_model is not None, embedder_given=given.embedder is not None
     )
     cases = list(read_cases(tests, root, Asking(prompts, providers, options, refusals), graders))
-    columns = tuple(read_columns(prompts, _told(providers, cases), cases))
+    remembers = any({STORES, CONVERSATION} & case.fields.inputs.keys() for case in cases)
+    _vet_order(cases, refusals, remembers=remembers)
+    columns = tuple(read_columns(prompts, _told(providers, cases), cases, remembers=remembers))
     metrics = tuple(_derived(root, refusals))
     vet_prompts(prompts, cases, columns, refusals)
     left_out = refusals.settled(allowed=given.allow_unsupported)
@@ -117,6 +120,8 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
         derived=metrics,
         delay_s=options.delay_s,
         concurrency=options.concurrency,
+        remembers=remembers,
+        stored=frozenset(str(case.fields.inputs[STORES]) for case in cases if STORES in case.fields.inputs),
         max_seconds=options.max_seconds,
         judge_model=given.judge_model or graders.shared,
         graders=graders.specs,
@@ -126,6 +131,13 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
         left_out=left_out,
         notes=refusals.notes,
     )
+
+
+def _vet_order(cases: Sequence[Case], refusals: Refusals, *, remembers: bool) -> None:
+    """Refuses tests that are repeated where each depends on those before it."""
+    for case in cases if remembers else ():
+        if case.asks.trials > 1:
+            refusals.add(case.node, "a test that is repeated, where tests depend on those before them")
 
 
 def _told(providers: Sequence[Listed], cases: Sequence[Case]) -> list[Listed]:

@@ -17,12 +17,12 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
-from minions_evals_mcp.domain.services import DEFAULT_MODERATION, service_of
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
 from minions_evals_mcp.interop.promptfoo_config.model_provider import ACCESS, model_spec, service_spec
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.tests import Test
+from minions_evals_mcp.models.service_table import DEFAULT_MODERATION, service_of
 from minions_evals_mcp.scoring.assertions.judges import TOLD
 from minions_evals_mcp.scoring.assertions.kinds.graded import GRADED
 from minions_evals_mcp.scoring.assertions.kinds.services import BY_SERVICE

@@ -9,10 +9,10 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
-from minions_evals_mcp.domain.services import Service
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
 from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_node
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.models.service_table import Service
 from minions_evals_mcp.targets.live import MAX_TOKENS
 
 CALLING = frozenset({"tools", "tool_choice", "parallel_tool_calls", "functions", "function_call"})

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.engine.config_eval.evaluation import PromptCode
-from minions_evals_mcp.errors import EvalsError, UnsupportedError
+from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, code_file, runs_module
 from minions_evals_mcp.interop.promptfoo_config.reading import (
     Node,
@@ -26,7 +26,6 @@ from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.scoring.nunjucks import templates_in, vet_template
 
 DELIMITER = "---"
-CONVERSATION = "_conversation"
 PLAIN = frozenset({".txt", ".md", ".j2"})
 READ = PLAIN | {".json", ".jsonl", ".yaml", ".yml"}
 
@@ -53,8 +52,6 @@ def read_prompts(node: Node, refusals: Refusals) -> list[PromptText]:
         try:
             for template in templates_in(prompt.raw) if prompt.writer is None else ():
                 vet_template(template)
-            if CONVERSATION in prompt.raw:
-                raise UnsupportedError(f"{CONVERSATION}, the earlier turns, is not carried out")
         except EvalsError as error:
             refusals.add(one, f"{prompt.label[:60]!r}: {error.message}")
             continue

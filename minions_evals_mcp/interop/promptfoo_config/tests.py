@@ -17,6 +17,7 @@ from minions_evals_mcp.interop.promptfoo_config.reading import (
 )
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 
+STORES_AS = "storeOutputAs"
 SCORING = "assertScoringFunction"
 ASKS = ("providers", "prompts", "provider", "providerOutput", SCORING)
 """What a test says of who is asked it, and of what makes its verdict."""
@@ -32,6 +33,7 @@ OPTIONS = (
     "rubricPrompt",
     "disableVarExpansion",
     "disableDefaultAsserts",
+    STORES_AS,
 )
 HARMLESS = {"author": "it bears on no verdict", "id": "it bears on no verdict"}
 HARMLESS_OPTIONS = {

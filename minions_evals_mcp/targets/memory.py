@@ -1,0 +1,73 @@
+"""What the tests of a column remember of those before them: outputs under names, and conversations."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.scoring.rendering import CONVERSATION, STORES
+
+HISTORY = "_conversation"
+"""The variable in which a prompt finds the turns before it."""
+_NAMED = re.compile(r"\{[{%][^{}%]*?([A-Za-z_]\w*)")
+
+
+@dataclass(slots=True, eq=False)
+class Memory:
+    """Of one column, whose tests are asked one after the other.
+
+    `names` are those under which tests store their outputs, `stored` what is stored so far, `turns` what was said by the id
+    of each conversation.
+    """
+
+    names: frozenset[str] = frozenset()
+    stored: Json = field(default_factory=dict[str, JsonValue])
+    turns: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
+
+    def forget(self) -> None:
+        """Begins anew."""
+        self.stored.clear()
+        self.turns.clear()
+
+    def lacking(self, inputs: Json, template: str) -> str:
+        """The stored output that the test names and that is not there, for the test that stores it was not answered."""
+        texts = [template, *(value for value in inputs.values() if isinstance(value, str))]
+        named = {name for text in texts for name in _NAMED.findall(text)}
+        return next(iter(sorted(named & self.names - self.stored.keys() - inputs.keys())), "")
+
+    def recalled(self, inputs: Json) -> Json:
+        """The inputs with what was stored over them, which their texts may name, and the turns of their conversation."""
+        from minions_evals_mcp.scoring.nunjucks import rendered  # noqa: PLC0415  jinja2 costs what few runs need
+
+        known = {**inputs, **self.stored}
+        filled = {
+            name: rendered(value, known)
+            for name, value in inputs.items()
+            if isinstance(value, str) and self.stored.keys() & {*_NAMED.findall(value)}
+        }
+        turns: Json = {HISTORY: [*self.turns.get(str(inputs[CONVERSATION]), [])]} if CONVERSATION in inputs else {}
+        return {**inputs, **filled, **self.stored, **turns}
+
+    def heard(self, inputs: Json, prompt: str, output: JsonValue) -> None:
+        """Keeps what the test with those inputs was answered; nothing is kept under a name where nothing came."""
+        if STORES in inputs and output:
+            self.stored[str(inputs[STORES])] = output
+        if CONVERSATION in inputs:
+            asked = _as_json(prompt)
+            last = asked[-1] if isinstance(asked, list) and asked else asked
+            content = last.get("content") if isinstance(last, dict) and isinstance(asked, list) else None
+            turn: Json = {"prompt": asked, "input": content or last, "output": output or ""}
+            self.turns.setdefault(str(inputs[CONVERSATION]), []).append(turn)
+
+
+def _as_json(prompt: str) -> JsonValue:
+    """The prompt, which may be messages."""
+    try:
+        found: JsonValue = json.loads(prompt)
+    except (ValueError, RecursionError):
+        return prompt
+    return found if isinstance(found, list | dict) else prompt
