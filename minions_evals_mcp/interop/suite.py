@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from datetime import date, datetime
 from functools import partial
 from pathlib import Path
@@ -39,20 +40,14 @@ class SuiteFile(Value):
 
 def read_suite(path: Path, *, new_id: Callable[[], str], now: datetime) -> tuple[list[Arrival], list[Relation]]:
     """The records and relations of a file; raises `InvalidRecordError` with file, line, field and reason."""
-    try:
-        text = path.read_text("utf-8-sig")
-    except OSError as error:
-        raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
-    except UnicodeDecodeError as error:
-        raise BadInputError(
-            f"{path} is not UTF-8: {error.reason} at byte {error.start}.", remedy="A suite is YAML, JSON or JSON lines."
-        ) from None
     kind = path.suffix.lower()
     if kind in LINES:
-        return [
-            _arrival(partial("{}:{}".format, path, number), wire, new_id, now)
-            for number, wire in _json_lines(path, text)
-        ], []
+        with _told(path):
+            return [
+                _arrival(partial("{}:{}".format, path, number), wire, new_id, now) for number, wire in _json_lines(path)
+            ], []
+    with _told(path):
+        text = path.read_text("utf-8-sig")
     suite = _suite(path, text, is_json=kind == JSON)
     places = _Places(path, text, is_json=kind == JSON)
     arrivals = [
@@ -63,10 +58,34 @@ def read_suite(path: Path, *, new_id: Callable[[], str], now: datetime) -> tuple
     ]
 
 
-def _json_lines(path: Path, text: str) -> Iterator[tuple[int, JsonValue]]:
-    for number, line in enumerate(text.split("\n"), 1):  # splitlines would split at U+2028, which JSON strings may hold
-        if line.strip():
-            yield number, parse_json(line, str(path), line=number)  # pyright: ignore[reportReturnType]  JSON all through
+@contextmanager
+def _told(path: Path) -> Generator[None]:
+    """Why a file cannot be read, in our words."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
+    except UnicodeDecodeError:
+        raise BadInputError(
+            f"{path} is not UTF-8: {_not_utf8(path)}.", remedy="A suite is YAML, JSON or JSON lines."
+        ) from None
+
+
+def _not_utf8(path: Path) -> str:
+    """What the first byte is that is no text, and where: read anew, for a file that is read by the line counts from elsewhere."""
+    try:
+        path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return f"{error.reason} at byte {error.start}"
+    return "it has changed meanwhile"
+
+
+def _json_lines(path: Path) -> Iterator[tuple[int, JsonValue]]:
+    """The values of the lines with their numbers, read as they are asked for: a great file is never held whole."""
+    with path.open(encoding="utf-8-sig") as lines:  # a file's lines end where its ends of line are, not at a U+2028
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                yield number, parse_json(line.removesuffix("\n"), str(path), line=number)  # pyright: ignore[reportReturnType]  JSON all through
 
 
 def _suite(path: Path, text: str, *, is_json: bool) -> SuiteFile:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from functools import cache
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -112,19 +112,21 @@ def make_durable(db: Db) -> None:
 
 TOGETHER = (50, 10, 1)
 """So many rows are written by one statement: a statement's own start costs half as much as its row."""
+HELD = 1000
+"""So many rows at most are held before they are written."""
 
 
-def insert_rows(db: Db, into: str, rows: Sequence[Sequence[object]], *, then: str = "") -> None:
+def insert_rows(db: Db, into: str, rows: Iterable[Sequence[object]], *, then: str = "") -> None:
     """Writes rows of one width into a table; `then` is what follows their values in the statement."""
-    at = 0
-    for size in TOGETHER:
-        whole = (len(rows) - at) // size
-        if whole:
-            pages = range(at, at + whole * size, size)
-            db.executemany(
-                _insertion(into, len(rows[0]), size, then), [[*chain.from_iterable(rows[n : n + size])] for n in pages]
-            )
-            at += whole * size
+    waiting = iter(rows)
+    while page := [*islice(waiting, HELD)]:
+        at = 0
+        for size in TOGETHER:
+            end = at + (len(page) - at) // size * size
+            if end > at:
+                together = ([*chain.from_iterable(page[n : n + size])] for n in range(at, end, size))
+                db.executemany(_insertion(into, len(page[0]), size, then), together)
+            at = end
 
 
 @cache

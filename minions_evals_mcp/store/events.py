@@ -49,7 +49,7 @@ def row_of(event: Event) -> EventRow:
 def write_events(db: Db, rows: Iterable[EventRow], *, at: datetime) -> None:
     """Writes events that are rows already."""
     moment = to_millis(at)
-    insert_rows(db, "event (at, type, subject_type, subject_id, detail)", [(moment, *row) for row in rows])
+    insert_rows(db, "event (at, type, subject_type, subject_id, detail)", ((moment, *row) for row in rows))
 
 
 def newest_seq(db: Db) -> int:
