@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import get_args
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -10,6 +11,8 @@ from starlette.responses import HTMLResponse, Response
 from minions_evals_mcp.engine.answers.pages.change_page import read_change_page
 from minions_evals_mcp.engine.answers.pages.matrix_page import MatrixFilter, read_matrix_page
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.store.queries.pages.matrix_cells import Only
 from minions_evals_mcp.view.asked import engine_of, named, page_number, required
 from minions_evals_mcp.view.kept import kept
 from minions_evals_mcp.view.rendering import part, rendered
@@ -29,17 +32,23 @@ async def _comparison(engine: Engine, *, ident: str, before: str, after: str) ->
     return part("comparison", page=await read_change_page(engine, ident, before=before, after=after))
 
 
+def _only(text: str) -> Only:
+    if text not in get_args(Only):
+        raise BadInputError(f"there are no tests that are {text[:20]!r}.", remedy="Ask for only=apart or only=failed.")
+    return text  # pyright: ignore[reportReturnType]  checked above
+
+
 async def matrix(request: Request) -> Response:
     """The cases of a benchmark under several runs: those that `run` names, else its config's columns, else its versions."""
     number = page_number(request)
     asked = MatrixFilter(
         run_ids=tuple(request.query_params.getlist("run")),
-        apart=named(request, "apart") == "1",
+        only=_only(named(request, "only")),
         text=named(request, "q").strip(),
     )
     page = await read_matrix_page(
         engine_of(request), required(request, "id"), asked, skip=(number - 1) * PAGE, limit=PAGE
     )
-    query = {"id": page.benchmark_id, "run": asked.run_ids, "apart": "1" if asked.apart else "", "q": asked.text}
+    query = {"id": page.benchmark_id, "run": asked.run_ids, "only": asked.only, "q": asked.text}
     told = {name: value for name, value in query.items() if value}
     return rendered("matrix", page=page, number=number, size=PAGE, asked=asked, query=told)

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.answers.report_data import criteria
+from minions_evals_mcp.engine.answers import report_data
 from minions_evals_mcp.engine.answers.run_head import RunHead, read_run_head
 from minions_evals_mcp.engine.answers.run_outline import RunOutline, read_run_outline
 from minions_evals_mcp.engine.context import Engine
@@ -24,6 +24,8 @@ from minions_evals_mcp.view.rendering import begun, part
 
 PAGE = 100
 TAGS = 12
+CRITERIA = 8
+"""So many criteria have a column of their own."""
 
 
 async def run(request: Request) -> Response:
@@ -91,7 +93,7 @@ async def _rest(request: Request, head: RunHead, asked: tuple[CaseFilter, str], 
 async def _bars(engine: Engine, *, head: RunHead) -> str:
     summary = head.side.summary
     before = None if head.before is None else head.before.run_id
-    means = await engine.store.read(partial(criteria, run_id=summary.run_id, before=before))
+    means = await engine.store.read(partial(report_data.criteria, run_id=summary.run_id, before=before))
     tags = await engine.store.read(partial(run_cases.tag_lines, run_id=summary.run_id, limit=TAGS))
     return part("run_bars", summary=summary, criteria=means, tags=tags)
 
@@ -109,9 +111,13 @@ async def _cases(engine: Engine, *, outline: RunOutline, asked: CaseFilter, colu
             limit=PAGE,
         )
     )  # fmt: skip
+    tried = [line.test_run_id for line in lines if line.test_run_id is not None] if columns == "all" else []
+    points = await engine.store.read(partial(run_cases.points, test_run_ids=tried)) if tried else {}
+    criteria = dict.fromkeys(name for scores in points.values() for name in scores)
     return part(
         "run_cases", run=outline, cases=lines, asked=asked, query=_query(outline.run_id, asked, columns), columns=columns,
-        fitting=fitting, page=number, size=PAGE, live=outline.state in IN_PROGRESS,
+        fitting=fitting, points=points, criteria=[*criteria][:CRITERIA], page=number, size=PAGE,
+        live=outline.state in IN_PROGRESS,
     )  # fmt: skip
 
 

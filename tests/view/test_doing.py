@@ -14,7 +14,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of
 from tests.engine.labelled import alternating, judged_run, labelled, suite
 from tests.view.visitor import visitor
-from tests.workshop import answer, bench, benchmark, case, first, fleet, found, measured, minion, save
+from tests.workshop import answer, bench, benchmark, case, first, fleet, found, measured, minion, rubric, save, says
 
 
 async def test_a_run_is_told_what_it_costs_then_started_and_followed(engine: Engine) -> None:
@@ -97,8 +97,25 @@ async def test_a_finished_config_and_versions_stand_side_by_side(engine: Engine)
         assert "v passed most: 3 of 3" in page
         assert page.count("≠") == 0, "the sign is the stylesheet's"
         assert page.count('class="apart"') == 2
-        assert (await client.get("/matrix?id=b&apart=1")).text.count('class="cell"') == 4
+        assert (await client.get("/matrix?id=b&only=apart")).text.count('class="cell"') == 4
+        failed = (await client.get("/matrix?id=b&only=failed")).text
+        assert failed.count('<tr class="apart">') == failed.count('<th scope="row">') == 2, "c0 passed in both"
+        assert failed.count('class="why preview">') == 2, "why it failed stands in the cell"
+        assert "&#34;q&#34;: &#34;c1&#34;" in failed or "c1&#34;}" in failed, "the inputs stand under the test's name"
+        assert (await client.get("/matrix?id=b&only=odd")).status_code == 400
         assert (await client.get("/matrix?id=b&run=job1&q=c2")).text.count('class="cell"') == 1
+
+
+async def test_all_columns_of_a_run_are_its_criteria_and_inputs_too(engine: Engine) -> None:
+    await save(engine, rubric("r", 1, brief=says("good"), kind=says("please", maxScore=5)))
+    await save(engine, [case("c", rubricId="r")], benchmark("b", "c"), [answer("a", "c", "good")])
+    await bench(engine, "b")
+    async with visitor(engine) as client:
+        page = (await client.get("/run?id=job1&columns=all")).text
+        assert '<th scope="col" class="right">brief</th><th scope="col" class="right">kind</th>' in page
+        assert '<td data-name="brief" class="right num">1</td>' in page
+        assert '<td data-name="kind" class="right num">0 <span class="quiet">of 5</span></td>' in page
+        assert 'data-name="brief"' not in (await client.get("/run?id=job1")).text
 
 
 async def test_an_agent_s_steps_are_told_in_order_with_the_one_at_fault(engine: Engine) -> None:

@@ -223,7 +223,8 @@ async def test_nothing_under_test_becomes_markup_on_any_page(tmp_path: Path) -> 
         await hostile_runs(engine)
         cases = [f"/case?run=job2&at={number}.1" for number in range(len(PAYLOADS))]
         pages = ["/", "/runs", "/failures", "/outbox", "/benchmark?id=b", "/run?id=job2", "/progress?id=job2", "/prompts",
-                 "/comparison?before=job1&after=job2", "/matrix?id=b", "/trajectory?run=job2&at=0.1", *cases]  # fmt: skip
+                 "/comparison?before=job1&after=job2", "/matrix?id=b", "/run?id=job2&columns=all",
+        "/trajectory?run=job2&at=0.1", *cases]  # fmt: skip
         for address in pages:
             page = await text(client, address)
             assert foreign(page) == [], address

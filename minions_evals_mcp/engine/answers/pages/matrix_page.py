@@ -15,9 +15,11 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.store.queries.pages import matrix_cells, overview
-from minions_evals_mcp.store.queries.pages.matrix_cells import MatrixCase, MatrixCell
+from minions_evals_mcp.store.queries.pages.matrix_cells import MatrixCase, MatrixCell, Only
 
 VERSIONS = 6
+METRICS = 4
+"""So many means stand at the head of a column."""
 MOST = 12
 """So many columns stand beside each other at most."""
 
@@ -32,6 +34,8 @@ class MatrixColumn:
     state: str
     run: BenchmarkRun | None
     cost_usd: float | None
+    means: tuple[tuple[str, float], ...] = ()
+    """Its criteria and named metrics by name, each with its mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,7 @@ class MatrixFilter:
     """Which runs stand as columns (none named: the usual ones) and which cases are listed."""
 
     run_ids: tuple[str, ...] = ()
-    apart: bool = False
+    only: Only = ""
     text: str = ""
 
 
@@ -98,7 +102,7 @@ def _page(db: Db, *, ident: str, asked: MatrixFilter, skip: int, limit: int) -> 
     chosen = list(asked.run_ids)[:MOST] or config or matrix_cells.newest_of_versions(db, ident, limit=VERSIONS)
     if not chosen:
         raise BadInputError(f"{titles[ident]} has no run yet.", remedy=f"minions-evals run-benchmark {ident}")
-    cases, total = matrix_cells.matrix_cases(db, chosen, apart=asked.apart, text=asked.text, skip=skip, limit=limit)
+    cases, total = matrix_cells.matrix_cases(db, chosen, only=asked.only, text=asked.text, skip=skip, limit=limit)
     cells = matrix_cells.matrix_cells(db, chosen, [one.case_id for one in cases])
     return MatrixPage(
         benchmark_id=ident,
@@ -126,9 +130,16 @@ def _columns(db: Db, run_ids: Sequence[str]) -> tuple[MatrixColumn, ...]:
             state=job.state,
             run=run,
             cost_usd=overview.run_cost(db, job.id),
+            means=_means(db, job.id),
         )
         for job, run in kept
     )
+
+
+def _means(db: Db, run_id: str) -> tuple[tuple[str, float], ...]:
+    found = list(runs.kept_means(db, run_id).items())[:METRICS]
+    titles = report_units.titles(db, [dimension for dimension, _ in found])
+    return tuple((titles.get(dimension, dimension), mean) for dimension, mean in found)
 
 
 def _asked(job: Job, name: str) -> str | None:

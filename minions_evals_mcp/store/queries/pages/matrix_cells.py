@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from minions_evals_mcp.store.connection import Db
+
+Only = Literal["", "apart", "failed"]
+"""All cases, those on which the runs differ, or those that failed in one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,11 +21,13 @@ class MatrixCase:
     trial: int
     title: str
     apart: bool
+    asked: str
+    """The beginning of its inputs, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatrixCell:
-    """One case in one run."""
+    """One case in one run; `reason`: why it has no verdict, else what its judges said where it failed."""
 
     run_id: str
     place: str
@@ -35,23 +41,24 @@ class MatrixCell:
 
 
 def matrix_cases(
-    db: Db, run_ids: Sequence[str], *, apart: bool = False, text: str = "", skip: int, limit: int
+    db: Db, run_ids: Sequence[str], *, only: Only = "", text: str = "", skip: int, limit: int
 ) -> tuple[list[MatrixCase], int]:
     """A page of the cases of those runs, those on which they differ first; and how many there are."""
     rows = db.execute(
         "WITH c AS (SELECT u.case_id, u.trial, min(u.position) AS position,"
-        " count(DISTINCT coalesce(r.passed, -1)) > 1 AS apart, sum(coalesce(r.passed, 0)) AS passes FROM unit u"
+        " count(DISTINCT coalesce(r.passed, -1)) > 1 AS apart, sum(coalesce(r.passed, 0)) AS passes,"
+        " max(r.passed = 0) AS failed FROM unit u"
         " LEFT JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id IN (SELECT value FROM json_each(:runs))"
         " GROUP BY u.case_id, u.trial)"
-        " SELECT c.case_id, c.trial, coalesce(m.title, c.case_id), c.apart, count(*) OVER () FROM c"
-        " LEFT JOIN minion m ON m.id = c.case_id WHERE (NOT :apart OR c.apart)"
+        " SELECT c.case_id, c.trial, coalesce(m.title, c.case_id), c.apart,"
+        " substr(coalesce(m.fields -> '$.inputs', ''), 1, 200), count(*) OVER () FROM c"
+        " LEFT JOIN minion m ON m.id = c.case_id WHERE CASE :only WHEN 'apart' THEN c.apart WHEN 'failed' THEN c.failed ELSE 1 END"
         " AND (:text = '' OR instr(lower(concat(c.case_id, ' ', m.title)), lower(:text)) > 0)"
         " ORDER BY c.apart DESC, c.passes, c.position, c.trial LIMIT :limit OFFSET :skip",
-        {"runs": json.dumps(list(run_ids)), "apart": apart, "text": text, "limit": limit, "skip": skip},
+        {"runs": json.dumps(list(run_ids)), "only": only, "text": text, "limit": limit, "skip": skip},
     ).fetchall()
-    return [MatrixCase(ident, trial, title, bool(differs)) for ident, trial, title, differs, _ in rows], rows[0][
-        4
-    ] if rows else 0
+    cases = [MatrixCase(ident, trial, title, bool(differs), given) for ident, trial, title, differs, given, _ in rows]
+    return cases, rows[0][-1] if rows else 0
 
 
 def matrix_cells(db: Db, run_ids: Sequence[str], case_ids: Sequence[str]) -> dict[tuple[str, int, str], MatrixCell]:
@@ -59,7 +66,9 @@ def matrix_cells(db: Db, run_ids: Sequence[str], case_ids: Sequence[str]) -> dic
     rows = db.execute(
         "SELECT u.case_id, u.trial, u.job_id, u.position || '.' || u.trial, coalesce(u.outcome, ''), r.passed,"
         " r.total_score / r.max_possible_score, substr(coalesce(r.rest ->> '$.actualOutput.output', r.rest -> '$.actualOutput',"
-        " u.output ->> '$.output.output', u.output -> '$.output', ''), 1, 260), r.rest ->> '$.costUsd', r.rest ->> '$.latencyMs', u.reason"
+        " u.output ->> '$.output.output', u.output -> '$.output', ''), 1, 260), r.rest ->> '$.costUsd', r.rest ->> '$.latencyMs',"
+        " CASE r.passed WHEN 0 THEN (SELECT substr(group_concat(j.rationale, '; '), 1, 300) FROM eval_judgment j"
+        " WHERE j.test_run_id = r.id AND j.score < j.max_score) ELSE u.reason END"
         " FROM unit u LEFT JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id IN (SELECT value FROM json_each(?))"
         " AND u.case_id IN (SELECT value FROM json_each(?))",
         (json.dumps(list(run_ids)), json.dumps(list(case_ids))),

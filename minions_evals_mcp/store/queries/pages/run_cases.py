@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -48,6 +49,9 @@ class CaseLine:
     output: str
     cost_usd: float | None
     latency_ms: float | None
+    asked: str
+    """The beginning of its inputs, as JSON."""
+    test_run_id: str | None
 
 
 _STATUS = "CASE r.passed WHEN 0 THEN 'failed' WHEN 1 THEN 'passed' ELSE 'unscored' END"
@@ -72,7 +76,8 @@ _DETAIL = (
     "SELECT u.position, u.trial, u.case_id, coalesce(m.title, u.case_id), u.outcome,"
     f" {_STATUS}, {_CHANGE}, r.total_score / r.max_possible_score, o.total_score / o.max_possible_score, coalesce(f.failure_type, ''),"
     " substr(coalesce(r.rest ->> '$.actualOutput.output', r.rest -> '$.actualOutput', u.output ->> '$.output.output',"
-    " u.output -> '$.output', ''), 1, 300), r.rest ->> '$.costUsd', r.rest ->> '$.latencyMs'"
+    " u.output -> '$.output', ''), 1, 300), r.rest ->> '$.costUsd', r.rest ->> '$.latencyMs',"
+    " substr(coalesce(m.fields -> '$.inputs', ''), 1, 300), r.id"
     " FROM json_each(:places) p CROSS JOIN unit u ON u.job_id = :run AND u.position = p.value ->> 0 AND u.trial = p.value ->> 1"
     " LEFT JOIN test_run r ON r.id = u.test_run_id"
     " LEFT JOIN test_run o ON o.test_case_id = u.case_id AND o.trial = u.trial AND +o.benchmark_run_id = :before"
@@ -100,6 +105,29 @@ def case_lines(
     places = json.dumps([row[:2] for row in rows])
     told = db.execute(_DETAIL, {"run": run_id, "before": before or "", "places": places})
     return [CaseLine(*row) for row in told], rows[0][2] if rows else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Points:
+    """What an output got on a criterion or a named metric, of how much."""
+
+    score: float
+    of: float
+
+
+def points(db: Db, test_run_ids: Sequence[str]) -> dict[str, dict[str, Points]]:
+    """The points of each of those test-runs by the name of the criterion or metric; what a case checks itself is left out."""
+    rows = db.execute(
+        "SELECT j.test_run_id, coalesce(m.title, j.criterion_id), j.score, j.max_score FROM json_each(?1) i"
+        " JOIN eval_judgment j ON j.test_run_id = i.value LEFT JOIN minion m ON m.id = j.criterion_id"
+        " WHERE j.criterion_id NOT LIKE 'implicit:%' UNION ALL"
+        " SELECT s.test_run_id, s.name, s.score, 1.0 FROM json_each(?1) i JOIN metric_score s ON s.test_run_id = i.value",
+        (json.dumps(list(test_run_ids)),),
+    )
+    found: dict[str, dict[str, Points]] = {}
+    for test_run_id, name, score, of in rows:
+        found.setdefault(test_run_id, {})[name] = Points(score, of)
+    return found
 
 
 def _conditions(asked: CaseFilter) -> tuple[str, str]:
