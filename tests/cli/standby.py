@@ -32,7 +32,7 @@ from minions_evals_mcp.embedding.local import wordllama_embedder
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 100_000
-ENDING_S = 20
+ENDING_S = 60
 UNFLUSHED = 120
 """The interpreter's exit code where its streams cannot be flushed."""
 PROGRAMS = {

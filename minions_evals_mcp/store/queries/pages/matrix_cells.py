@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.pages.run_cases import INPUTS
 
 Only = Literal["", "apart", "failed"]
 """All cases, those on which the runs differ, or those that failed in one of them."""
@@ -21,8 +22,8 @@ class MatrixCase:
     trial: int
     title: str
     apart: bool
-    asked: str
-    """The beginning of its inputs, as JSON."""
+    asked: str | None
+    """The beginning of its inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,7 @@ def matrix_cases(
         " LEFT JOIN test_run r ON r.id = u.test_run_id WHERE u.job_id IN (SELECT value FROM json_each(:runs))"
         " GROUP BY u.case_id, u.trial)"
         " SELECT c.case_id, c.trial, coalesce(m.title, c.case_id), c.apart,"
-        " substr(coalesce(m.fields -> '$.inputs', ''), 1, 200), count(*) OVER () FROM c"
+        f" {INPUTS}, count(*) OVER () FROM c"
         " LEFT JOIN minion m ON m.id = c.case_id WHERE CASE :only WHEN 'apart' THEN c.apart WHEN 'failed' THEN c.failed ELSE 1 END"
         " AND (:text = '' OR instr(lower(concat(c.case_id, ' ', m.title)), lower(:text)) > 0)"
         " ORDER BY c.apart DESC, c.passes, c.position, c.trial LIMIT :limit OFFSET :skip",

@@ -17,6 +17,10 @@ TAGS = "json_each(CASE m.tags WHEN '[]' THEN coalesce(m.fields -> '$.tags', '[]'
 """The tags of the case m: its record's, else those of its fields."""
 
 
+INPUTS = "(SELECT substr(group_concat(i.key || ': ' || i.value, ', '), 1, 300) FROM json_each(m.fields, '$.inputs') i)"
+"""What the case m asks, as a line."""
+
+
 @dataclass(frozen=True, slots=True)
 class CaseFilter:
     """Which cases of a run are listed, and in what order; an empty text asks for nothing.
@@ -49,8 +53,8 @@ class CaseLine:
     output: str
     cost_usd: float | None
     latency_ms: float | None
-    asked: str
-    """The beginning of its inputs, as JSON."""
+    asked: str | None
+    """The beginning of its inputs."""
     test_run_id: str | None
 
 
@@ -77,7 +81,7 @@ _DETAIL = (
     f" {_STATUS}, {_CHANGE}, r.total_score / r.max_possible_score, o.total_score / o.max_possible_score, coalesce(f.failure_type, ''),"
     " substr(coalesce(r.rest ->> '$.actualOutput.output', r.rest -> '$.actualOutput', u.output ->> '$.output.output',"
     " u.output -> '$.output', ''), 1, 300), r.rest ->> '$.costUsd', r.rest ->> '$.latencyMs',"
-    " substr(coalesce(m.fields -> '$.inputs', ''), 1, 300), r.id"
+    f" {INPUTS}, r.id"
     " FROM json_each(:places) p CROSS JOIN unit u ON u.job_id = :run AND u.position = p.value ->> 0 AND u.trial = p.value ->> 1"
     " LEFT JOIN test_run r ON r.id = u.test_run_id"
     " LEFT JOIN test_run o ON o.test_case_id = u.case_id AND o.trial = u.trial AND +o.benchmark_run_id = :before"
