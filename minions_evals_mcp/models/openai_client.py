@@ -16,6 +16,7 @@ from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of
 from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
+from minions_evals_mcp.models.responses import RESPONSES, read_response, responses_body
 from minions_evals_mcp.models.streaming import read_reply
 
 if TYPE_CHECKING:
@@ -159,6 +160,8 @@ class OpenAIClient:
 
     async def _attempt(self, request: ModelRequest) -> Answer | Fault:
         try:
+            if request.model.startswith(RESPONSES):
+                return await self._responded(request)
             if request.stream:
                 return await self._streamed(request)
             response = await self._create(
@@ -171,6 +174,10 @@ class OpenAIClient:
         except (self._errors.APIConnectionError, UnacceptableReplyError) as error:
             return fault_of_connection(error)
         return _answer(response.http_response.content)
+
+    async def _responded(self, request: ModelRequest) -> Answer | Fault:
+        response = await self._sdk.responses.with_raw_response.create(extra_body=responses_body(request))
+        return read_response(response.http_response.content)
 
     async def _streamed(self, request: ModelRequest) -> Answer | Fault:
         sent_at = anyio.current_time()

@@ -86,6 +86,8 @@ def _calculated(provider: str, model: str, usage: Usage) -> PriceCalculation | N
     row = PROVIDERS.get(provider)
     listed_as = (row and row.price_name) or provider
     try:
-        return genai_prices.calc_price(tokens, model.removeprefix("models/"), provider_id=listed_as)
+        return genai_prices.calc_price(
+            tokens, model.removeprefix("models/").removeprefix("responses:"), provider_id=listed_as
+        )
     except LookupError:
         return None

@@ -242,7 +242,7 @@ def test_ids_follow_from_what_is_said(tmp_path: Path) -> None:
         (HEAD + "tests: [{assert: [{type: guardrails}]}]", "tests.0.assert.0: the assertion type 'guardrails'"),
         (HEAD + "tests: file://gen.js:make", "gen.js: JavaScript makes parts"),
         (HEAD + "tests: https://docs.google.com/x", "docs.google.com"),
-        ("prompts: [a]\nproviders: ['openai:responses:x', 'bedrock:y', {id: 'openai:z', config: {tools: []}}]", "openai:responses:x"),
+        ("prompts: [a]\nproviders: ['openai:realtime:x', 'bedrock:y', {id: 'openai:z', config: {tools: []}}]", "openai:realtime:x"),
         ("prompts: [a]\nproviders: ['file://x.js']", "x.js: JavaScript makes parts"),
         ("prompts: ['{{ w.normalize() }}']\nproviders: [echo]", "the method normalize()"),
         (f"prompts: ['{PICTURE}']\nproviders: ['openai:x']", "with parts that are no text"),

@@ -127,7 +127,7 @@ def test_select_best_has_its_own_model_and_words(tmp_path: Path) -> None:
     ("assertion", "said"),
     [
         ("{type: llm-rubric, value: x, provider: 'ollama:chat:x'}", "assert.0.provider: the provider ollama:chat:x"),
-        ("{type: llm-rubric, value: x, provider: 'openai:responses:x'}", "the provider openai:responses:x"),
+        ("{type: llm-rubric, value: x, provider: 'openai:realtime:x'}", "the provider openai:realtime:x"),
         ("{type: llm-rubric, value: x, provider: echo}", "the provider echo"),
         ("{type: llm-rubric, value: x, provider: file://judge.py}", "the provider file://judge.py"),
         ("{type: llm-rubric, value: x, provider: [a]}", "only a model's id"),

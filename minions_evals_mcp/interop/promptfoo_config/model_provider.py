@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
 from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_node
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.models.responses import OPTIONS, RESPONSES
 from minions_evals_mcp.models.service_table import Service
 from minions_evals_mcp.targets.live import MAX_TOKENS
 
@@ -34,9 +35,9 @@ GENERATION = {"maxOutputTokens": "max_tokens", "max_output_tokens": "max_tokens"
 """Google's names for what a request may set, and what they are called at its OpenAI-compatible address."""
 ACCESS = ("apiKey", "apiKeyEnvar", "apiBaseUrl", "apiHost")
 PREFIXES = {theirs: f"{row.name}:" for row in PROVIDERS.values() for theirs in row.known_as}
-FOREIGN = ("responses", "completion", "embedding", "embeddings", "realtime", "assistant", "image", "moderation", "agents",
+FOREIGN = ("completion", "embedding", "embeddings", "realtime", "assistant", "image", "moderation", "agents",
            "transcription", "speech", "video", "live", "claude-agent-sdk", "codex", "codex-sdk", "chatkit")  # fmt: skip
-"""Kinds of a model's interface that are not chat: `openai:responses:…`."""
+"""Kinds of a model's interface that are not reached: `openai:realtime:…`."""
 
 
 def _value(node: Node) -> JsonValue:
@@ -75,10 +76,13 @@ def model_spec(node: Node, ident: str, config: Node, refusals: Refusals, *, grad
         refusals.add(node, f"the provider {ident}")
         return None
     kind = ours.partition(":")[0]
-    options = tuple(name for name in PROVIDERS[kind].options if not (grades and name in CALLING))
+    offered = OPTIONS if ours.removeprefix(f"{kind}:").startswith(RESPONSES) else PROVIDERS[kind].options
+    options = tuple(name for name in offered if not (grades and name in CALLING))
     found = refusals.known(_plain(config, kind, refusals), (*ACCESS, *options), harmless=HARMLESS)
     params: Json = {name: _value(found[name]) for name in options if name in found}
-    limit = [found[name].whole(least=1) for name in LIMITS if params.pop(name, None) is not None]
+    limit = [
+        found[name].whole(least=1) for name in (*LIMITS, "max_output_tokens") if params.pop(name, None) is not None
+    ]
     return ModelSpec(
         model=ours,
         max_tokens=limit[0] if limit else MAX_TOKENS,
