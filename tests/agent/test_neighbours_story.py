@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -16,6 +15,7 @@ from pydantic import JsonValue
 from tests.agent.desk import ROOT, Desk, Json, message, record
 from tests.agent.story import case, measured, rubrics
 from tests.agent.traces import agent_span, document
+from tests.cli.installed import program
 
 RUNS = 150
 CASES = 10
@@ -29,7 +29,7 @@ def neighbours_file(desk: Desk) -> Path:
     servers: Json = {}
     for name, more in (("orchestrator", ["--reply-in", str(desk.folder / "incoming")]), ("desk", []), ("prompts", [])):
         (desk.folder / name).mkdir()
-        run: list[JsonValue] = [sys.executable, "-m", "tests.agent.neighbour_server", str(desk.folder / name), *more]
+        run: list[JsonValue] = [program("neighbour"), str(desk.folder / name), *more]
         servers[name] = {"run": run, "folder": str(ROOT)}
     file = desk.folder / "neighbours.yaml"
     tell: Json = {

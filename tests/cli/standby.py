@@ -29,6 +29,8 @@ from coverage import Coverage
 
 from minions_evals_mcp.cli.commands import COMMANDS, DB_COMMANDS
 from minions_evals_mcp.embedding.local import wordllama_embedder
+from minions_evals_mcp.shipped import shipped_folder
+from minions_evals_mcp.skills import load_skills
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 100_000
@@ -37,7 +39,7 @@ UNFLUSHED = 120
 """The interpreter's exit code where its streams cannot be flushed."""
 PROGRAMS = {
     "minions-evals": "minions_evals_mcp.cli.app", "minions-eval-agent": "agent.__main__",
-    "minions-evals-mcp": "minions_evals_mcp.server.app", "pytest": "pytest",
+    "minions-evals-mcp": "minions_evals_mcp.server.app", "pytest": "pytest", "neighbour": "tests.agent.neighbour_server",
 }  # fmt: skip
 """The programs by the name that they are called by; each module's `main` is the entry point."""
 LATE = (
@@ -277,8 +279,11 @@ def become(asked: Asked, streams: list[int]) -> None:
 
 if __name__ == "__main__":
     ours = {target.partition(":")[0] for target, _ in (*COMMANDS.values(), *DB_COMMANDS.values())}
-    for module in (*(f"minions_evals_mcp.cli.{one}" for one in sorted(ours)), *PROGRAMS.values(), *LATE):
+    for module in (*(f"minions_evals_mcp.cli.{one}" for one in sorted(ours)), *LATE):
         import_module(module)
+    for program in ("minions-evals", "minions-eval-agent", "pytest"):  # the others where they are asked for
+        import_module(PROGRAMS[program])
+    load_skills(shipped_folder("skills"))  # what pydantic builds late is built
     anyio.run(wordllama_embedder().embed, ["its weights are read"])
     saved_so_far()
     gc.freeze()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -100,12 +101,14 @@ def with_planted(asked: Json, path: tuple[str, ...], value: JsonValue) -> Json:
 async def _nothing_shows(host: Host, tool: str, asked: Json, snare: Snare) -> None:
     with anyio.fail_after(20):
         found = await host.raw(tool, **asked)
-    assert SECRET not in found.model_dump_json(), (tool, asked)
-    assert "internal-error" not in found.model_dump_json(), (tool, asked)
+    said = found.model_dump_json()
+    assert SECRET not in said, (tool, asked)
+    assert "internal-error" not in said, (tool, asked)
     assert not (snare.folder / "mark").exists(), (tool, asked)
     assert not snare.was_called(), (tool, asked)
 
 
+@cache
 def _required(tool: str) -> Json:
     schema = schema_of(CATALOGUE[tool].arguments)
     return {name: FITTING[name] for name in cast("list[str]", schema.get("required", [])) if name in FITTING}

@@ -24,6 +24,7 @@ from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.toolboxes.mcp_line import McpLine
 from minions_evals_mcp.toolboxes.mcp_tools import McpNeighbour, McpSource, filled
 from minions_evals_mcp.toolboxes.servers import ServerSettings
+from tests.cli.installed import program
 from tests.store.command_line import ROOT
 from tests.workshop import START
 
@@ -34,7 +35,7 @@ UNBEARABLE = Record("u", message("unbearable", {}, at=START), "No", START, START
 @asynccontextmanager
 async def line_to(folder: Path, **more: Any) -> AsyncGenerator[McpLine]:
     """A line to a neighbour that keeps its files in the folder."""
-    run = more.pop("run", (sys.executable, "-m", "tests.agent.neighbour_server", str(folder)))
+    run = more.pop("run", (program("neighbour"), str(folder)))
     settings = ServerSettings(run=run, folder=str(ROOT), **more)
     with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
@@ -122,7 +123,7 @@ async def test_an_address_where_nobody_listens_is_tried_later(tmp_path: Path) ->
 @contextmanager
 def listening(folder: Path, port: int) -> Generator[None]:
     """The neighbour at an address, until the block ends."""
-    command = [sys.executable, "-m", "tests.agent.neighbour_server", str(folder), "--port", str(port)]
+    command = [program("neighbour"), str(folder), "--port", str(port)]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
         try:
             end = time.monotonic() + 30
