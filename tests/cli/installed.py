@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.cli.standby import LONGEST, PROGRAMS, STANDBYS, Asked
+from tests.cli.standby import LONGEST, PROGRAMS, ROOT, STANDBYS, Asked
 from tests.cli.terminal import LIMIT_S
 
 SCRIPTS = Path(sys.executable).parent
@@ -69,6 +69,8 @@ def _carried_out(bell: socket.socket) -> None:
     """Has the command carried out, and ends it where the program that rang is killed."""
     with bell:
         received, streams, _, _ = socket.recv_fds(bell, LONGEST, 3)
+        if not received:  # killed before it rang
+            return
         pid = STANDBYS.begun(Asked(**json.loads(received), scripts=str(SCRIPTS)), streams)
         for stream in streams:
             os.close(stream)
@@ -89,4 +91,6 @@ SESSION = ExitStack()
 @cache
 def program(name: str) -> str:
     """Our program of that name, for whoever starts it by its file: a start costs a fork, and its end is the command's."""
+    imported = Asked(["--help"], str(ROOT), {**os.environ}, name)  # noqa: TID251  it is not to be waited for by who starts it
+    STANDBYS.carried_out(imported, b"", LIMIT_S)
     return str(Path(SESSION.enter_context(installed()).partition(":")[0]) / name)

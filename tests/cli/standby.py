@@ -35,6 +35,8 @@ from minions_evals_mcp.skills import load_skills
 ROOT = Path(__file__).parents[2]
 LONGEST = 100_000
 ENDING_S = 60
+BEGINNING_S = 300
+"""The first command waits for all that a standby imports, on a machine under load."""
 UNFLUSHED = 120
 """The interpreter's exit code where its streams cannot be flushed."""
 PROGRAMS = {
@@ -55,6 +57,9 @@ UNPIPED = -1
 """What `Popen` has for the end of a pipe that nobody asked for: the command has this process's own stream."""
 THEIRS = ("PYTHON", "LC_", "LANG")
 """Variables that the interpreter reads while it starts: what is forked would not see them."""
+
+
+ADOPTION = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +107,7 @@ class Standby:
     def begun(self, asked: Asked, streams: list[int]) -> int:
         """The process id of the command, which is a child of this process from now on."""
         with _adopting():
-            pid = self.ended_with(asked, streams, ENDING_S)
+            pid = self.ended_with(asked, streams, BEGINNING_S)
             assert int(self.wire.recv(LONGEST)) == 0  # its parent has ended
             return pid
 
@@ -129,8 +134,8 @@ class Standbys:
             return standby.ended_with(asked, streams, limit_s)
 
     def begun(self, asked: Asked, streams: list[int]) -> int:
-        """The process id of the command, which is a child of this process from now on."""
-        with self._one(asked) as standby:
+        """The process id of the command, which is a child of this process from now on; one is begun at a time."""
+        with ADOPTION, self._one(asked) as standby:
             return standby.begun(replace(asked, lasts=True), streams)
 
     @contextmanager
@@ -162,19 +167,15 @@ def started(environment: dict[str, str]) -> Standby:
     return Standby(process, ours)
 
 
-ADOPTION = threading.Lock()
-
-
 @contextmanager
 def _adopting() -> Generator[None]:
     """Meanwhile a grandchild whose parent ends is this process's child: what a standby forks and lets go."""
     prctl = ctypes.CDLL(None).prctl
-    with ADOPTION:
-        prctl(CHILD_SUBREAPER, 1)
-        try:
-            yield
-        finally:
-            prctl(CHILD_SUBREAPER, 0)
+    prctl(CHILD_SUBREAPER, 1)
+    try:
+        yield
+    finally:
+        prctl(CHILD_SUBREAPER, 0)
 
 
 class Forked(subprocess.Popen[bytes]):
