@@ -95,13 +95,17 @@ def vet_template(template: str) -> None:
     _compiled(template)
 
 
-def rendered(template: str, variables: Mapping[str, JsonValue]) -> str:
-    """The template with its variables filled in; a missing one is nothing, as in Nunjucks."""
-    if "{" not in template or _is_partial(template):  # what opens and never closes is text there
+def rendered(template: str, variables: Mapping[str, JsonValue], *, prompt: bool = True) -> str:
+    """The template with its variables filled in; a missing one is nothing, as in Nunjucks.
+
+    A `prompt` with a line that opens something and does not close it is text, as in promptfoo; an assertion may go on in
+    the next line.
+    """
+    if "{" not in template or (prompt and _is_partial(template)):
         return template
     try:
         with budget():
-            return _compiled(template).render({name: as_js(value) for name, value in variables.items()})
+            return _compiled(template, prompt=prompt).render({name: as_js(value) for name, value in variables.items()})
     except (TemplateError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise BadInputError(f"the template cannot be rendered: {error}.", remedy="Check its variables.") from None
 
@@ -159,8 +163,8 @@ def _strings(value: JsonValue) -> Iterable[str]:
 
 
 @lru_cache(maxsize=512)
-def _compiled(template: str) -> Template:
-    if _is_partial(template):
+def _compiled(template: str, *, prompt: bool = True) -> Template:
+    if prompt and _is_partial(template):
         return _compiled("")
     try:
         parsed = _ENVIRONMENT.parse(template)

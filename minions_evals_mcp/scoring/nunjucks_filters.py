@@ -69,12 +69,18 @@ def _indented(value: object, width: int = 4, first: bool = False) -> str:  # noq
     return "\n".join(" " * min(width, 100) + line if number or first else line for number, line in enumerate(lines))
 
 
-def _int(value: object, other: object = 0) -> object:
+def _trimmed(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("trim needs a text")  # noqa: TRY004  a template's mistake, told with the template
+    return value.strip()
+
+
+def _int(value: object, other: object = "") -> object:
     found = re.match(r"\s*[-+]?\d+", js_string(value))
     return int(found.group()) if found else other
 
 
-def _float(value: object, other: object = 0) -> object:
+def _float(value: object, other: object = "") -> object:
     found = re.match(r"\s*[-+]?(\d+\.?\d*|\.\d+)", js_string(value))
     return whole(float(found.group())) if found else other
 
@@ -192,7 +198,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "string": js_string,
     "sum": _sum,
     "title": _title,
-    "trim": _wrapped(str.strip),
+    "trim": _trimmed,
     "truncate": _truncated,
     "upper": _wrapped(str.upper),
     "urlencode": _wrapped(lambda text: quote(text, safe="-_.!~*'()")),

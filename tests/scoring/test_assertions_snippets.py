@@ -97,6 +97,8 @@ ONE_LINE_OR_BODY: list[tuple[str, str, JsonValue]] = [
     ("javascript", "output.length > 3\n&& true", None),
     ("javascript", "const n = 1\nn", None),
     ("javascript", "if (output) {\n  return 2;\n}", 2),
+    ("javascript", "0 / 0", "raised"),
+    ("python", "float('nan')", "raised"),
     ("python", "len(output) > 3", True),
     ("python", "len(output) > 3; False", True),
     ("python", "return True", "syntax"),
@@ -106,7 +108,7 @@ ONE_LINE_OR_BODY: list[tuple[str, str, JsonValue]] = [
     ("python", "assert len(output) == 4\n", None),
     ("python", "count = 0\ndef add():\n    global count\n    count += 1\nadd()\nreturn count", 1),
 ]
-"""Code with what promptfoo has of it; "syntax" where it is none."""
+"""Code with what promptfoo has of it; "syntax" where it is none, "raised" where it fails the check, as NaN does."""
 
 
 async def test_one_line_is_an_expression_and_lines_give_what_they_return() -> None:

@@ -27,6 +27,7 @@ TOLD = (
     ("{{ 'a' if '1' == 1 else 'z' }}|{{ 7/2 }}|{{ 4/2 }}|{{ s ~ 1 }}|{{ 3 // 2 }}|{{ 2 ** 3 }}|{{ 7 % 4 }}", "a|3.5|2|Abc1|1|8|3"),
     ("{{ b == 1 }} {{ '' == 0 }} {{ el == el }} {{ nul == missing }} {{ n != 5 }}", "true true true true false"),
     ("{{ [{a: 'b'}, {a: 'A'}]|sort(false, true, 'a')|join(' ', 'a') }} {{ ['b', 'A', 'c']|sort(true) }}", "A b c,b,A"),
+    ("{{ ''|int }}|{{ 'x'|float }}|{{ 'x'|int(7) }}|{{ '3.70'|float }}", "||7|3.7"),
     ("{{ 2.50|round }}|{{ 'x y'|title }}|{{ 'aB'|capitalize }}|{{ l|join('-') }}", "3|X Y|Ab|1,2-3"),
     ("{{ nul|default('d') }}|{{ ''|default('e') }}|{{ ''|default('e', true) }}|{{missing|default('m')}}", "||e|m"),
     ("{{ 3.7|int }}|{{ '3'|float }}|{{ 'A' in s }}|{{ true and 0 }}|{{ not '' }}|{{ z or 'd' }}", "3|3|true|0|true|d"),
@@ -73,7 +74,8 @@ def test_what_differs_is_refused_by_name(template: str, named: str) -> None:
 
 @pytest.mark.parametrize(
     "template",
-    ["{{ 9 ** 9999 }}", "{{ 1/0 }}", "{% for i in range(99999999) %}x{% endfor %}", "{{ 'x' * 3 }}", "{{ n|join }}", "{{ 'ab'|join }}",
+    ["{{ 9 ** 9999 }}", "{{ 1/0 }}", "{% for i in range(99999999) %}x{% endfor %}", "{{ 'x' * 3 }}", "{{ n|join }}",
+     "{{ 'ab'|join }}", "{{ gone|trim }}", "{{ n|trim }}",
      "{{ ('x' * 1000000000) }}", "{{ 's'|replace('s', s, n, n) }}"],
 )  # fmt: skip
 def test_what_has_no_value_is_an_error_and_not_a_text(template: str) -> None:
@@ -172,3 +174,11 @@ def test_methods_of_texts_and_lists_are_javascripts(template: str, said: str) ->
 def test_a_method_that_is_not_carried_out_as_there_is_an_error(template: str) -> None:
     with pytest.raises(BadInputError):
         rendered(template, {"s": "abc"})
+
+
+def test_a_prompt_that_opens_what_its_line_does_not_close_is_text_and_an_assertion_goes_on() -> None:
+    open_line = "{{\n s|upper\n}}"
+    assert rendered(open_line, {"s": "a"}) == open_line
+    assert rendered(open_line, {"s": "a"}, prompt=False) == "A"
+    with pytest.raises(UnsupportedError):
+        rendered("{{ s", {"s": "a"}, prompt=False)

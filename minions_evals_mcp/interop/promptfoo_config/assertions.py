@@ -180,7 +180,7 @@ class Assertions:
         if self.stored and self.stored & {*PLACES.findall(node.text())} - variables.keys():
             self.refusals.add(node, "the output of another test in an assertion")
         try:
-            return rendered(node.text(), variables)
+            return rendered(node.text(), variables, prompt=False)
         except UnsupportedError as error:
             self.refusals.add(node, error.message)
             return node.value
