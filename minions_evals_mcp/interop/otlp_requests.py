@@ -11,11 +11,15 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
+from minions_evals_mcp.interop.logs.json_stream import more_values_than
 from minions_evals_mcp.interop.parsing import parse_json
+from minions_evals_mcp.interop.protobuf_fields import more_fields_than
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 LARGEST = 16_000_000
 """So many bytes may one request have, unpacked."""
+MOST_VALUES = 500_000
+"""So many values may it hold: as empty ones they would take a hundred times their own size in memory."""
 _GZIP = 31
 _IDS = ("traceId", "spanId", "parentSpanId")
 
@@ -53,10 +57,16 @@ def _of_json(body: bytes) -> Json:
         text = body.decode()
     except UnicodeDecodeError as error:
         raise BadInputError(f"the request is no UTF-8: {error.reason}.") from None
+    if more_values_than(MOST_VALUES, text):
+        raise _too_many()
     found: JsonValue = parse_json(text, "request")  # pyright: ignore[reportAssignmentType]  JSON all through
     if not isinstance(found, dict):
         raise BadInputError("the request is no JSON object.")
     return found
+
+
+def _too_many() -> BadInputError:
+    return BadInputError(f"the request holds more than {MOST_VALUES} values.", remedy="Export smaller batches.")
 
 
 def _of_protobuf(body: bytes) -> Json:
@@ -69,6 +79,8 @@ def _of_protobuf(body: bytes) -> Json:
     from google.protobuf.message import DecodeError  # noqa: PLC0415  as above
     from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest  # noqa: PLC0415  as above
 
+    if more_fields_than(MOST_VALUES, body):
+        raise _too_many()
     request = ExportTraceServiceRequest()
     try:
         request.ParseFromString(body)

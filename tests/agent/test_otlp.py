@@ -109,8 +109,13 @@ async def test_what_is_no_export_of_traces_is_refused_and_nothing_is_taken() -> 
     bomb = gzip.compress(b"0" * (LARGEST + 1))
     cut = gzip.compress(json.dumps(trace(1)).encode())[:-9]
     damaged = json.dumps(document({"traceId": "a"})).encode()
+    empty = gzip.compress(b"\x0a\x00" * (LARGEST // 2))  # eight million messages in sixteen kilobytes
+    nothing = gzip.compress(b'{"resourceSpans": [' + b"{}," * (LARGEST // 4) + b"{}]}")
+    deep = b'{"resourceSpans": ' + b"[" * 100_000
+    lost = json.dumps({"resourceSpans": [{"scopeSpans": 7}]}).encode()
     for body, kind, encoding, status in (
         (b"\xff\xff", PROTOBUF, "", 400), (b"{", JSON, "", 400), (b"[]", JSON, "", 400), (damaged, JSON, "", 400),
+        (empty, PROTOBUF, "gzip", 400), (nothing, JSON, "gzip", 400), (deep, JSON, "", 400), (lost, JSON, "", 400),
         (bomb, JSON, "gzip", 400), (cut, JSON, "gzip", 400), (b"{}", JSON, "br", 400), (b"x" * (LARGEST + 1), JSON, "", 400),
         (b"{}", "text/plain", "", 415),
     ):  # fmt: skip

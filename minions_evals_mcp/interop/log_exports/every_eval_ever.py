@@ -16,13 +16,11 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
-from minions_evals_mcp.interop.log_exports.told import Export, Score, Told
+from minions_evals_mcp.interop.log_exports.told import Export, Score, Told, worth
 from minions_evals_mcp.interop.log_exports.writing import text, without_none
 from minions_evals_mcp.interop.logs.conversation import message_text
 
 SCHEMA = "0.3.0"
-LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
-"""What Inspect's letters are worth, as its own metrics count them."""
 
 
 def rows_file(path: Path) -> Path:
@@ -120,14 +118,6 @@ def rows(told: Told, export: Export) -> Iterator[Json]:
         value = worth(score)
         if value is not None:
             yield _row(told, export, score, value)
-
-
-def worth(score: Score) -> float | None:
-    """The score as a number; None where it is none."""
-    value = score.value
-    if isinstance(value, str):
-        return LETTERS.get(value)
-    return float(value) if isinstance(value, bool | int | float) else None
 
 
 def _row(told: Told, export: Export, score: Score, value: float) -> Json:

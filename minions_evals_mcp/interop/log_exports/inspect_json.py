@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.interop.log_exports.told import OURS, Export, Score, Told
 from minions_evals_mcp.interop.log_exports.writing import one_document, text, without_none
+from minions_evals_mcp.interop.logs.conversation import objects, without
 
 VERSION = 2
 
@@ -58,7 +59,7 @@ def sample(told: Told, subject: str) -> Json:
         "input": _input(told.inputs),
         "choices": told.inputs.get("choices"),
         "target": target if target != [] else "",
-        "messages": [*(told.messages or _messages(told, answer))],
+        "messages": [_as_written(message) for message in told.messages or _messages(told)],
         "output": {"model": subject, "choices": [choice] if told.output is not None else [], "usage": usage},
         "scores": {score.name: _score(score, answer) for score in told.scores},
         "metadata": obj(known.get("metadata")),
@@ -69,6 +70,7 @@ def sample(told: Told, subject: str) -> Json:
         "completed_at": told.completed,
         "total_time": None if told.latency_ms is None else told.latency_ms / 1000,
         "error": None if told.error is None else {"message": told.error, "traceback": "", "traceback_ansi": ""},
+        "limit": told.extra.get("limit"),
         "attachments": {},
         **obj(told.extra.get("rest")),
     })  # fmt: skip
@@ -81,10 +83,25 @@ def _input(inputs: Json) -> JsonValue:
     return asked if isinstance(asked, str) else text(inputs)
 
 
-def _messages(told: Told, answer: str) -> list[JsonValue]:
+def _as_written(message: JsonValue) -> JsonValue:
+    """The message as Inspect writes it: the tool's name stands under `function`."""
+    said = obj(message)
+    calls: list[JsonValue] = [
+        {"function": call.get("name"), "type": "function", **without(call, "name")}
+        for call in objects(said.get("tool_calls"))
+    ]
+    if calls:
+        return {**said, "tool_calls": calls}
+    return without(said, "name", "is_error") if "function" in said else message
+
+
+def _messages(told: Told) -> list[JsonValue]:
+    """The question and the answer, where no conversation was kept; nothing where nothing was answered."""
+    if told.output is None:
+        return []
     question = _input(told.inputs)
     asked: list[JsonValue] = question if isinstance(question, list) else [{"role": "user", "content": question}]
-    return [*asked, {"role": "assistant", "content": answer}]
+    return [*asked, {"role": "assistant", "content": value_text(told.output)}]
 
 
 def _usage(told: Told) -> JsonValue:
@@ -104,8 +121,8 @@ def _stop(told: Told) -> str:
 def _score(score: Score, answer: str) -> Json:
     """The score; one made here says "C" or "I" of the verdict, and who judged."""
     if score.foreign:
-        value = score.value
-        return {"value": "N" if value is None else value, "history": [], **score.about}
+        value = float("nan") if score.about.get("unscored") else "N" if score.value is None else score.value
+        return {"value": value, "history": [], **without(score.about, "unscored")}
     value = ("C" if score.passed else "I") if score.passed is not None else score.value
     about: Json = {"score": score.value, "judgedBy": score.by}
     return {"value": value, "answer": answer, "explanation": score.reason, "metadata": about, "history": []}

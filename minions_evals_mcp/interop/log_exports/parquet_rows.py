@@ -19,9 +19,9 @@ COLUMNS = {
     "output": "string", "passed": "bool", "score": "double", "reason": "string", "error": "string", "stopReason": "string",
     "scores": "string", "model": "string", "inputTokens": "int64", "outputTokens": "int64", "cost": "double",
     "latencyMs": "double", "startedAt": "string", "completedAt": "string", "agentRunId": "string", "testRunId": "string",
-    "task": "string", "extra": "string",
+    "task": "string", "outputs": "string", "toolCalls": "string", "extra": "string",
 }  # fmt: skip
-"""The columns with their types; `inputs`, `scores` and `extra` are JSON."""
+"""The columns with their types; `inputs`, `outputs`, `scores`, `toolCalls` and `extra` are JSON, so that what was exact stays so."""
 
 
 class _Writer(Protocol):
@@ -66,7 +66,7 @@ def row(told: Told, export: Export) -> Json:
         "scores": text([*_scores(told.scores)]), "model": export.subject, "inputTokens": told.input_tokens,
         "outputTokens": told.output_tokens, "cost": told.cost, "latencyMs": told.latency_ms, "startedAt": told.started,
         "completedAt": told.completed, "agentRunId": told.agent_run_id, "testRunId": told.test_run_id, "task": export.task,
-        "extra": text(told.extra),
+        "outputs": None if told.output is None else text(told.output), "toolCalls": text([*told.steps]), "extra": text(told.extra),
     }  # fmt: skip
 
 

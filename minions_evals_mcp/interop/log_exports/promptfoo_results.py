@@ -2,70 +2,116 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
-from minions_evals_mcp.interop.log_exports.told import Export, Score, Told
+from minions_evals_mcp.interop.log_exports.told import Export, Score, Told, worth
 from minions_evals_mcp.interop.log_exports.writing import one_document, text, without_none
 from minions_evals_mcp.interop.logs.conversation import number
 
 VERSION = 3
 NO_FAILURE, ASSERTION, ERROR = 0, 1, 2
+WHOLE = "score"
+"""The name under which the reader keeps promptfoo's verdict on a cell as a whole."""
+NOTHING_JUDGED = "nobody judged it"
+
+
+@dataclass(slots=True)
+class _Sums:
+    """What the cells add up to, and the number of each case's test in the order in which they came."""
+
+    verdicts: Counter[int] = field(default_factory=Counter[int])
+    score: float = 0.0
+    cost: float = 0.0
+    latency_ms: float = 0.0
+    tokens: Counter[str] = field(default_factory=Counter[str])
+    tests: dict[str, int] = field(default_factory=dict[str, int])
 
 
 async def promptfoo_results(export: Export) -> AsyncIterator[str]:
-    """The results file, its cells as soon as they were read; the sums of its one column come before them."""
-    passed = export.passed or 0
-    stats: Json = {"successes": passed, "failures": export.total - passed, "errors": 0, "tokenUsage": _tokens(None)}
+    """The results file, its cells as soon as they were read; its one column, with the sums, comes behind them."""
+    sums = _Sums()
+    outside: Json = {"evalId": export.id, "config": {"description": export.task}, "shareableUrl": None, "metadata": {}}
+    members = "".join(f"{text(name)}: {text(value)}, " for name, value in outside.items())
+    yield f'{{{members}"results": '
+    inside: Json = {"version": VERSION, "timestamp": export.created}
+    async for piece in one_document(
+        inside,
+        "results",
+        export,
+        lambda told, place: _result(told, place, export, sums),
+        closing=lambda: _behind(export, sums),
+    ):
+        yield piece
+
+
+def _behind(export: Export, sums: _Sums) -> str:
+    """The column and the sums."""
+    passed, failed, errors = (sums.verdicts[kind] for kind in (NO_FAILURE, ASSERTION, ERROR))
+    tokens: Json = {name: sums.tokens[name] for name in ("total", "prompt", "completion")}
     metrics: Json = {
-        "score": float(passed), "testPassCount": passed, "testFailCount": export.total - passed, "testErrorCount": 0,
-        "assertPassCount": passed, "assertFailCount": export.total - passed, "totalLatencyMs": 0,
-        "tokenUsage": _tokens(None), "namedScores": {}, "namedScoresCount": {}, "cost": 0,
+        "score": sums.score, "testPassCount": passed, "testFailCount": failed, "testErrorCount": errors, "assertPassCount": passed,
+        "assertFailCount": failed, "totalLatencyMs": sums.latency_ms, "tokenUsage": tokens, "namedScores": {},
+        "namedScoresCount": {}, "cost": sums.cost,
     }  # fmt: skip
     prompt: Json = {
         "raw": export.prompt, "label": export.prompt[:200] or export.task, "id": export.version or export.id,
         "provider": export.subject, "metrics": metrics,
     }  # fmt: skip
-    outside: Json = {"evalId": export.id, "config": {"description": export.task}, "shareableUrl": None, "metadata": {}}
-    members = "".join(f"{text(name)}: {text(value)}, " for name, value in outside.items())
-    yield f'{{{members}"results": '
-    inside: Json = {"version": VERSION, "timestamp": export.created, "prompts": [prompt], "stats": stats}
-    async for piece in one_document(
-        inside, "results", export, lambda told, place: _result(told, place, export), closing="}}"
-    ):
-        yield piece
+    stats: Json = {"successes": passed, "failures": failed, "errors": errors, "tokenUsage": tokens}
+    return f', "prompts": [{text(prompt)}], "stats": {text(stats)}}}}}'
 
 
-def _result(told: Told, place: int, export: Export) -> Json:
+def _result(told: Told, place: int, export: Export, sums: _Sums) -> Json:
     kept = told.extra
     test = obj(obj(told.case.get("extra")).get("testCase"))
     provider: JsonValue = kept.get("provider") or {"id": export.subject or "recorded", "label": ""}
     whole, named, parts = _sorted(told)
-    score = told.score if told.score is not None else number(whole.value) if whole else None
-    passed = told.passed if told.passed is not None else whole.passed if whole else None
-    failure = ERROR if told.error is not None else NO_FAILURE if passed is not False else ASSERTION
+    score = told.score if told.score is not None else worth(whole) if whole else None
+    passed = told.passed if told.passed is not None else _passed(whole)
+    reason = told.reason or (whole.reason if whole else "") or ("" if whole else NOTHING_JUDGED)
+    failure = ERROR if told.error is not None else NO_FAILURE if passed else ASSERTION
     grading: Json = {
-        "pass": passed is True, "score": score or 0.0, "reason": told.reason or (whole.reason if whole else ""),
+        "pass": passed, "score": score or 0.0, "reason": reason,
         "namedScores": {one.name: one.value for one in named}, "componentResults": [_component(one) for one in parts],
     }  # fmt: skip
     response: Json = without_none({
         "output": told.output, "finishReason": told.stop_reason, "tokenUsage": _tokens(told), "cost": told.cost,
         **obj(kept.get("response")),
     })  # fmt: skip
+    number_ = told.sample if "provider" in kept and isinstance(told.sample, int) else None
+    _count(sums, told, failure, score)
     return without_none({
         "id": told.test_run_id or told.agent_run_id or f"{export.id}:{place}",
-        "promptIdx": 0, "testIdx": told.sample if isinstance(told.sample, int) else place,
+        "promptIdx": 0, "testIdx": sums.tests.setdefault(told.case_id, len(sums.tests)) if number_ is None else number_,
         "testCase": {**_test(told), **test, "vars": told.inputs}, "vars": told.inputs, "provider": provider,
         "prompt": {"raw": kept.get("prompt") or export.prompt, "label": export.prompt[:200] or export.task},
         "promptId": export.version or export.id, "response": {} if told.output is None else response,
-        "success": passed is True, "score": score or 0.0, "namedScores": {one.name: one.value for one in named},
-        "gradingResult": grading if passed is not None else None, "failureReason": failure, "error": told.error,
-        "latencyMs": told.latency_ms or 0, "cost": told.cost or 0, "tokenUsage": _tokens(told), "metadata": {},
+        "success": passed, "score": score or 0.0, "namedScores": {one.name: one.value for one in named},
+        "gradingResult": grading, "failureReason": failure, "error": told.error,
+        "latencyMs": told.latency_ms or 0, "cost": told.cost, "tokenUsage": _tokens(told), "metadata": {},
         **{key: value for key, value in obj(kept.get("rest")).items() if key not in {"promptIdx", "testIdx", "id", "promptId"}},
     })  # fmt: skip
+
+
+def _passed(whole: Score | None) -> bool:
+    """Whether the verdict is a pass: what was said, else a full score."""
+    if whole is None:
+        return False
+    return whole.passed if whole.passed is not None else (worth(whole) or 0.0) >= 1.0
+
+
+def _count(sums: _Sums, told: Told, failure: int, score: float | None) -> None:
+    sums.verdicts[failure] += 1
+    sums.score += score or 0.0
+    sums.cost += told.cost or 0.0
+    sums.latency_ms += told.latency_ms or 0.0
+    sums.tokens.update({name: value for name, value in (_tokens(told) or {}).items() if isinstance(value, int)})
 
 
 def _test(told: Told) -> Json:
@@ -80,21 +126,31 @@ def _sorted(told: Told) -> tuple[Score | None, list[Score], list[Score]]:
     theirs = [score for score in told.scores if score.foreign]
     if ours:
         return ours[0], ours[1:], [ours[0], *theirs]
-    whole = next((score for score in theirs if score.name == "score"), None)
+    whole = next((score for score in theirs if score.name == WHOLE), None)
+    if whole is None:  # another tool's scores: the first is the verdict, and stands among its parts with its name
+        return next(iter(theirs), None), [], theirs
     rest = [score for score in theirs if score is not whole]
     return whole, [one for one in rest if one.about.get("named")], [one for one in rest if not one.about.get("named")]
 
 
 def _component(score: Score) -> Json:
     value = number(score.value)
-    passed = score.passed if score.passed is not None else value is not None and value > 0
+    passed = score.passed if score.passed is not None else _passed(score) if score.foreign else bool(value)
     assertion = score.about.get("assertion", {"type": score.name})
     metadata: Json = (
         {"foreign": score.foreign} if value is not None else {"foreign": score.foreign, "value": score.value}
     )
-    return {"pass": passed, "score": value or 0.0, "reason": score.reason, "assertion": assertion, "metadata": metadata}
+    return {
+        "pass": passed,
+        "score": worth(score) or 0.0,
+        "reason": score.reason,
+        "assertion": assertion,
+        "metadata": metadata,
+    }
 
 
-def _tokens(told: Told | None) -> Json:
-    prompt, completion = ((told.input_tokens or 0), (told.output_tokens or 0)) if told else (0, 0)
+def _tokens(told: Told) -> Json | None:
+    if told.input_tokens is None and told.output_tokens is None:
+        return None
+    prompt, completion = told.input_tokens or 0, told.output_tokens or 0
     return {"total": prompt + completion, "prompt": prompt, "completion": completion}

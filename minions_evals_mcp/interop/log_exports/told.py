@@ -43,6 +43,18 @@ class Score:
     about: Json = field(default_factory=dict[str, JsonValue])
 
 
+LETTERS = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}
+"""What Inspect's letters are worth, as its own metrics count them."""
+
+
+def worth(score: Score) -> float | None:
+    """The score as a number; None where it is none."""
+    value = score.value
+    if isinstance(value, str):
+        return LETTERS.get(value)
+    return float(value) if isinstance(value, bool | int | float) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Told:
     """One output with all that is known of it. `sample` is its id in the log that it came from, else its case's."""

@@ -17,16 +17,19 @@ def text(value: JsonValue) -> str:
 
 
 async def one_document(
-    before: Json, key: str, export: Export, of: Callable[[Told, int], Json], *, closing: str = "}"
+    before: Json, key: str, export: Export, of: Callable[[Told, int], Json], *, closing: Callable[[], str] = lambda: "}"
 ) -> AsyncIterator[str]:
-    """An object of those keys and, last, the outputs as a list under `key`; `closing` closes what is open around them."""
+    """An object of those keys and the outputs as a list under `key`; `closing` says what follows and closes what is open.
+
+    NaN is written as the bare word, as the tools write it that know it.
+    """
     members = "".join(f"{text(name)}: {text(value)}, " for name, value in before.items())
     yield f"{{{members}{text(key)}: ["
     place = 0
     async for told in export.outputs:
-        yield (",\n" if place else "\n") + text(of(told, place))
+        yield (",\n" if place else "\n") + json.dumps(of(told, place), ensure_ascii=False)
         place += 1
-    yield f"\n]{closing}\n"
+    yield f"\n]{closing()}\n"
 
 
 def without_none(mapping: Json) -> Json:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.tagged_values import obj
-from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.logs.conversation import asked, texts, without
-from minions_evals_mcp.interop.logs.sample import Item, Log, Sample
+from minions_evals_mcp.domain.tagged_values import listed_values, obj
+from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.interop.logs.conversation import asked, count, number, objects, texts, without
+from minions_evals_mcp.interop.logs.files import whole_json
+from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
 from minions_evals_mcp.interop.table_rows import read_rows
 
 NAME = "parquet"
@@ -32,19 +34,77 @@ ANSWERS = (
     "answerKey",
 )
 IDS = ("id", "idx", "task_id", "index", "question_id")
+OURS = frozenset({"epoch", "testCaseId", "inputs", "outputs", "scores", "extra"})
+"""The columns that tell a table of outputs which was written here."""
 BESIDE = ("context", "choices", "passage")
 """Columns that belong to what is asked."""
 
 
 def read(path: Path) -> Iterator[Item]:
     """The rows as cases; raises `BadInputError` where no column is a question by its name."""
+    rows = read_rows(path)
+    first = next(rows, None)
+    if first is not None and first.cells.keys() >= OURS:
+        yield Log(NAME, path.stem, str(first.cells.get("task") or path.stem), str(first.cells.get("model") or ""))
+        yield from (_recorded(row.cells, row.where) for row in chain([first], rows))
+        return
     yield Log(
         NAME, path.stem, path.parent.name if path.stem.startswith(("train", "test", "validation", "0")) else path.stem
     )
     labels: dict[str, list[str]] | None = None
-    for number, row in enumerate(read_rows(path), 1):
+    for place, row in enumerate(() if first is None else chain([first], rows), 1):
         labels = _labels(path) if labels is None else labels
-        yield _sample(row.cells, number, labels, row.where)
+        yield _sample(row.cells, place, labels, row.where)
+
+
+def _recorded(cells: Json, where: str) -> Sample:
+    """A row of a table that `export --format parquet` wrote: an output with its scores, which are foreign wherever it comes in."""
+    extra = obj(_json(cells, "extra", where))
+    log, inputs = obj(extra.get("log")), obj(_json(cells, "inputs", where))
+    foreign = [obj(one) for one in listed_values(extra.get("foreignScores"))]
+    ours = [one for one in objects(_json(cells, "scores", where)) if not one.get("foreign")]
+    return Sample(
+        id=log.get("sample", cells.get("id")),
+        inputs=inputs,
+        epoch=count(cells.get("epoch")) or 1,
+        targets=texts(cells.get("targets")),
+        extra=without({"testCaseId": cells.get("testCaseId")}),
+        produced=Produced(
+            output=_json(cells, "outputs", where),
+            messages=tuple(listed_values(extra.get("messages"))),
+            tools=tuple(objects(_json(cells, "toolCalls", where))),
+            scores=tuple(_score(one) for one in (*ours, *foreign)),
+            started=cells.get("startedAt"),
+            completed=cells.get("completedAt"),
+            input_tokens=count(cells.get("inputTokens")),
+            output_tokens=count(cells.get("outputTokens")),
+            cost=number(cells.get("cost")),
+            latency_ms=number(cells.get("latencyMs")),
+            error=text if isinstance(text := cells.get("error"), str) else None,
+            stop_reason=stop if isinstance(stop := cells.get("stopReason"), str) else None,
+            extra=without(extra, "log", "foreignScores", "messages"),
+        ),
+        where=where,
+    )
+
+
+def _json(cells: Json, name: str, where: str) -> JsonValue:
+    """What the cell says as JSON; None where it is empty."""
+    said = cells.get(name)
+    if said is None:
+        return None
+    if not isinstance(said, str):
+        raise InvalidRecordError("must be JSON in a text", field=name, where=where)
+    return whole_json(said, where)
+
+
+def _score(said: Json) -> ForeignScore:
+    about = {"explanation": said.get("explanation", said.get("reason")) or None, "passed": said.get("passed")}
+    return ForeignScore(
+        str(said.get("name")),
+        said.get("value"),
+        without({**about, **without(said, "name", "value", "foreign", "passed", "reason", "explanation")}),
+    )
 
 
 def _sample(cells: Json, number: int, labels: dict[str, list[str]], where: str) -> Sample:
