@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import random
 import signal
@@ -22,8 +23,8 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,7 +35,7 @@ from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import open_raw
 from tests.bench.process import ROOT, measured
 from tests.cluster.crowd import Crowd, crowd
-from tests.cluster.napping import CALLS, NAP
+from tests.cluster.napping import CALLS, ENDS, NAP
 
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
 AT_ONCE = 16
@@ -150,7 +151,11 @@ class Harm:
     said: list[str] = field(default_factory=list[str])
     kills: Counter[str] = field(default_factory=Counter[str])
     at_risk: Counter[str] = field(default_factory=Counter[str])
-    """How often each unit was out with a worker at a kill."""
+    """How often a part was killed that had begun the unit, or may have: its output was not kept yet."""
+    calling: int = 0
+    """Calls that were being made by workers as they were killed."""
+    ages_s: list[float] = field(default_factory=list[float])
+    """How long before its worker was killed a call had ended of which the output was not kept yet."""
 
 
 class Killing:
@@ -194,20 +199,44 @@ class Killing:
             if sum(harm.kills.values()) >= kills or len(self._calls_made()) < self._seen + AT_ONCE:
                 continue  # only what is at work is killed
             if self._draw.random() < OF_COORDINATOR:
-                self._killed("coordinator", lambda: _end(coordinator), harm)
+                self._kill_coordinator(coordinator, harm)
             elif len(there.workers) >= workers:
-                self._killed("worker", lambda: there.kill(self._draw.randrange(len(there.workers))), harm)
+                self._kill_worker(self._draw.randrange(len(there.workers)), there, harm)
                 there.hire()
 
-    def _killed(self, what: str, kill: object, harm: Harm) -> None:
-        committed, out = ({row[0] for row in self._desk.rows(sql)} for sql in (_KEPT, _OUT))
-        assert callable(kill)
-        kill()
-        harm.kills[what] += 1
+    def _kill_coordinator(self, coordinator: subprocess.Popen[bytes], harm: Harm) -> None:
+        with self._nothing_lost(harm):
+            _end(coordinator)
+        kept = self._cases(_KEPT)
+        harm.at_risk.update(self._cases(_OUT) - kept)  # its workers may begin some of it before they hear of it
+        harm.kills["coordinator"] += 1
+
+    def _kill_worker(self, number: int, there: Crowd, harm: Harm) -> None:
+        worker = there.workers[number]
+        with self._nothing_lost(harm):
+            there.kill(number)
+        at, kept = time.time(), self._cases(_KEPT)
+        ends = {case: end for case, end in self._ends(worker.pid).items() if case not in kept}
+        harm.at_risk.update(ends.keys())
+        harm.calling += sum(end == math.inf for end in ends.values())
+        harm.ages_s.extend(at - end for end in ends.values() if end < math.inf)
+        harm.kills["worker"] += 1
+
+    @contextmanager
+    def _nothing_lost(self, harm: Harm) -> Generator[None]:
+        before = self._cases(_KEPT)
+        yield
         self._seen = len(self._calls_made())
-        harm.at_risk.update({str(row[0]) for row in self._desk.rows(_OUT)} | {str(case) for case in out - committed})
-        gone = committed - {row[0] for row in self._desk.rows(_KEPT)}
-        harm.said.extend(f"{case} was kept, and is gone" for case in gone)
+        harm.said.extend(f"{case} was kept, and is gone" for case in before - self._cases(_KEPT))
+
+    def _cases(self, sql: str) -> set[str]:
+        return {str(row[0]) for row in self._desk.rows(sql)}
+
+    def _ends(self, pid: int) -> dict[str, float]:
+        """When the calls ended that a process made, by case."""
+        noted = self._calls.with_name(self._calls.name + ENDS).read_text().splitlines()
+        lines = (line.split() for line in noted)
+        return {case: float(end) for case, by, end in lines if int(by) == pid}
 
     def _calls_made(self) -> list[str]:
         return self._calls.read_text().split()
@@ -215,7 +244,7 @@ class Killing:
     def _examine(self, units: int, harm: Harm) -> None:
         calls = Counter(self._calls_made())
         harm.said.extend(
-            f"{case} was called {times} times, and was out at {harm.at_risk[str(case)]} kills"
+            f"{case} was called {times} times, where {harm.at_risk[str(case)]} kills explain a repeat"
             for case, times in calls.items()
             if times > 1 + harm.at_risk[case]
         )
@@ -227,7 +256,14 @@ class Killing:
         if out != [(0,)]:
             harm.said.append(f"{out} leases are still out")
         repeats = sum(calls.values()) - len(calls)
-        say(f"{repeats} of {sum(calls.values())} calls were repeats; {len(harm.at_risk)} units were out at kills")
+        say(
+            f"{repeats} of {sum(calls.values())} calls were repeats; {len(harm.at_risk)} units may have been called twice"
+        )
+        ages = sorted(harm.ages_s) or [0.0]
+        say(
+            f"{harm.calling} calls were under way as their workers were killed; of {len(harm.ages_s)} that had ended the output"
+            f" was not kept yet: {ages[len(ages) // 2]:.2f} s after their end at the median, {ages[-1]:.2f} s at most"
+        )
 
 
 _OUT = (
