@@ -6,55 +6,38 @@ import math
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field, replace
-from datetime import datetime
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
 
 import anyio
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
+from minions_evals_mcp.cluster.line import AskedBudget, Line, SentVerdicts
 from minions_evals_mcp.cluster.orders import (
     Alive,
-    Answer,
-    AskCall,
-    Asked,
-    AskKept,
     Back,
     Chunk,
-    Freed,
-    KeepOutput,
-    KeepVerdict,
     Message,
     Orders,
-    Question,
     Renewed,
-    Settled,
 )
-from minions_evals_mcp.domain.outcomes import Failed, NotJudgeable, Passed, UnitKey, Verdict
-from minions_evals_mcp.engine.budget import Budget, Call, HaltedError
+from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine_on
 from minions_evals_mcp.engine.judge.judging import Judging
-from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts, Wanted
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import Endings, Health, Switch, here
 from minions_evals_mcp.engine.run.unit_pages import pages_of
 from minions_evals_mcp.engine.run.units import Bench, Unit
 from minions_evals_mcp.engine.run.versions import RunVersions
 from minions_evals_mcp.errors import StoppedError, StoreError
-from minions_evals_mcp.judges.task import Said
 from minions_evals_mcp.models.registry import parse_model
-from minions_evals_mcp.models.replies import Failed as FailedCall
-from minions_evals_mcp.models.replies import Reply
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Store, Ticket
-from minions_evals_mcp.store.jobs import UnitRow, VerdictKey
-from minions_evals_mcp.store.unit_rows import Ending, rows_of
+from minions_evals_mcp.store.unit_rows import Ending
 from minions_evals_mcp.targets.live import ModelTarget
 
 T = TypeVar("T")
-GROUPED_S = 0.02
-"""So long what is sent back waits for more of it."""
 BEATS = 12
 """How often in the time of a lease a worker says on which chunks it works."""
 
@@ -76,128 +59,6 @@ class NoStore(Store):
     async def read_whole(self, work: Callable[[Db], T]) -> T:
         """Refused."""
         raise StoreError(f"a worker of a cluster reads no store: {work}")
-
-
-@dataclass(slots=True, eq=False)
-class _Open:
-    """A question that waits for its answer."""
-
-    done: anyio.Event = field(default_factory=anyio.Event)
-    answer: Answer = ""
-
-
-@dataclass(slots=True, eq=False)
-class Line:
-    """The way to the coordinator: what is told goes in groups, in order; what is asked waits for its answer."""
-
-    post: Callable[[list[Message]], None]
-    told: list[Message] = field(default_factory=list[Message])
-    outputs: dict[UnitKey, UnitRow] = field(default_factory=dict[UnitKey, UnitRow])
-    """Outputs that were made since the last group; one that is judged by the next goes with its verdict."""
-    ended: dict[str, list[tuple[UnitKey, Ending]]] = field(default_factory=dict[str, list[tuple[UnitKey, Ending]]])
-    """How units ended since the last group, by chunk."""
-    waiting: dict[int, _Open] = field(default_factory=dict[int, _Open])
-    wake: anyio.Event = field(default_factory=anyio.Event)
-    asked: int = 0
-
-    def tell(self, message: Message) -> None:
-        """Sends it before long."""
-        self.told.append(message)
-        self.wake.set()
-
-    def keep_output(self, row: UnitRow) -> None:
-        """Sends an output before long, alone where it is not judged by then."""
-        self.outputs[row.key] = row
-        self.wake.set()
-
-    def finish(self, chunk: str, unit: Unit, ended: Ending) -> None:
-        """Sends before long how a unit ended."""
-        self.ended.setdefault(chunk, []).append((unit.key, self.ready(unit, ended)))
-        self.wake.set()
-
-    def ready(self, unit: Unit, ended: Ending) -> Ending:
-        """The ending as it is sent: what was judged as the rows that it becomes, with an output that was not sent yet."""
-        if not isinstance(ended, Passed | Failed):
-            return ended
-        output = self.outputs.pop(unit.key, None)
-        return rows_of(unit.key, unit.measure.case.id, ended, observed=output and output.observed)
-
-    async def ask(self, question: Question) -> Answer:
-        """The coordinator's answer."""
-        self.asked += 1
-        number, waiting = self.asked, _Open()
-        self.waiting[number] = waiting
-        self.told.append(Asked(number, question))
-        self.flush()
-        await waiting.done.wait()
-        return waiting.answer
-
-    def answered(self, number: int, answer: Answer) -> None:
-        """Hands an answer to who waits for it."""
-        waiting = self.waiting.pop(number, None)
-        if waiting is not None:
-            waiting.answer = answer
-            waiting.done.set()
-
-    def flush(self) -> None:
-        """Sends what was told so far."""
-        outputs, ended = self.outputs.values(), self.ended.items()
-        group = [*map(KeepOutput, outputs), *self.told, *(Back(chunk, endings) for chunk, endings in ended)]
-        self.outputs, self.told, self.ended = {}, [], {}
-        if group:
-            self.post(group)
-
-    async def serve(self) -> None:
-        """Sends what is told, a little at a time."""
-        while True:
-            await self.wake.wait()
-            await anyio.sleep(GROUPED_S)
-            self.wake = anyio.Event()
-            self.flush()
-
-
-@dataclass(slots=True, eq=False)
-class SentVerdicts(KeptVerdicts):
-    """Verdicts and outputs are kept by the coordinator, and asked for there."""
-
-    line: Line = field(kw_only=True)
-
-    async def stored(self, wanted: Sequence[Wanted]) -> list[tuple[Said, datetime] | None]:
-        """What the coordinator's store has of each."""
-        if not wanted:
-            return []
-        kept = await self.line.ask(AskKept(wanted))
-        assert isinstance(kept, list)
-        return kept
-
-    async def keep(self, key: UnitKey, about: VerdictKey, answer: Verdict | NotJudgeable, at: datetime) -> None:
-        """Sends a verdict to be kept."""
-        self.line.tell(KeepVerdict(key, about, answer, at))
-
-    async def keep_output(self, output: UnitRow) -> None:
-        """Sends an output to be kept, before it is judged."""
-        self.line.keep_output(output)
-
-
-@dataclass(slots=True, eq=False)
-class AskedBudget(Budget):
-    """A budget that the coordinator keeps: it is asked before each call."""
-
-    line: Line = field(kw_only=True)
-
-    async def reserve(self, call: Call) -> None:
-        """Waits until the coordinator has set the call's cost aside; raises `HaltedError` where it will not."""
-        refused = await self.line.ask(AskCall(call))
-        if refused:
-            raise HaltedError(str(refused))
-
-    def settle(self, call: Call, reply: Reply) -> None:
-        """Tells what the call did cost."""
-        self.line.tell(Settled(call, reply if isinstance(reply, FailedCall) else replace(reply, text="")))
-
-    def free(self, call: Call) -> None:
-        """Tells that the call is over."""
-        self.line.tell(Freed(call))
 
 
 @dataclass(slots=True, eq=False)

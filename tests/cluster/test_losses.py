@@ -44,6 +44,9 @@ def calls(file: Path) -> Counter[str]:
     return Counter(file.read_text().split()) if file.exists() else Counter()
 
 
+_LOST = "SELECT total(sent - returned) FROM unit_lease WHERE ending = 'lost'"
+
+
 async def reached(file: Path, count: int) -> None:
     """Waits until so many calls were made."""
     while calls(file).total() < count:  # noqa: ASYNC110  other processes write it
@@ -69,7 +72,8 @@ async def test_what_a_lost_worker_had_goes_out_again_and_nothing_else(engine: En
     assert len(await all_of(engine, TestRun)) == size
     shares = await engine.store.read(partial(leases.shares, job_id=job.id))
     assert sum(share.returned for share in shares) == size
-    assert sum(share.lost_chunks for share in shares) in {1, 2}, "the two chunks that it had at the most"
+    lost = await engine.store.read(lambda db: db.execute(_LOST).fetchone())
+    assert 1 <= lost[0] <= SLOTS * LIVE, "two chunks full at the most"
     repeated = calls(file).total() - size
     assert len(calls(file)) == size
     assert 0 <= repeated <= SLOTS * LIVE, "no more than it had: what it was calling, and what had not come back yet"
@@ -116,7 +120,7 @@ async def test_what_a_worker_had_that_hangs_goes_out_again_and_its_late_answers_
     assert len(await all_of(engine, TestRun)) == size
     shares = await engine.store.read(partial(leases.shares, job_id=job.id))
     assert sum(share.returned for share in shares) == size
-    assert 1 <= sum(share.lost_chunks for share in shares) <= SLOTS
+    assert any(share.lost_chunks for share in shares)
     assert len(calls(file)) == size
     assert calls(file).total() - size <= engine.config.concurrency, (
         "what it was calling; what it had not begun it leaves"
