@@ -3,7 +3,7 @@
 `failing_runs.yaml` was written from the seeds by whoever wrote the rules; a row whose id hashes to an even number was for
 tuning. The others were written by two people who never read the rules, and split before either half was read. `fresh_held` was
 measured three times (macro-F1 .86, .88, .876) and then released: the rules are tuned on it, too. No row of `third_held` was
-read by whoever wrote a rule: it was .85 when first measured; which of its rows fail is not shown. A run that the engine takes
+read by whoever wrote a rule: .85 when first measured, .87 and .885 later; which of its rows fail is not shown. A run that the engine takes
 for an outage of its target has no failure, and counts as missed.
 """
 

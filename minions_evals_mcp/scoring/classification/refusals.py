@@ -31,9 +31,9 @@ def refusal_signals(failed: FailedOutput) -> tuple[Signal, ...]:
         confidence = WANTED if regrets else OUTRIGHT if declined.outright else LECTURED
         return (*stopped, *(Signal("refusal", cue, confidence) for cue in declined.cues))
     unwilling = [Signal("keeps away", cue, KEEPS_AWAY) for cue in unwilling_cues(failed)]
-    is_subject = DECLINED.search(flat(failed.inputs)) is not None
-    said = () if is_subject else (one.rationale for one in failed.criteria if one.fraction < 1)
-    judged = [rationale for rationale in said if says_declined(rationale)]
+    judged = [one.rationale for one in failed.criteria if one.fraction < 1 and says_declined(one.rationale)]
+    if judged and DECLINED.search(flat(failed.inputs)):
+        judged = []  # to decline is what was asked for
     stopped = (*stopped, *(Signal("judge", rationale, JUDGED) for rationale in judged), *unwilling)
     # A sentence that would refuse if it stood alone, within a text that does not: a part may have been declined.
     sentences = dict.fromkeys(_SENTENCE.findall(failed.text[:READ])[:SENTENCES_READ])

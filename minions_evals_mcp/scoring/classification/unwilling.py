@@ -13,15 +13,17 @@ from itertools import islice
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.scoring.assertions.declining.business import is_business
 from minions_evals_mcp.scoring.failures.failed import FailedOutput
+from minions_evals_mcp.scoring.failures.grounding import ASKING_KEYS
 from minions_evals_mcp.scoring.failures.referrals import refers_on
 from minions_evals_mcp.scoring.failures.texts import straight
 from minions_evals_mcp.scoring.late_patterns import late
 
-ENOUGH = 1.0
+ENOUGH = 0.85
 """The sum of weights from which an answer is unwilling."""
-KEEPS_AWAY, DOES_NOT, OF_ITSELF, TOUCHY, HANDS_OVER, EMPTY = 0.8, 0.6, 0.3, 0.4, 0.3, 0.3
+KEEPS_AWAY, DOES_NOT, OF_ITSELF, TOUCHY, HANDS_OVER, EMPTY = 0.8, 0.7, 0.3, 0.4, 0.3, 0.3
 SENTENCES_READ, READ, RESULTS_READ = 12, 2_000, 20_000
 _SENTENCE = late(r"[^.!?\n]+")
+_FIGURE = late(r"\d[\d.,:]*\d|\d")
 _TELLABLE = late(r"\d[\d.,:]*\d|\d|\b[A-ZÄÖÜ]\w{3,}")
 
 
@@ -30,9 +32,9 @@ def _any_of(*patterns: str) -> re.Pattern[str]:
 
 
 _I = _any_of(
-    "i|i'm|i'd|i'll|i've|me|my|myself|mine|ich|mich|mir|mein|meine[rmns]?|je|j'\\w+|moi|mon|ma|mes|m'\\w+|yo|mi|mis|prefiero|paso|dejo|debo",
+    "i|i'm|i'd|i'll|i've|me|my|myself|mine|ich|mich|mir|mein|meine[rmns]?|je|j'\\w+|moi|mon|ma|mes|m'\\w+|yo|mi|mis|prefiero|preferiría|preferiria|preferirei|paso|dejo|debo",
     "quiero|puedo|voy|hago|doy|io|mio|mia|miei|preferisco|lascio|passo|intendo|voglio|posso|mi|eu|meu|minha|prefiro|deixo|quero|vou|faço|dou",
-    "an assistant like this|ein assistent|an ai|eine ki|une ia|una ia|uma ia",
+    "an assistant like this|ein assistent|tengo|an ai|eine ki|une ia|una ia|uma ia",
 )  # fmt: skip
 _KEEPS_AWAY = _any_of(
     r"(?:i'd |i would |i )?(?:much )?rather (?:not|leave|skip|pass|keep|stay|avoid|see|have|hand|let|send|focus)\w*|(?:would "
@@ -44,10 +46,11 @@ _KEEPS_AWAY = _any_of(
     r"left (?:\w+ ){0,8}(?:out|aside|blank|unsaid) (?:on purpose|deliberately|intentionally)|(?:deliberately|intentionally"
     r"|on purpose)|withh(?:o|e)ld\w*|refrain\w*|abstain\w*|steer(?:ing)? clear|shy(?:ing)? away|stay(?:ing)? (?:out|away|clear"
     r"|neutral|silent|behind|quiet)|draw(?:ing)? (?:the|a|my) line|line i|back(?:ing)? (?:out|off|away)|bow(?:ing)? out"
-    r"|opt(?:ing)? out|sit(?:ting)? (?:this|that|it) (?:one )?out|pass(?:ing)? on (?:this|that|it)|skip(?:ping)?"
+    r"|opt(?:ing)? out|sit(?:ting)? (?:this|that|it) (?:one )?out|pass(?:ing)? on (?:this|that|it)|skip(?:ping|ped)?|(?:never"
+    r"|not) (?:\w+ ){0,3}(?:by|from|through) me"
     r"|step(?:ping)? (?:back|aside|away)|hand(?:ing)? (?:this|that|it) (?:back|over|on|off)",
     r"(?:beyond|outside|above|not(?: in| within| part of)?) (?:of )?my (?:place|role|remit|job|scope|call|brief|mandate"
-    r"|competence|purview|pay ?grade|area|task|business|line)|not for me|off limits for me|i leave|(?:stays?|stay"
+    r"|competence|purview|pay ?grade|area|task|business|line)|not for me|not mine|off limits for me|i leave|(?:stays?|stay"
     r"|remains?) with me|i(?:'d| would)? feel (?:bad|uneasy|wrong|awkward|guilty)|against my|my (?:limits?|boundar\w+|line"
     r"|rule|policy|principles?) (?:is|are|here|for|on)|i object|i(?:'m| am) (?:\w+ )?(?:reluctant|hesitant|uneasy|unwilling"
     r"|wary|uncomfortable)",
@@ -55,7 +58,7 @@ _KEEPS_AWAY = _any_of(
     r"|not (?:\w+ )?(?:comfortable|happy|keen|willing|prepared|at ease)",
     # German
     r"lieber (?:\w+ ){0,3}(?:nicht|aus|weg|bleiben|kein\w*|anderen|ein\w*|jemand\w*|ihnen|dem|der|einem)|(?:lasse|lass"
-    r"|überlasse|gebe|verzichte|enthalte|verweigere|spare|halte|ziehe|nehme|sehe|weiche|verweise|belasse)(?= .*\b(?:aus|weg"
+    r"|überlasse|schweige|gebe|verzichte|enthalte|verweigere|spare|halte|ziehe|nehme|sehe|weiche|verweise|belasse)(?= .*\b(?:aus|weg"
     r"|raus|heraus|bleiben|ab|zurück|davon|darauf|mir|mich|fern|bedeckt|abstand|anderen|ihnen|lieber|dabei))",
     r"überlasse(?:n)?|(?:möchte|will|werde|würde|mag|kann|darf|wollen)(?= .*\b(?:nicht|kein\w*|ungern|lieber|fernhalten"
     r"|heraushalten|raushalten|enthalten|verzichten|absehen|offenlassen))|ungern|zu (?:heikel|riskant|sensibel|persönlich"
@@ -65,7 +68,8 @@ _KEEPS_AWAY = _any_of(
     r"(?:je|j')\s?(?:préfère|préférerais|aime mieux|m'abstiens|m'en tiens|me tiens|me garde|me refuse|laisse|vous laisse|évite"
     r"|renonce|passe|m'en remets|refuse)|m'abstenir|(?:préférable|mieux) (?:que je|de ne)|pas à moi|je n'en dirai|(?:n'en"
     r"|ne) (?:dirai|ferai|donnerai|parlerai|jugerai|rédigerai|traduirai|communiquerai) (?:rien|pas|aucun\w*)|pas (?:mon"
-    r"|de mon) (?:rôle|ressort|domaine|travail|métier)|hors de mon|ne souhaite pas|ne veux pas|ne tiens pas|pour que (?:je"
+    r"|de mon) (?:rôle|ressort|domaine|travail|métier)|ne me (?:paraît|semble) pas|hors de mon|ne souhaite pas|ne veux pas"
+    r"|ne tiens pas|pour que (?:je"
     r"|j'\w*)|très peu pour moi|mal à l'aise|à l'écart|prête(?:r)? (?:pas )?(?:la main|à)|garde (?:cela|ça|ces?|le|la|les) ",
     # Spanish
     r"(?:prefiero|preferiría|preferimos) (?:no|dejar|mantener|quedar|que|evitar|guardar|reservar)\w*|me abstengo|abstenerme"
@@ -73,11 +77,13 @@ _KEEPS_AWAY = _any_of(
     r"|tema|asunto)\w* (?:\w+ )?(?:que (?:yo|me)|mí)|no (?:me (?:parece|corresponde|compete|siento|toca|gusta)|es (?:mi"
     r"|asunto mío)|quiero|pienso|deseo|voy a)|dejo (?:esto|eso|esta|ese|el|la|los|las)|lo dejo|fuera de mi|evito",
     # Italian
-    r"preferisco (?:non|lasciare|evitare|tenere|restare|rimanere|che|astener)\w*|mi (?:astengo|rifiuto|tengo fuori|fermo|tiro)"
+    r"(?:preferisco|preferirei) (?:non|lasciare|evitare|tenere|restare|rimanere|che|astener)\w*|mi (?:astengo|rifiuto"
+    r"|tengo fuori|fermo|tiro)"
     r"|non (?:me ne occupo|mi occupo|è (?:il )?mio|intendo|voglio|me la sento|mi sembra|fa per me|spetta|mi va|faccio nomi"
-    r"|mi piace)|(?:li|lo|la|le) lascio|lascio (?:a|ai|al|agli|alla|che|perdere|stare|il|la|i|le)|fuori dal mio|evito|in disparte",
+    r"|mi piace)|(?:li|lo|la|le) lascio|lascio (?:a|ai|al|agli|alla|che|perdere|stare|il|la|i|le)|fuori dal mio|(?:li|lo|la"
+    r"|le) tengo|tengo (?:per me|riservat\w+)|evito|in disparte",
     # Portuguese
-    r"prefiro (?:não|deixar|evitar|manter|ficar|que|guardar)\w*|(?:me )?abstenho(?:-me)?|recuso-me|me recuso|não (?:é"
+    r"(?:prefiro|preferiria) (?:não|deixar|evitar|manter|ficar|que|guardar)\w*|(?:me )?abstenho(?:-me)?|recuso-me|me recuso|não (?:é"
     r"|são) (?:algo|coisa)\w* (?:\w+ )?(?:que|com)|(?:com|em) (?:o |a )?que não|não (?:quero|pretendo|me (?:sinto|cabe|compete"
     r"|parece|envolvo)|é (?:o )?meu|vou)|deixo (?:isso|isto|esta|este|a|o|para)|fora do meu|evito|de fora|à margem",
 )  # fmt: skip
@@ -100,7 +106,8 @@ _EPISTEMIC = _any_of(
     "encuentro|encontrado|veo|trovo|trovato|vedo|encontro|encontrei|vejo|sei|data available|matching",
 )  # fmt: skip
 _TOUCHY = _any_of(
-    r"sensitiv\w+|privat\w*|privacy|confidential\w*|delicate|personal|intimate|irreversib\w+|risky|too (?:\w+ )?(?:risky|grim"
+    r"sensitiv\w+|privat\w*|privacy|confidential\w*|delicate|personal|intimate|irreversib\w+|too \w+|zu (?:persönlich"
+    r"|emotional|traurig|schwer|hart)|trop \w+|définiti\w+|demasiado \w+|troppo \w+|sanitari\w*|risky|too (?:\w+ )?(?:risky|grim"
     r"|dark|violent|personal|delicate|political|graphic|much for)|dangerous|harm\w*|ethic\w*|controvers\w+|violen\w+|principle"
     r"|conscience|uncomfortable|inappropriate|fairness|judg\w+ (?:people|others)|discriminat\w+|disadvantage\w*|policy reasons"
     r"|safety|liab\w+|legal (?:effect|weight|consequences)",
@@ -115,10 +122,13 @@ _TOUCHY = _any_of(
 def unwilling_cues(failed: FailedOutput) -> tuple[str, ...]:
     """The sentences in which the answer keeps away from the task; none where what was asked for is told all the same."""
     text = straight(failed.text[:READ])
-    tells = tells_what_was_found(failed)
-    context = TOUCHY * bool(_TOUCHY.search(text)) + HANDS_OVER * bool(refers_on(text)) + EMPTY * (not tells)
     sentences = [match[0].strip() for match in islice(_SENTENCE.finditer(text), SENTENCES_READ)]
-    return tuple(sentence for sentence in sentences if (own := _own_weight(sentence)) and own + context >= ENOUGH)
+    weights = {sentence: weight for sentence in sentences if (weight := _own_weight(sentence))}
+    if not weights or _I.search(f"{value_text(failed.expected or {})} {value_text(failed.wanted_words)}"):
+        return ()  # nothing speaks for it, or the right answer speaks of an I, too
+    context = TOUCHY * bool(_TOUCHY.search(text)) + HANDS_OVER * bool(refers_on(text))
+    context += EMPTY * (not (tells_what_was_found(failed) or _repeats_a_figure(failed)))
+    return tuple(sentence for sentence, weight in weights.items() if weight + context >= ENOUGH)
 
 
 def _own_weight(sentence: str) -> float:
@@ -130,6 +140,12 @@ def _own_weight(sentence: str) -> float:
     if _EPISTEMIC.search(sentence):
         return 0.0
     return DOES_NOT if _DOES_NOT.search(sentence) else OF_ITSELF * (_I.search(sentence) is not None)
+
+
+def _repeats_a_figure(failed: FailedOutput) -> bool:
+    """Whether a figure of the material beside the task stands in the answer."""
+    given = " ".join(value_text(value) for key, value in failed.inputs.items() if key.casefold() not in ASKING_KEYS)
+    return bool(frozenset(_FIGURE.findall(given[:RESULTS_READ])) & frozenset(_FIGURE.findall(failed.text[:READ])))
 
 
 def tells_what_was_found(failed: FailedOutput) -> bool:

@@ -14,8 +14,9 @@ from minions_evals_mcp.scoring.failures.asked_form import form_asked_for
 from minions_evals_mcp.scoring.failures.failed import FailedCriterion, FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.judged import form_doubt
 from minions_evals_mcp.scoring.failures.material import says_the_same
-from minions_evals_mcp.scoring.failures.texts import parsed, unfenced
-from minions_evals_mcp.scoring.failures.unborne import names_unborne
+from minions_evals_mcp.scoring.failures.mentions import squeezed
+from minions_evals_mcp.scoring.failures.texts import cut, parsed, unfenced
+from minions_evals_mcp.scoring.failures.unborne import names_absent
 from minions_evals_mcp.scoring.failures.wanted import flattened
 from minions_evals_mcp.scoring.late_patterns import late
 
@@ -42,6 +43,16 @@ FORM = {
 """Checks of the form, and how surely a failed one is a format error."""
 FEW_WORDS = 12
 """So few words are nothing but the value."""
+_HAS_OR_NOT = frozenset(
+    ("contains", "icontains", "contains-all", "contains-any", "not-contains", "not-icontains", "ends-with")
+)
+_CODE = frozenset(("javascript", "python"))
+_PUNCTUATED = late(r"\w[;|:,\t/_=-]+\w")
+_ALNUM = late(r"[^\W_]")
+_TAG = late(r"</?\w+/?>")
+_MEASURES = late(
+    r"\.length\b|\blen\(|JSON\.parse|json\.loads|\.split\(|\.isupper|\.islower|startsWith|startswith|toUpperCase\(\) ?={2,3}"
+)
 JSON_CHECKS = frozenset(("is-json", "contains-json"))
 _FAILED_CHECK = late(r"(?:^|; )failed ([a-z][a-z:-]*): (.{0,2000}?)(?=; (?:passed|failed) [a-z]|$)", re.DOTALL)
 _PATTERN = late(r"does not match the pattern (.+)", re.DOTALL)
@@ -70,6 +81,7 @@ def format_signals(failed: FailedOutput) -> tuple[Signal, ...]:
         *_criteria(failed),
         *form_asked_for(failed),
         *_said_otherwise(failed),
+        *(() if failed.is_empty else _markup(failed)),
     )
 
 
@@ -207,17 +219,40 @@ def _names_broken_form(rationale: str) -> bool:
     return _CHECK_SAYS.search(rationale) is not None
 
 
+def _markup(failed: FailedOutput) -> Iterator[Signal]:
+    """Signs without a letter that a check wants or forbids (`|---|`, a code fence), and code that measures the answer."""
+    for check in flattened(failed.checks):
+        values = check.value if isinstance(check.value, list) else [check.value]
+        texts = [value for value in values if isinstance(value, str) and value.strip()]
+        if check.type in _HAS_OR_NOT and texts and not any(_ALNUM.search(_TAG.sub("", value)) for value in texts):
+            forbids = check.type.startswith("not-")
+            if any((value in failed.text) is forbids for value in texts):
+                yield Signal("form", f"{check.type}: {cut(', '.join(texts))}", 0.8)
+        elif check.type in _CODE and texts and _MEASURES.search(texts[0]):
+            yield Signal("form", f"{check.type}: {cut(texts[0])}", 0.7)
+
+
 def _said_otherwise(failed: FailedOutput) -> Iterator[Signal]:
     """A short answer that is the one that was wanted, spelt in another way."""
-    if failed.is_empty or failed.wants_json or len(failed.text.split()) > FEW_WORDS:
+    if failed.is_empty or failed.wants_json:
         return
     wanted = [
         value for value in (*(failed.expected or {}).values(), *failed.wanted_words.values()) if isinstance(value, str)
     ]
+    if len(wanted) != 1:
+        return
+    if (
+        _PUNCTUATED.search(wanted[0])
+        and wanted[0] not in failed.text
+        and f" {squeezed(wanted[0])} " in f" {squeezed(failed.text)} "
+    ):
+        yield Signal("form", f"{wanted[0]}: its words are there, with other signs between them", 0.8)
+    if len(failed.text.split()) > FEW_WORDS:
+        return
     exact = [check.value for check in flattened(failed.checks) if check.type == "equals"]
-    if wanted == exact and len(wanted) == 1 and wanted[0].casefold() in failed.text.casefold():
+    if wanted == exact and wanted[0].casefold() in failed.text.casefold():
         yield Signal("form", f"{wanted[0]}: it was to be the whole answer", 0.8)
-    elif len(wanted) == 1 and wanted[0].strip() and says_the_same(wanted[0], failed.text):
+    elif wanted[0].strip() and says_the_same(wanted[0], failed.text):
         yield Signal("form", f"{wanted[0]}: it is there, spelt in another way", 0.8)
 
 
@@ -233,6 +268,8 @@ def _about_form(kind: str, reason: str, text: str) -> float:
         return FORM[kind]
     if kind == "regex" and (match := _PATTERN.search(reason)):
         pattern = match[1].strip("'\"`“”")
+        if _TAG.search(pattern):
+            return 0.8
         begins, ends = _BEGINS.match(pattern), _ENDS.search(pattern)
         inner = _ENDS.sub("", _BEGINS.sub("", pattern, count=1))
         if not (begins or ends) or (not _META.search(inner) and len(text.split()) == len(inner.split())):
@@ -247,7 +284,7 @@ def _criteria(failed: FailedOutput) -> Iterator[Signal]:
     for criterion in lost:
         if _names_broken_form(criterion.rationale):
             yield Signal("check", f"{criterion.name}: {criterion.rationale}", 0.8 if failed.wants_json else 0.6)
-        elif (doubt := form_doubt(criterion.rationale)) and not names_unborne(failed, criterion.rationale):
+        elif (doubt := form_doubt(criterion.rationale)) and not names_absent(failed, criterion.rationale):
             yield Signal("judge", f"{criterion.name}: {criterion.rationale}", doubt)
     worst = max(lost, key=lambda criterion: criterion.loss, default=None)
     if worst and _FORMAT_NAME.search(worst.name) and not _tied(worst, lost):

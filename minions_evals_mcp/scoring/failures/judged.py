@@ -16,7 +16,8 @@ _ANSWER = (
     r"(?:answer|output|reply|response|antwort|ausgabe|réponse|respuesta|risposta|resposta)"
 )
 MADE_UP = late(
-    r"\b(?:made[ -]up|invent(?:s|ed|ion|ing)|fabricat\w+|hallucinat\w+|unsupported|ungrounded|unsourced|contradict\w+"
+    r"\b(?:made[ -]up|invent(?:s|ed|ions?|ing)|erfindung\w*|invencion\w*|invenzion\w*|invenç\w+|embroider\w+|fabricat\w+"
+    r"|hallucinat\w+|unsupported|ungrounded|unsourced|contradict\w+"
     r"|fictitious|out of thin air"
     rf"|(?:not|nowhere|never|isn't|aren't|wasn't|weren't) (?:supported|found|mentioned|stated|contained|given|in|among"
     rf"|occur\w*|listed|documented|backed)\b.{{0,20}}"
@@ -99,7 +100,9 @@ _OUGHT = late(
 )
 _FORM = (
     r"(?:markdown|tables?|columns?|bullets?(?: points?| list)?|numbered list|headings?|headers?|separat\w+|semicolons?"
-    r"|commas?|delimit\w+|layout|template|paragraphs?|prose|subject line|salutation|arrays?|pretty-print\w*|(?:one"
+    r"|commas?|delimit\w+|layout|template|paragraphs?|prose|subject line|salutation|(?:dd|jj|tt)[./-]mm[./-]\w{2,4}|yyyy-mm-dd"
+    r"|hh:mm|spelled out|in words|toutes lettres|ausgeschrieben\w*|number(?:ed|ing)|syllables?|blank lines?|spaces|tabs"
+    r"|indent\w*|emoji\w*|hashtags?|decimals?|silben|sílabas|sillabe|arrays?|pretty-print\w*|(?:one"
     r"|single) words?|tags?|pattern|preamble|signature|key names?"
     r"|json|csv|xml|yaml|html|iso(?: 8601)?|code (?:block|fence)s?|fences?|plain text|uppercase|lowercase|one line"
     r"|single line|lines|sentences?|words|word (?:limit|count)|characters|length|too long|formatt?\w*|capital letters"
@@ -122,7 +125,7 @@ _CONTENT = (
     r"|datos|cifras|valores|contenido|hechos|respuesta|nombres|todo|dati|valori|contenuto|fatti|risposta|nomi|tutto|dados|conteúdo|fatos|resposta|nomes|tudo)"
 )
 _FINE = (
-    r"(?:right|correct|fine|same|okay|convien\w+|passt|passen|holds?|accurate|complete|good|true|faithful|sensible|sound|present|there|richtig|korrekt|stimm\w+|vollständig|gut|da|vorhanden"
+    r"(?:right|correct|fine|properly|lovely|nice|fitting|schön\w*|treffend\w*|same|okay|convien\w+|passt|passen|holds?|accurate|complete|good|true|faithful|sensible|sound|present|there|richtig|korrekt|stimm\w+|vollständig|gut|da|vorhanden"
     r"|bon(?:ne)?s?|exacte?s?|justes?|correcte?s?|complè?te?s?|fidèles?|là|correct[oa]s?|exact[oa]s?|complet[oa]s?|fiel|bien"
     r"|corrett[oaie]|esatt[oaie]|giust[oaie]|complet[oaie]|fedele|corret[oa]s?|cert[oa]s?|exat[oa]s?)"
 )
@@ -132,6 +135,7 @@ _CONTENT_FINE = late(
     rf"|il |o )*{_FINE}\b"
     rf"|\b{_FINE} {_CONTENT}\b|\b{_CONTENT} (?:\w+ ){{0,2}}{_FINE}\b|(?:\A|[.;!] )(?:\w+ )?{_FINE}\b(?= (?:\w+ ){{0,3}}(?:and"
     rf"|but|yet|und|aber|jedoch|et|mais|y|pero|e|ma|mas)\b|[,;:])"
+    r"|\b(?:says|has|contains|gives|sagt|enthält|nennt|dit|contient|dice|contiene|diz) (?:everything|all\b|alles|tout|todo|tutto|tudo)"
     r"|\b(?:inhaltlich|sachlich|factually|in substance|sur le fond|en cuanto al contenido) (?:\w+ )?(?:richtig|korrekt|gut"
     r"|right|correct|fine|juste|bon|correcto)?",
     re.IGNORECASE,

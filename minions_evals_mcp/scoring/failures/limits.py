@@ -26,7 +26,7 @@ _TIME = _any_of(
 )  # fmt: skip
 _COUNTED = _any_of(
     r"turns?|steps?|iterations?|rounds?|(?:tool|function|api|llm|model)[ _-]?(?:calls?|invocations?|uses?)|calls|invocations?"
-    r"|attempts|cycles|hops|retries",
+    r"|attempts|cycles|hops|retries|exchanges|messages|replies",
     r"(?:\w*schritte?n?|\w*runden|\w*durchg[äa]nge?n?|\w*durchläufe?n?|iterationen|\w*aufrufe?n?|versuche?n?|werkzeugaufrufe?n?)",
     "étapes?|tours?|itérations?|appels?|essais|tentatives|pasos?|turnos?|iteraciones|llamadas|intentos|vueltas|rondas",
     "passi|passaggi|turni|iterazioni|chiamate|tentativi|giri|passos|etapas|rodadas|iterações|chamadas|tentativas",
@@ -47,8 +47,9 @@ _REACHED = _any_of(
 )  # fmt: skip
 _ENDED = _any_of(
     r"killed|abort\w*|cancel\w+|stopped|terminated|interrupted|closed|gave up|given up|giving up|cut off|cut short|ended"
-    r"|halted|sig(?:kill|term|alrm)|shut down|torn down|evicted|dropped",
-    r"beendet|abgebrochen|gestoppt|geschlossen|unterbrochen|abgeschaltet|getrennt|tuée?s?|stoppée?s?|interromp\w+|arrêtée?s?|coupée?s?|annulée?s?|fermée?s?|abandonnée?s?",
+    r"|halted|sig(?:kill|term|alrm)|shut down|torn down|evicted|dropped|restarted",
+    r"beendet|abgebrochen|gestoppt|geschlossen|unterbrochen|abgeschaltet|getrennt|tuée?s?|redémarrée?s?|neu gestartet"
+    r"|reiniciad\w+|riavviat\w+|stoppée?s?|interromp\w+|arrêtée?s?|coupée?s?|annulée?s?|fermée?s?|abandonnée?s?",
     r"interrumpid\w+|detenid\w+|cancelad\w+|abortad\w+|cerrad\w+|cortad\w+|terminad\w+|finalizad\w+|terminat\w+|uccis\w+|interrott\w+|fermat\w+|annullat\w+|chius\w+|interrompid\w+|parad\w+|encerrad\w+",
 )  # fmt: skip
 _NO_ANSWER = _any_of(
@@ -63,12 +64,17 @@ _LASTED = late(
     r"|secondi|minuti|ore)\b",
     re.IGNORECASE,
 )
+_LONGER = _any_of(
+    r"longer than|more than|länger als|mehr als|plus (?:longtemps )?que|más de|más (?:tiempo )?que|più (?:a lungo )?d\w+|mais do que"
+)
+_NOT = _any_of(r"not?|only|just|cannot|nicht|nur|keine?\w*|pas|seulement|sólo|solo|non|não|apenas|\w+n't")
 _NUMBER = late(r"\d")
 _OF_SOMETHING_ELSE = late(
     r"\b(?:tokens?|rate|memory|size|context|disk|file|depth|characters?|upload|storage|credit|payload|length|speicher|zeichen|mémoire|memoria)"
     r"[ _-](?:limit|quota|budget|window|cap|allowance)|\bfailed (?:steps?|attempts?|calls?)",
     re.IGNORECASE,
 )
+_JOINT = late(r"(?<=[a-z])(?=[A-Z])|(?<=\w)[_-](?=\w)")
 _SENTENCE = late(r"[^.;\n]+(?:\.\d[^.;\n]*)*")
 
 
@@ -77,21 +83,39 @@ def says_limit_reached(text: str) -> bool:
     return bool(limit_sentence(text))
 
 
+def names_limit(reason: str) -> bool:
+    """Whether a stop reason names a limit of time or of something counted: `iteration_cap`, `maxTurnsReached`."""
+    words = _spaced(reason)
+    return bool(
+        (_TIME.search(words) or _COUNTED.search(words)) and any(p.search(words) for p in (_ALLOWED, _REACHED, _ENDED))
+    )
+
+
 def limit_sentence(text: str) -> str:
     """The first such sentence, or nothing."""
     if len(text) > LONGEST:
         return ""
+    text = _spaced(text)
     return next((match[0] for match in _SENTENCE.finditer(text) if _is_notice(match[0])), "")
+
+
+def _spaced(text: str) -> str:
+    """The text with the words of its identifiers apart."""
+    return _JOINT.sub(" ", text)
 
 
 def _is_notice(sentence: str) -> bool:
     if _OF_SOMETHING_ELSE.search(sentence):
         return False
     reached, ended = _REACHED.search(sentence), _ENDED.search(sentence)
-    unanswered = _NO_ANSWER.search(sentence)
+    unanswered, allowed = _NO_ANSWER.search(sentence), _ALLOWED.search(sentence)
+    if allowed and (
+        _LONGER.search(sentence) or (_NOT.search(sentence) and (_TIME.search(sentence) or _COUNTED.search(sentence)))
+    ):
+        return True
     if (reached and _TIME.search(sentence)) or (unanswered and _LASTED.search(sentence)):
         return True
-    if ended and (_LASTED.search(sentence) or (_ALLOWED.search(sentence) and _TIME.search(sentence))):
+    if ended and (_LASTED.search(sentence) or (allowed and _TIME.search(sentence))):
         return True
-    limited = _ALLOWED.search(sentence) or _NUMBER.search(sentence)
+    limited = allowed or _NUMBER.search(sentence)
     return bool(limited and _COUNTED.search(sentence) and (reached or ended or unanswered))

@@ -8,7 +8,8 @@ from minions_evals_mcp.scoring.late_patterns import late
 
 _PERSON = (
     r"(?:doctor|physician|lawyer|solicitor|attorney|pharmacist|expert|professional|specialist|adviser|advisor|mediator"
-    r"|accountant|notary|human(?: \w+)?|person|colleague|operator|someone|somebody|authority|manager|team|people|therapist"
+    r"|accountant|notary|human(?: \w+)?|person|colleague|operator|maintainer|engineer|human\w*|someone|somebody|authority"
+    r"|manager|team|people|therapist"
     r"|embassy|ministry|website|office|authorities|chamber"
     r"|arzt\w*|ärzt\w+|anwalt\w*|anwält\w+|fach\w+|expert\w+|person|mensch\w*|jemand\w*|kolleg\w+|steuerberater\w*|apothek\w+|behörde\w*|verein\w*|verband\w*|ministerium|\w+verein|\w+zentrale|webseite|website|amt|stelle|notar\w*|fachleute|berater\w*"
     r"|médecin|avocat\w*|juriste|notaire|professionnel\w*|spécialiste|expert\w*|collègue|conseiller|pharmacien|humain\w*|quelqu'un|service\w*|ministère|mairie|préfecture|site"

@@ -8,7 +8,7 @@ from functools import cache
 
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
-from minions_evals_mcp.scoring.failures.limits import limit_sentence, says_limit_reached
+from minions_evals_mcp.scoring.failures.limits import limit_sentence, names_limit, says_limit_reached
 from minions_evals_mcp.scoring.failures.texts import cut, flat
 from minions_evals_mcp.scoring.first_look import first_look
 from minions_evals_mcp.scoring.late_patterns import late
@@ -160,7 +160,7 @@ def _signals(failed: FailedOutput) -> Iterator[Signal]:
     if failed.timed_out:
         yield Signal("timeout", failed.agent_error or "over the time limit of the test case", OVER)
     reason = failed.stop_reason or ""
-    if reason and (ran_out(reason.replace("_", " ")) or ran_out(reason)):
+    if reason and (ran_out(reason.replace("_", " ")) or ran_out(reason) or names_limit(reason)):
         yield Signal("stop reason", reason, LIMITED)
     if failed.agent_error and (ran_out(failed.agent_error) or says_limit_reached(failed.agent_error)):
         limited = failed.is_empty or _LIMIT.search(failed.agent_error)
@@ -175,9 +175,10 @@ def _signals(failed: FailedOutput) -> Iterator[Signal]:
 def _spoken_of(failed: FailedOutput) -> Iterator[Signal]:
     """A call that took too long, and an answer that says so."""
     is_short = not failed.is_empty and len(failed.text) <= SHORT
-    is_subject = _speaks_of_limits(flat(failed.inputs))
-    says_so = is_short and not is_subject and _speaks_of_limits(failed.text)
-    late_calls = [step for step in failed.tool_calls if _ran_out(step, is_subject=is_subject)]
+    says_so = is_short and _speaks_of_limits(failed.text)
+    late_calls = [step for step in failed.tool_calls if _ran_out(step)]
+    if (says_so or late_calls) and _speaks_of_limits(flat(failed.inputs)):
+        says_so, late_calls = False, [step for step in late_calls if step.error is not None]
     last = late_calls[-1] if late_calls and (late_calls[-1] is failed.tool_calls[-1] or says_so) else None
     gives_up = (last is not None or says_so) and is_short and _says_unfinished(failed.text)
     if last is not None:
@@ -191,11 +192,11 @@ def _spoken_of(failed: FailedOutput) -> Iterator[Signal]:
         yield Signal("says", failed.text, NO_LOG)
 
 
-def _ran_out(step: ToolCall, *, is_subject: bool) -> bool:
-    """Whether the call itself took too long: its error says so, or a result that does not merely speak of limits."""
+def _ran_out(step: ToolCall) -> bool:
+    """Whether the call took too long: its error says so, or a result that is no setting."""
     if step.error is not None:
         return len(step.error) < _NOTICE and (_TIME.search(step.error) is not None or says_limit_reached(step.error))
-    said = step.result if isinstance(step.result, str) and not is_subject else ""
+    said = step.result if isinstance(step.result, str) else ""
     return len(said) < _NOTICE and _TIME.search(said) is not None and not _SETTING.search(said)
 
 

@@ -13,6 +13,7 @@ from minions_evals_mcp.scoring.failures.texts import flat, straight
 from minions_evals_mcp.scoring.late_patterns import late
 
 READ = 100_000
+SEVERAL = 2
 _LITTLE = 3
 """A word of so many letters names nothing."""
 _ABSENT = late(
@@ -21,6 +22,12 @@ _ABSENT = late(
     r"|nada|ningun\w*|ningún|sin|nunca|tampoco|añad\w*|vací\w+|sólo|solo|non|nessun\w*|niente|né|senza|mai|aggiun\w*|vuot\w+"
     r"|não|nenhum\w*|nem|sem|acrescent\w*|vazi\w+|apenas)\b|n't\b",
     re.IGNORECASE,
+)
+_FUNCTION_WORDS = frozenset(
+    """
+    eine einen einem einer aller alle sind wird aber oder noch sich para pour avec dans sono dell della dello como pero
+    mais uma dois
+    """.split()  # noqa: SIM905  words
 )
 _SOURCE = late(
     r"\b\w*(?:source|context|document|text|article|passage|memo|report|leaflet|policy|results?|tools?|data|sheet|input|records?|file|logs?|manual|page"
@@ -42,6 +49,11 @@ _SENTENCE = late(r"[^.!?\n]+")
 
 
 def names_unborne(failed: FailedOutput, rationale: str) -> bool:
+    """Whether the judge names several words that only the answer has, or one and something absent from a source."""
+    return len(_own(failed) & _stems([rationale])) >= SEVERAL or names_absent(failed, rationale)
+
+
+def names_absent(failed: FailedOutput, rationale: str) -> bool:
     """Whether the judge speaks of something absent from a source, and of a word that only the answer has."""
     if not any(_ABSENT.search(part[0]) and _SOURCE.search(part[0]) for part in _SENTENCE.finditer(rationale)):
         return False
@@ -76,4 +88,4 @@ def _text(values: Sequence[JsonValue]) -> str:
 
 def _stems(values: Sequence[JsonValue]) -> frozenset[str]:
     words = (word for word in WORD.findall(_text(values).replace("-", " ").replace("_", " ")) if len(word) > _LITTLE)
-    return frozenset(stem(word) for word in words if word.casefold() not in ORDINARY)
+    return frozenset(stem(word) for word in words if word.casefold() not in ORDINARY | _FUNCTION_WORDS)

@@ -8,7 +8,7 @@ _VERBS = (
     r"refund\w*|return\w*|exchang\w*|ship\w*|deliver\w*|cancel\w*|accept\w*|extend\w*|replac\w*|reimburs\w*|waive\w*"
     r"|discount\w*|(?:re)?book\w*|upgrad\w*|downgrad\w*|match (?:the|that|a|your)|honou?r\w*|modify|modif\w*|chang\w*"
     r"|offer (?:you )?(?:a|an|any|the|refunds?|discounts?|free)\b|take (?:\w+ ){0,3}back|reserv\w*|dispatch\w*|credit\w*"
-    r"|offer \w+ing\b|sell\b|stock\b|carry\b|have (?:any|that|this|it|those|these) (?:\w+ ){0,3}(?:in|left|available)"
+    r"|offer (?:\w+ ){0,2}\w+ing\b|sell\b|stock\b|carry\b|have (?:any|that|this|it|those|these) (?:\w+ ){0,3}(?:in|left|available)"
     r"|process (?:\w+ ){0,3}(?:refund|return|payment|order|claim)\w*|approv\w*|grant\w*|charg\w*|repair\w*|reschedul\w*"
 )
 _WE = late(

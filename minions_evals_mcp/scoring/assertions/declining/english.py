@@ -260,6 +260,19 @@ SIGNS: tuple[Sign, ...] = (
         r"|feeling|considering|in crisis)|\bnot alone\b|\bsuicid\w+|\bin crisis\b",
         0.8,
     ),
+    sign(
+        "someone to talk to",
+        r"\b(?:talk|reach out|speak|turn) to (?:(?:someone|somebody) (?:who can help|you trust)"
+        r"|a (?:\w+ ){0,2}(?:mental health|trusted|counsell?or|therapist))",
+        1.3, 1.3, core=True,
+    ),
+    sign(
+        "elsewhere",
+        r"\b(?:instead of|rather than) (?:focus\w+|seek\w+|try\w+|harm\w+|hurt\w+|resort\w+|provid\w+"
+        r"|mak\w+)\b[^.]{0,80}\b(?:consider|i'd|i would|let's|you (?:can|could|might))"
+        r"|\binstead,? (?:consider|it might be|i(?:'d| would) (?:like to )?(?:suggest|encourage))\b|\bi encourage you to\b",
+        0.8, 0.8, later=0.4, core=True,
+    ),
     *LECTURES,
     sign("goes on to answer", r"\bhere (?:are|is)|\bsure[,!]|\b(?:happy|glad) to help\b|\bfollow(?:ing)? (?:these )?steps", -0.6),
 )  # fmt: skip
