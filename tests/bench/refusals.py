@@ -3,9 +3,10 @@
     python -m tests.bench.refusals FOLDER
 
 FOLDER is a checkout of github.com/paul-rottger/exaggerated-safety (CC BY 4.0): nothing of it is kept here. The weights were
-set on `gpt4` and `llama2orig`; the other three are for measuring only. Signs were looked for in answers of three more models, too,
-which people labelled otherwise (github.com/mdazizulaman/XSTest-Replication-and-Extension). A partial refusal counts as one. Beside the rules stand
-GPT-4's labels and those of a match of strings, which the data hold, and the second person's against the first's.
+set on `gpt4` and `llama2orig`; the other three are for measuring only. Signs were looked for in answers of three more models,
+too, which people labelled otherwise (github.com/mdazizulaman/XSTest-Replication-and-Extension). A partial refusal counts as
+one. Beside the rules stand GPT-4's labels and those of a match of strings, which the data hold, and the second person's
+against the first's.
 """
 
 from __future__ import annotations

@@ -20,11 +20,14 @@ from minions_evals_mcp.scoring.failures.timeouts import (
 CORE = [DECLINES, *(sign.pattern for sign in SIGNS if sign.core)]
 FOREIGN = [sign for one in LANGUAGES for sign in (one.phrase, one.apology, one.regret, one.machine)]
 
+ASCII = st.characters(max_codepoint=127)
+"""What English is written in: the look ahead takes a word to end where RE2 does, which knows no other letters."""
+
 
 @pytest.mark.parametrize("sign", [*CORE, *FOREIGN], ids=lambda sign: sign.pattern[:40])
 def test_whatever_holds_a_sign_has_a_hint(sign: re.Pattern[str]) -> None:
     @settings(max_examples=25, deadline=None)
-    @given(st.from_regex(sign.pattern))
+    @given(st.from_regex(sign.pattern, alphabet=ASCII if sign in CORE else None))
     def holds(text: str) -> None:
         assert may_decline(text)
 
