@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from mcp_types import CallToolResult
+from pydantic.main import IncEx
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestResult, ab_test_result
@@ -16,6 +15,11 @@ from minions_evals_mcp.server.edge.refusals import in_arguments
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.store.jobs import Job
 
+OF_THE_RUN: dict[str, IncEx | bool] = {"run_id": True, "key": True, "state": True}
+"""What stands beside the test in the answer."""
+SHORT: dict[str, IncEx | bool] = {**OF_THE_RUN, "branches": {"__all__": {"execution": True}}}
+"""The executions are left to a longer answer: the branches' figures are their means."""
+
 
 async def ab_test_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
     """Where the A/B test stands, its branches by rank so far."""
@@ -26,11 +30,9 @@ async def ab_test_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
     told: Json = {
         "summary": _line(found, state), "runId": now.id, "key": now.key, "kind": now.kind, "subjectId": now.subject_id,
         "state": state, "reason": in_arguments(now.reason), "units": now.total,
-        "abTest": found.model_dump(mode="json", exclude={"run_id", "key", "state"}),
+        "abTest": found.model_dump(mode="json", exclude=SHORT if shape.detail == "summary" else OF_THE_RUN),
         "next": [*next_calls(summary, now.spec)],
     }  # fmt: skip
-    if shape.detail == "summary":
-        _shorten(cast("Json", told["abTest"]))
     return answered(told, shape=shape)
 
 
@@ -41,9 +43,3 @@ def _line(found: AbTestResult, state: str) -> str:
         return said
     sure = f"; evidence {found.evidence}" if found.evidence else ""
     return f"{said}; {found.winner.branch_id} wins by {found.criteria}{sure}"
-
-
-def _shorten(test: Json) -> None:
-    """Leaves the executions to a longer answer: the branches' figures are their means."""
-    for branch in cast("list[Json]", test["branches"]):
-        branch.pop("execution", None)

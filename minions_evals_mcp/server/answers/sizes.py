@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import cast
 
 from mcp_types import CallToolResult, TextContent
 from pydantic import JsonValue
@@ -197,7 +196,7 @@ def cursor_of(cursor: str | None) -> int:
 
 def going_on_from(result: CallToolResult, name: str, numbers: Sequence[int]) -> CallToolResult:
     """The page with the store's own cursor, which is the number of the last row shown: what fits is known only now."""
-    shown = cast("Json", result.structured_content)
+    shown: Json = result.structured_content or {}
     if "nextCursor" not in shown:
         return result
     told: Json = {**shown, "nextCursor": str(numbers[len(_listed(shown, name)) - 1])}

@@ -8,7 +8,6 @@ from functools import partial
 from typing import cast
 
 from mcp_types import CallToolResult
-from pydantic import JsonValue
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Json
@@ -209,4 +208,4 @@ def _number(name: str, given: str, least: int, most: int) -> int:
 
 def _text(result: CallToolResult) -> str:
     """The answer as the JSON of its structured content."""
-    return to_json(cast("JsonValue", result.structured_content)).decode()
+    return to_json(result.structured_content or {}).decode()

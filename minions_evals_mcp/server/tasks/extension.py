@@ -6,7 +6,7 @@ from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol
 
 from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
 from mcp.server.extension import Extension, MethodBinding
@@ -144,7 +144,7 @@ def _left_going(result: HandlerResult) -> str | None:
     """The id of the run that the answer says is still going on."""
     if not isinstance(result, CallToolResult) or result.is_error:
         return None
-    told = cast("Json", result.structured_content or {})
+    told: Json = result.structured_content or {}
     return str(told["runId"]) if told.get("state") == "running" and "runId" in told else None
 
 

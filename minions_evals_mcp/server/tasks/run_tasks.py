@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import anyio
 
@@ -33,7 +33,7 @@ class RunBoard:
             return None
         call = Call(await self._session.engine(), await self._session.runs(), self._session.target, _untold)
         answer = await run_answer(call, job, Shape())
-        told = cast("Json", answer.structured_content)
+        told: Json = answer.structured_content or {}
         status = _status(str(told["state"]), job.reason)
         detail: Json = {}
         if status == "completed":

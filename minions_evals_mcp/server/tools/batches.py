@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import cast
 
 import anyio
 from mcp_types import CallToolResult
@@ -52,7 +51,7 @@ async def _told(call: Call, prompt_id: str, begun: list[Job | NotRun]) -> CallTo
     running = [job.id for job in begun if isinstance(job, Job) and call.runs.is_active(job.id)]
     batch = batch_of([await _ended(call, job) for job in begun if not (isinstance(job, Job) and job.id in running)])
     passed = sum(execution.passed is True for execution in batch.executions)
-    wires = [cast("Json", execution.model_dump(mode="json")) for execution in batch.executions]
+    wires: list[Json] = [execution.model_dump(mode="json") for execution in batch.executions]
     said = f"{passed} of {len(begun)} test cases of {prompt_id} passed"
     parts = [f"{len(batch.not_run)} could not be run"] * bool(batch.not_run)
     parts += [f"{len(running)} go on"] * bool(running)
@@ -61,7 +60,7 @@ async def _told(call: Call, prompt_id: str, begun: list[Job | NotRun]) -> CallTo
         "kind": "batch",
         "subjectId": prompt_id,
         "executions": [{name: wire[name] for name in SHORT} for wire in wires],
-        "notRun": [cast("Json", refused.model_dump(mode="json")) for refused in batch.not_run],
+        "notRun": [refused.model_dump(mode="json") for refused in batch.not_run],
         "running": [*running],
         "next": [f'get_run {{"runId": "{running[0]}", "waitSeconds": 20}}'] if running else [],
     }

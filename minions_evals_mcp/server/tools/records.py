@@ -126,7 +126,7 @@ def record_answer(found: Seen, asked: arguments.GetRecord) -> CallToolResult:
     if found.gates:
         told["gates"] = found.gates
     result = answered(told, shape=Shape(asked.detail))
-    if cast("Json", result.structured_content).get("truncated"):
+    if (result.structured_content or {}).get("truncated"):
         return answered({**told, "nextCursor": "0"}, shape=Shape(asked.detail))
     return result
 
