@@ -44,6 +44,23 @@ def _escaped(names: Json) -> Json:
     }
 
 
+def _opened(value: JsonValue) -> JsonValue:
+    """The value with every text in it that is a JSON object or list, as messages are, as that."""
+    match value:
+        case str() if value.lstrip().startswith(("{", "[")):
+            try:
+                found: JsonValue = json.loads(value)
+            except (ValueError, RecursionError):
+                return value
+            return found
+        case list():
+            return [_opened(one) for one in value]
+        case dict():
+            return {name: _opened(one) for name, one in value.items()}
+        case _:
+            return value
+
+
 def _is_json(text: str) -> bool:
     try:
         json.loads(text)
@@ -64,6 +81,8 @@ class Address:
     transform: str | None = None
     escaped: bool = False
     """Whether values are filled in as they stand in a JSON string, wherever it is: nothing else is made of the body then."""
+    flat: bool = False
+    """Whether a filled string of the body stays a text, also where it is JSON."""
 
     async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
         """What the application answered, or the part of it that the transform gives."""
@@ -83,6 +102,7 @@ class Address:
         url = rendered(asked.url, names)
         headers = {key: rendered(value, names) for key, value in asked.headers.items()}
         body = None if asked.json is None else rendered_within(asked.json, names)
+        body = body if self.flat else _opened(body)
         joined = f"{url}{'&' if '?' in url else '?'}{query}" if query else url
         as_json = says_json(headers) and not self.escaped
         text = None if asked.text is None else _filled_text(asked.text, names, as_json=as_json)

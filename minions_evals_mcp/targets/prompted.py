@@ -21,12 +21,14 @@ from minions_evals_mcp.scoring.checks import Broke
 from minions_evals_mcp.scoring.rendering import GIVEN, HIDDEN
 from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.targets.exchange import Asking, asking
-from minions_evals_mcp.targets.memory import Memory
+from minions_evals_mcp.targets.memory import HISTORY, Memory
 
 WRITTEN = "prompt"
 """Where the prompt stands beside an output if code wrote it, or it holds what was said before."""
 
 
+RECALLED = "recalled"
+"""Where the variables stand beside an output that its test took over from those before it."""
 ECHOED: Json = {
     "cost": 0, "cached": False, "isRefusal": False, "metadata": {},
     "tokenUsage": {"total": 0, "prompt": 0, "completion": 0, "cached": 0, "numRequests": 1},
@@ -116,6 +118,12 @@ def variables_of(inputs: Json) -> Json:
     return {name: value for name, value in inputs.items() if name not in HIDDEN}
 
 
+def recalled_inputs(inputs: Json, output: Json) -> Json:
+    """The inputs that the kept output was asked for with: those of the case, over them what its test took over from others."""
+    found = output.get(RECALLED)
+    return {**inputs, **found} if isinstance(found, dict) else inputs
+
+
 def written_prompt(output: Json) -> str | None:
     """The prompt that code wrote for that kept output."""
     found = output.get(WRITTEN)
@@ -180,7 +188,11 @@ class PromptedTarget:
             return made
         if self.memory is not None:
             self.memory.heard(inputs, prompt.text, made.output.get("output"))
-        return made.model_copy(update={"output": {**made.output, WRITTEN: prompt.text}})
+        changed: Json = {
+            name: value for name, value in recalled.items() if name != HISTORY and inputs.get(name) != value
+        }
+        taken: Json = {RECALLED: changed} if changed else {}
+        return made.model_copy(update={"output": {**made.output, WRITTEN: prompt.text, **taken}})
 
     async def _prompt(self, inputs: Json, version: PromptVersion, asked: Asking) -> Prompt | TargetErrored:
         """What is asked: the version's template rendered, else what the writer writes."""

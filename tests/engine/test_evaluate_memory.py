@@ -29,7 +29,9 @@ tests:
   - vars: {message: 'why {{fruit}}?'}
     options: {storeOutputAs: reason}
   - vars: {message: 'against {{fruit}}: {{reason}}'}
-    assert: [{type: contains, value: kiwi}]
+    assert:
+      - {type: contains, value: kiwi}
+      - {type: javascript, value: "context.vars.message === 'against kiwi: ' + context.vars.reason"}
 """
 TALK = """
 prompts:
@@ -55,6 +57,12 @@ def asked(heard: Heard) -> str:
     found = heard.json()
     assert isinstance(found, dict)
     return str(found["q"])
+
+
+def turns(heard: Heard) -> list[str]:
+    """What was said in the messages that stand as such in the body."""
+    found = json.loads(heard.body)["q"]
+    return [turn["content"] for turn in found]
 
 
 async def fruits(heard: Heard) -> bytes:
@@ -96,11 +104,11 @@ async def test_a_chain_that_was_stopped_goes_on_with_what_is_kept(tmp_path: Path
 
 async def test_a_conversation_is_told_its_own_turns_only(tmp_path: Path) -> None:
     async def answering(heard: Heard) -> bytes:
-        return reply({"said": f"re {json.loads(asked(heard))[-1]['content']}"})
+        return reply({"said": f"re {turns(heard)[-1]}"})
 
     async with application(answering) as app, opened(config_in(tmp_path)) as engine:
         matrix = await evaluated(engine, TALK.replace("URL", app.url))
-        told = [[turn["content"] for turn in json.loads(asked(one))] for one in app.asked]
+        told = [turns(one) for one in app.asked]
     assert told == [["one"], ["two"], ["one", "re one", "three"]]
     assert [row.cells[0].output for row in matrix.rows] == ["re one", "re two", "re three"]
 

@@ -77,7 +77,7 @@ class AddressSpec(Value):
     """An application behind an address; strings may hold `{{prompt}}`, variables of the test and `{{env.NAME}}`.
 
     A body that is no JSON, or is JSON only once it is filled, stands under `text`. `escaped`: values are filled in as they
-    stand in a JSON string, wherever it is.
+    stand in a JSON string, wherever it is. `flat`: what a filled string says stays a text, also where it is JSON.
     """
 
     kind: Literal["http"] = "http"
@@ -89,6 +89,7 @@ class AddressSpec(Value):
     text: Annotated[str | None, Field(exclude_if=lambda text: text is None)] = None
     transform: str | None = None
     escaped: Annotated[bool, Field(exclude_if=lambda escaped: not escaped)] = False
+    flat: Annotated[bool, Field(exclude_if=lambda flat: not flat)] = False
 
 
 Spec = EchoSpec | ModelSpec | GivenSpec | PythonSpec | ModuleSpec | ProgramSpec | AddressSpec

@@ -18,6 +18,7 @@ from minions_evals_mcp.scoring.checks import Aggregate
 from minions_evals_mcp.store import jobs, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, UnitRow
+from minions_evals_mcp.targets.prompted import recalled_inputs
 
 NOT_ASKED = "not asked for by this test"
 
@@ -111,6 +112,7 @@ async def checked_cell(judging: Judging, measure: Measure, unit: UnitRow | None,
     ):
         return None
     case = measure.case.fields
-    work = Work(case.inputs, case.expected_outputs, unit.observed, prompt=cell.prompt or "", written=case.written)
+    inputs = recalled_inputs(case.inputs, unit.observed.output)
+    work = Work(inputs, case.expected_outputs, unit.observed, prompt=cell.prompt or "", written=case.written)
     found = await judging.checked(unit.key, measure, work)
     return found if isinstance(found, Aggregate) else None

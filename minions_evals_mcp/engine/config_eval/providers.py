@@ -133,7 +133,9 @@ class Providers:
         url = with_variables(spec.url, self.environment)
         text = None if spec.text is None else with_variables(spec.text, self.environment)
         question = Question(spec.method, url, headers, self._filled(spec.body), text)
-        return Address(name, question, query, self.engine.web, self.engine.snippets, spec.transform, spec.escaped)
+        return Address(
+            name, question, query, self.engine.web, self.engine.snippets, spec.transform, spec.escaped, spec.flat
+        )
 
     def _filled(self, value: JsonValue) -> JsonValue:
         match value:

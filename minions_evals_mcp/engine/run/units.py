@@ -42,7 +42,7 @@ from minions_evals_mcp.store.queries import case_history
 from minions_evals_mcp.store.records import Unread
 from minions_evals_mcp.store.seals import Seal
 from minions_evals_mcp.targets.live import ModelTarget, Target
-from minions_evals_mcp.targets.prompted import written_prompt
+from minions_evals_mcp.targets.prompted import recalled_inputs, written_prompt
 from minions_evals_mcp.targets.recorded import observed_run
 
 TOGETHER = 50
@@ -147,8 +147,9 @@ def _ending(bench: Bench, key: UnitKey, measure: Measure, work: Work, decision: 
 def _work(bench: Bench, unit: Unit, seen: Observed, alike: Likeness | None) -> Work:
     case = unit.measure.case.fields
     prompt = _prompt(bench, case, seen) if case.assertions and _wants_prompt(case.assertions) else ""
+    inputs = recalled_inputs(case.inputs, seen.output)
     return Work(
-        case.inputs, case.expected_outputs, seen, unit.proposed, alike, unit.earlier, prompt, unit.measure.case.id, case.written
+        inputs, case.expected_outputs, seen, unit.proposed, alike, unit.earlier, prompt, unit.measure.case.id, case.written
     )  # fmt: skip
 
 

@@ -166,6 +166,7 @@ def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> Addres
         body=body.value,
         text=body.text,
         transform=transform if isinstance(transform, str) else None,
+        flat="body" in found and isinstance(found["body"].value, str),
     )
     return _vetted(config, made, refusals)
 
