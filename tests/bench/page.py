@@ -80,7 +80,7 @@ WATCHED = """addEventListener("DOMContentLoaded", () => {
 HASTE = """(() => {
   const wait = window.setTimeout, ask = window.fetch;
   window.polls = 0;
-  window.setTimeout = (work, ms, ...rest) => wait(work, ms === 700 ? 0 : ms, ...rest);
+  window.setTimeout = (work, ms, ...rest) => wait(work, ms === 500 ? 0 : ms, ...rest);
   window.fetch = (...asked) => { window.polls += 1; return ask(...asked); };
 })()"""
 

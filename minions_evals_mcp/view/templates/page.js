@@ -1,6 +1,6 @@
 "use strict";
 (() => {
-  const EVERY_MS = 700;
+  const EVERY_MS = 500;
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const by = (selector) => document.querySelector(selector);
 
