@@ -17,8 +17,8 @@ from tests.workshop import answer, bench, benchmark, case, config_in, opened, ru
 
 PAGES = (
     "/", "/runs", "/benchmark?id=b", "/comparison?before=job1&after=job2", "/matrix?id=b", "/run?id=job2&columns=all",
-    "/trajectory?run=job2&at=0.1",
-    "/prompts", "/run?id=job2", "/run?id=job2&q=%3Cscript%3Eowned%3C/script%3E", "/failures", "/outbox",
+    "/matrix?id=b&only=failed", "/costs", "/trajectory?run=job2&at=0.1", "/prompts",
+    "/run?id=job2", "/run?id=job2&q=%3Cscript%3Eowned%3C/script%3E", "/failures", "/outbox",
     "/judge", "/report?id=job2&compare=job1", *[f"/case?run=job2&at={at}.1" for at in range(len(PAYLOADS))],
 )  # fmt: skip
 FOREIGN = """

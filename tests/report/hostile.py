@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import aclosing
+from datetime import timedelta
+from functools import partial
 
+from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase, find_subject, read_report, report_cases
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report.documents.forms import FORMS
+from minions_evals_mcp.store.leases import Lease, grant
 from tests.workshop import Json, answer, bench, benchmark, case, rubric, save, says
 
 OWNED = "document.title='owned';document.body.id='owned'"
@@ -33,7 +37,10 @@ LONG = 5_000_000
 
 
 async def hostile_runs(engine: Engine, *, long: int = 0) -> None:
-    """The benchmark `b`, run as `one`, where all pass, and `two`, where none does; the first outputs are `long` longer."""
+    """The benchmark `b`, run as `one`, where all pass, and `two`, where none does; the first outputs are `long` longer.
+
+    Workers of a cluster bear the payloads as names.
+    """
     cases = [
         case(f"c{number}", name=f"{NAME} {text[:80]}", inputs=inputs(number), rubricId="r")
         for number, text in enumerate(PAYLOADS)
@@ -45,7 +52,10 @@ async def hostile_runs(engine: Engine, *, long: int = 0) -> None:
             output = said(version, text, 0 if number else long)
             run = answer(f"{version}/{number}", f"c{number}", output, promptVersionRef=version, inputs=inputs(number))
             await save(engine, run)
-        await bench(engine, "b", prompt_version_ref=version, key=version)
+        job = await bench(engine, "b", prompt_version_ref=version, key=version)
+        for chunk, worker in enumerate(PAYLOADS):
+            lease = Lease(job.id, chunk + 1, 1, worker, [UnitKey(job.id, chunk, 1)])
+            await engine.store.write(partial(grant, lease=lease, at=job.created_at, lasts=timedelta(minutes=1)))
 
 
 def inputs(number: int) -> Json:

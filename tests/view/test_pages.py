@@ -224,12 +224,13 @@ async def test_nothing_under_test_becomes_markup_on_any_page(tmp_path: Path) -> 
         cases = [f"/case?run=job2&at={number}.1" for number in range(len(PAYLOADS))]
         pages = ["/", "/runs", "/failures", "/outbox", "/benchmark?id=b", "/run?id=job2", "/progress?id=job2", "/prompts",
                  "/comparison?before=job1&after=job2", "/matrix?id=b", "/run?id=job2&columns=all",
-        "/trajectory?run=job2&at=0.1", *cases]  # fmt: skip
+                 "/matrix?id=b&only=failed", "/costs", "/trajectory?run=job2&at=0.1", *cases]  # fmt: skip
         for address in pages:
             page = await text(client, address)
             assert foreign(page) == [], address
             assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page), address
         assert "&lt;script&gt;" in await text(client, cases[0])
+        assert "of a cluster" in await text(client, "/run?id=job2"), "workers stand on the page, too"
 
 
 async def test_hostile_outputs_are_text_in_the_queue_too(engine: Engine) -> None:
