@@ -52,11 +52,6 @@ def write_events(db: Db, rows: Iterable[EventRow], *, at: datetime) -> None:
     insert_rows(db, "event (at, type, subject_type, subject_id, detail)", ((moment, *row) for row in rows))
 
 
-def newest_seq(db: Db) -> int:
-    """The number of the newest event, sealed or not: while it stays, nothing that can be read was changed."""
-    return int(db.execute("SELECT coalesce(max(seq), 0) FROM main.event").fetchone()[0])
-
-
 def newest(db: Db, kind: str, subject_id: str) -> Json | None:
     """What the newest event of that type about the subject says."""
     row = db.execute(

@@ -88,7 +88,7 @@ class Row(Value):
 def rows_of(name: str) -> tuple[Row, ...]:
     """The rows of the file."""
     text = (Path(__file__).parent / f"{name}.yaml").read_text(encoding="utf-8")
-    return TypeAdapter(tuple[Row, ...]).validate_json(to_json(yaml.safe_load(text)))
+    return TypeAdapter(tuple[Row, ...]).validate_json(to_json(yaml.load(text, yaml.CSafeLoader)))
 
 
 ROWS = rows_of("failing_runs")

@@ -164,7 +164,7 @@ def _record(kind: type[BaseModel]) -> str:
 @cache
 def meanings() -> dict[str, dict[str, str]]:
     """What each field means, by the slug of its record and its name on the wire."""
-    return yaml.safe_load((Path(__file__).parent / "field_meanings.yaml").read_text("utf-8"))
+    return yaml.load((Path(__file__).parent / "field_meanings.yaml").read_bytes(), yaml.CSafeLoader)
 
 
 def _fields(schema: Mapping[str, JsonValue], meant: Mapping[str, str] | None = None) -> str:

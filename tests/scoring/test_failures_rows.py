@@ -70,7 +70,7 @@ class Row(Value):
 
 
 ROWS = TypeAdapter(tuple[Row, ...]).validate_json(
-    to_json(yaml.safe_load((Path(__file__).parent / "failure_rows.yaml").read_text(encoding="utf-8")))
+    to_json(yaml.load((Path(__file__).parent / "failure_rows.yaml").read_bytes(), yaml.CSafeLoader))
 )
 
 
