@@ -35,7 +35,9 @@ def parquet_rows(file: IO[bytes], where: str) -> Iterator[dict[str, object]]:
                 shared.add(chunk.path_in_schema)
             else:
                 largest = max(largest, chunk.total_uncompressed_size)
-    reader = _parquet.ParquetFile(file, metadata=about, read_dictionary=sorted(shared), buffer_size=READ_AHEAD)
+    reader = _parquet.ParquetFile(
+        file, metadata=about, read_dictionary=sorted(shared), buffer_size=READ_AHEAD, pre_buffer=False
+    )
     for batch in reader.iter_batches(batch_size=max(1, min(BATCH, MOST_UNPACKED // largest))):
         yield from _rows(batch, where)
 
