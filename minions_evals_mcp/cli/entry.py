@@ -8,7 +8,7 @@ import sys
 from minions_evals_mcp.crashes import reported
 
 ROUND = 200_000
-"""So many objects more, and it is looked for garbage in circles: little of a command's is, and the imports alone make 700 looks."""
+"""So many objects more, and it is looked for garbage in circles: little of a command's is, and the imports alone make 180 looks."""
 
 
 def evals() -> None:
