@@ -8,6 +8,7 @@ is told. None decides by itself.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from itertools import islice
 
 from minions_evals_mcp.domain.outputs import value_text
@@ -131,6 +132,7 @@ def unwilling_cues(failed: FailedOutput) -> tuple[str, ...]:
     return tuple(sentence for sentence, weight in weights.items() if weight + context >= ENOUGH)
 
 
+@lru_cache(maxsize=4096)  # many outputs have sentences in common
 def _own_weight(sentence: str) -> float:
     """How much the sentence itself speaks for it."""
     if is_business(sentence.casefold()):

@@ -7,6 +7,7 @@ and how long it had taken; something counted, how many, and an end or no answer.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from minions_evals_mcp.scoring.late_patterns import late
 
@@ -104,6 +105,7 @@ def _spaced(text: str) -> str:
     return _JOINT.sub(" ", text)
 
 
+@lru_cache(maxsize=4096)  # many outputs have sentences in common
 def _is_notice(sentence: str) -> bool:
     if _OF_SOMETHING_ELSE.search(sentence):
         return False

@@ -201,7 +201,7 @@ def _ran_out(step: ToolCall) -> bool:
 
 
 def _speaks_of_limits(text: str) -> bool:
-    return ran_out(text) or (_of_its_run(text) and says_limit_reached(text))
+    return ran_out(text) or (says_limit_reached(text) and _of_its_run(text))
 
 
 def _goes_on(text: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from pydantic import JsonValue
 
@@ -48,6 +49,11 @@ _FIGURE = late(r"\d[\d.,:]*\d|\d")
 _SENTENCE = late(r"[^.!?\n]+")
 
 
+@lru_cache(maxsize=1024)  # what a rule says of one output it says of many
+def _speaks_of_absence(rationale: str) -> bool:
+    return any(_ABSENT.search(part[0]) and _SOURCE.search(part[0]) for part in _SENTENCE.finditer(rationale))
+
+
 def names_unborne(failed: FailedOutput, rationale: str) -> bool:
     """Whether the judge names several words that only the answer has, or one and something absent from a source."""
     return len(_own(failed) & _stems([rationale])) >= SEVERAL or names_absent(failed, rationale)
@@ -55,9 +61,7 @@ def names_unborne(failed: FailedOutput, rationale: str) -> bool:
 
 def names_absent(failed: FailedOutput, rationale: str) -> bool:
     """Whether the judge speaks of something absent from a source, and of a word that only the answer has."""
-    if not any(_ABSENT.search(part[0]) and _SOURCE.search(part[0]) for part in _SENTENCE.finditer(rationale)):
-        return False
-    return bool(_own(failed) & _stems([rationale]))
+    return _speaks_of_absence(rationale) and bool(_own(failed) & _stems([rationale]))
 
 
 def names_only_omitted(failed: FailedOutput, rationale: str) -> bool:
