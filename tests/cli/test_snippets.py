@@ -137,7 +137,7 @@ def test_rows_are_checked_by_code_and_a_limit_is_an_error_of_the_row(at: Termina
                 {"type": "contains-json", "value": {"required": ["b"]}},
             ],
         },
-        {"id": "lacks", "output": "x", "assert": [{"type": "python", "value": "import threading"}]},
+        {"id": "lacks", "output": "x", "assert": [{"type": "python", "value": "import threading\nreturn True"}]},
         {"id": "file", "output": "x", "assert": [{"type": "python", "value": "file://check.py"}]},
     ]
     found = at.run("score", "-", stdin="\n".join(map(json.dumps, rows)))
@@ -158,7 +158,7 @@ def test_the_best_of_several_outputs_is_picked_by_running_them(at: Terminal) -> 
 
 def test_a_benchmark_run_judges_by_code_and_a_limit_is_no_failed_test(at: Terminal) -> None:
     tests: JsonValue = [TEST]
-    lacking: JsonValue = [{"type": "python", "value": "import threading"}]
+    lacking: JsonValue = [{"type": "python", "value": "import threading\nreturn True"}]
     at.file(
         "suite.json",
         suite(
