@@ -104,6 +104,12 @@ class Counts:
         self.all[key] += 1
         self.missing[key] += not carried
 
+    def with_all(self, *others: Counts) -> Counts:
+        """These uses with those of others."""
+        return Counts(
+            sum((other.all for other in others), self.all), sum((other.missing for other in others), self.missing)
+        )
+
     def told(self, name: str) -> str:
         """The share that is carried out."""
         total, missing = self.all.total(), self.missing.total()
@@ -210,6 +216,7 @@ def main() -> None:
     )
     say("that name a vendor as judge which we do not reach\n")
     say(grammar.told("keys of the grammar"))
+    say(grammar.with_all(elsewhere, judges).told("the same strictly, with those that stand apart as not carried out"))
     say(reached.told("inside the configs of providers that we reach"))
     say(foreign.told("inside those of providers that we do not"))
     for counts in (grammar, reached):
