@@ -38,7 +38,7 @@ def parquet_rows(file: IO[bytes], where: str) -> Iterator[dict[str, object]]:
     reader = _parquet.ParquetFile(
         file, metadata=about, read_dictionary=sorted(shared), buffer_size=READ_AHEAD, pre_buffer=False
     )
-    for batch in reader.iter_batches(batch_size=max(1, min(BATCH, MOST_UNPACKED // largest))):
+    for batch in reader.iter_batches(use_threads=False, batch_size=max(1, min(BATCH, MOST_UNPACKED // largest))):
         yield from _rows(batch, where)
 
 
