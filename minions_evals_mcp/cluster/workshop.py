@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -80,17 +79,17 @@ class _AtWork:
 
 
 @dataclass(slots=True, eq=False)
-class Watch(Switch):
-    """Off, too, while the coordinator may have given what is here to another: it did not hear of this worker for a lease."""
+class Watch:
+    """Knows whether the coordinator may have given what is here to another: it did not hear of this worker for a lease."""
 
-    lease_s: float = math.inf
+    lease_s: float
     heard_at: float = field(default_factory=time.monotonic)
     """When this worker said the newest that the coordinator is known to have heard."""
 
     @property
-    def is_off(self) -> bool:
-        """Whether no further unit may start."""
-        return bool(self.reason) or time.monotonic() - self.heard_at > self.lease_s
+    def is_late(self) -> bool:
+        """Whether no unit may begin until the coordinator has heard of this worker."""
+        return time.monotonic() - self.heard_at > self.lease_s
 
 
 @dataclass(slots=True, eq=False)
@@ -126,13 +125,21 @@ class Workshop:
         return Back(chunk.id, at_work.ended, at_work.left)
 
     async def _begun(self, at_work: _AtWork, page: list[Unit]) -> None:
-        if at_work.stopped or self.stopped or self.watch.is_off:
+        if at_work.stopped or self.stopped or self.watch.is_late:
             self.left(page)
             return
         try:
             await self.todo.send(page)
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             self.left(page)
+
+    async def in_time(self, todo: MemoryObjectReceiveStream[list[Unit]]) -> AsyncIterator[list[Unit]]:
+        """The pages that may begin; the others stay open. It never ends, as the pipeline would with it."""
+        async for page in todo:
+            if self.watch.is_late:
+                self.left(page)
+            else:
+                yield page
 
     def left(self, units: Sequence[Unit]) -> None:
         """Notes the units that stay open."""
@@ -194,9 +201,9 @@ async def open_workshop(
     todo_in, todo_out = anyio.create_memory_object_stream[list[Unit]]()
     done_in, done_out = anyio.create_memory_object_stream[Endings](1)
     async with open_engine_on(config, NoStore()) as engine:
-        shop = Workshop(_bench(engine, orders, line), line, todo_in, Watch(lease_s=orders.lease_s))
-        health = Relayed(shop.watch, left=shop.left)
-        work = partial(here, shop.bench, aiter(todo_out), done_in, health=health, workers=config.concurrency)
+        shop = Workshop(_bench(engine, orders, line), line, todo_in, Watch(orders.lease_s))
+        health = Relayed(Switch(), left=shop.left)
+        work = partial(here, shop.bench, shop.in_time(todo_out), done_in, health=health, workers=config.concurrency)
         with todo_in, todo_out, done_in, done_out:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(_until_broken, shop, work)
