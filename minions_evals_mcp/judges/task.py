@@ -51,7 +51,7 @@ class Work:
         """The output as assertions see it."""
         seen, value = self.observed, output_value(self.observed.output)
         return Subject(
-            said(value),
+            self.text if seen.told is None else said(value),  # what a config asked for is searched as promptfoo does
             seen.latency_ms,
             seen.cost_usd,
             self.inputs,

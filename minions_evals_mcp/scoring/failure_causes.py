@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.failure_types import FAILURE_TYPES, FailureType
-from minions_evals_mcp.scoring.late_patterns import late
+from minions_evals_mcp.late_patterns import late
 
 LONGEST = 200
 _STEP = late(r"\b(?:in )?step \d+\s*(?=`)|,? ?(?:first )?in step \d+|\bstep \d+\b", re.IGNORECASE)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from minions_evals_mcp.scoring.late_patterns import late
+from minions_evals_mcp.late_patterns import late
 
 
 def test_it_finds_what_the_compiled_one_finds() -> None:

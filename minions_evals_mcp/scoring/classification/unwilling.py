@@ -12,12 +12,12 @@ from functools import lru_cache
 from itertools import islice
 
 from minions_evals_mcp.domain.outputs import value_text
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.declining.business import is_business
 from minions_evals_mcp.scoring.failures.failed import FailedOutput
 from minions_evals_mcp.scoring.failures.grounding import ASKING_KEYS
 from minions_evals_mcp.scoring.failures.referrals import refers_on
 from minions_evals_mcp.scoring.failures.texts import straight
-from minions_evals_mcp.scoring.late_patterns import late
 
 ENOUGH = 0.85
 """The sum of weights from which an answer is unwilling."""

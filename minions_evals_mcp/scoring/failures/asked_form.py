@@ -9,10 +9,10 @@ from functools import cache
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.texts import leaves, unfenced
 from minions_evals_mcp.scoring.first_look import first_look
-from minions_evals_mcp.scoring.late_patterns import late
 
 ASKED_FOR = 0.7
 _MOST_READ = 20_000

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.scoring.late_patterns import late
+from minions_evals_mcp.late_patterns import late
 
 _ADVERB = r"(?:(?:just|now|already|also|successfully|gone ahead and) ){0,2}"
 _LOOKUP = late(

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from itertools import islice, pairwise
 
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.failed import Signal
 from minions_evals_mcp.scoring.failures.mentions import ORDINARY, WORD, stem
-from minions_evals_mcp.scoring.late_patterns import late
 
 NEGATED, ANSWERED, REVERSED = 0.65, 0.45, 0.75
 SHARED, LEAST = 0.75, 2

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.outputs import TEXT_KEYS
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.asked_form import form_asked_for
 from minions_evals_mcp.scoring.failures.failed import FailedCriterion, FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.judged import form_doubt
@@ -18,7 +19,6 @@ from minions_evals_mcp.scoring.failures.mentions import squeezed
 from minions_evals_mcp.scoring.failures.texts import cut, parsed, unfenced
 from minions_evals_mcp.scoring.failures.unborne import names_absent
 from minions_evals_mcp.scoring.failures.wanted import flattened
-from minions_evals_mcp.scoring.late_patterns import late
 
 TRUNCATED = frozenset(("max_tokens", "length", "model_context_window_exceeded", "max_output_tokens"))
 """Stop reasons, lower case, of a reply that was cut off."""

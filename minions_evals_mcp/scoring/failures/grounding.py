@@ -10,6 +10,7 @@ from itertools import islice
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.abstention import tells_all_the_same
 from minions_evals_mcp.scoring.failures.claims import unfounded_claims
 from minions_evals_mcp.scoring.failures.contradictions import contradictions
@@ -25,7 +26,6 @@ from minions_evals_mcp.scoring.failures.steps import gave_nothing, is_error_noti
 from minions_evals_mcp.scoring.failures.texts import cut, flat, leaves, prose, straight
 from minions_evals_mcp.scoring.failures.unborne import names_only_omitted, names_unborne
 from minions_evals_mcp.scoring.failures.wanted import flattened
-from minions_evals_mcp.scoring.late_patterns import late
 
 CONTEXT_KEYS = frozenset(
     (

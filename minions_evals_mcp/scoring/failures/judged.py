@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from minions_evals_mcp.scoring.late_patterns import late
+from minions_evals_mcp.late_patterns import late
 
 _SOURCE = (
     r"(?:source|context|document|text|article|passage|memo|report|leaflet|policy|results?|tools?|data|input|rules?|record|file|log|manual"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from minions_evals_mcp.scoring.late_patterns import late
+from minions_evals_mcp.late_patterns import late
 
 LONGEST = 600
 """A longer text is no notice."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.dates import WEEKDAYS
-from minions_evals_mcp.scoring.late_patterns import late
 
 WORD = late(r"[^\W\d_][\w']*(?:-\w+)*")
 LINK = late(r"(?:https?://|(?<!\w)www\.)[^\s<>\"'`)\]}]+|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}\.[\w.-]{1,190}")

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.mentions import ORDINARY, stem
-from minions_evals_mcp.scoring.late_patterns import late
 
 PLAIN, MONEY, PERCENT = "plain", "money", "percent"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from minions_evals_mcp.scoring.late_patterns import late
+from minions_evals_mcp.late_patterns import late
 
 _PERSON = (
     r"(?:doctor|physician|lawyer|solicitor|attorney|pharmacist|expert|professional|specialist|adviser|advisor|mediator"

@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outputs import value_text
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.texts import cut, leaves
-from minions_evals_mcp.scoring.late_patterns import late
 
 _NO_RESULT = late(
     r"\[\s{0,9}\]|\{\s{0,9}\}|(?:null|none)\b"

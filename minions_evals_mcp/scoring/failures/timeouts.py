@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 from functools import cache
 
 from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.limits import limit_sentence, names_limit, says_limit_reached
 from minions_evals_mcp.scoring.failures.texts import cut, flat
 from minions_evals_mcp.scoring.first_look import first_look
-from minions_evals_mcp.scoring.late_patterns import late
 
 OVER, LIMITED, SILENT, SAYS_SO, LAST_CALL, CUT_SHORT, NO_LOG, GOES_ON, ENDED, SEEN_BY_JUDGE, PASSED_OVER = (
     1.0, 0.95, 0.9, 0.85, 0.85, 0.8, 0.7, 0.55, 0.55, 0.55, 0.4,

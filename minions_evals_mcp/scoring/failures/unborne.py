@@ -8,10 +8,10 @@ from functools import lru_cache
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.failed import FailedOutput
 from minions_evals_mcp.scoring.failures.mentions import ORDINARY, WORD, stem
 from minions_evals_mcp.scoring.failures.texts import flat, straight
-from minions_evals_mcp.scoring.late_patterns import late
 
 READ = 100_000
 SEVERAL = 2

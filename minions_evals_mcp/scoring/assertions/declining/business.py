@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.scoring.late_patterns import late
+from minions_evals_mcp.late_patterns import late
 
 _VERBS = (
     r"refund\w*|return\w*|exchang\w*|ship\w*|deliver\w*|cancel\w*|accept\w*|extend\w*|replac\w*|reimburs\w*|waive\w*"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.declining.lectures import LECTURES
 from minions_evals_mcp.scoring.assertions.declining.signs import Sign, sign
-from minions_evals_mcp.scoring.late_patterns import late
 
 _UNABLE = (
     "can't|cannot|can not|won't|will not|must not|am unable to|'m unable to|(?:am|'m) not able to"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from minions_evals_mcp.scoring.late_patterns import late
+from minions_evals_mcp.late_patterns import late
 
 _WHY = (
     r"(?:(?:for|due to|out of) (?:\w+ )?(?:safety|privacy|security|legal|ethical|data[ -]protection|confidentiality"

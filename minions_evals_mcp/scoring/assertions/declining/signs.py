@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from minions_evals_mcp.scoring.late_patterns import late
+from minions_evals_mcp.late_patterns import late
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.declining import reasons
 from minions_evals_mcp.scoring.assertions.declining.business import is_business
 from minions_evals_mcp.scoring.assertions.declining.english import (
@@ -22,7 +23,6 @@ from minions_evals_mcp.scoring.assertions.declining.english import (
 from minions_evals_mcp.scoring.assertions.declining.hints import may_decline
 from minions_evals_mcp.scoring.assertions.declining.languages import LANGUAGES, Language
 from minions_evals_mcp.scoring.assertions.declining.spoken import OPENS_JSON, sentences, spoken
-from minions_evals_mcp.scoring.late_patterns import late
 
 HEAD = 2_000
 TAIL = 1_000

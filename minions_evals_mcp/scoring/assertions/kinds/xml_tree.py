@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 from xml.parsers import expat
 
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.kinds.overlap import JS_SPACE
-from minions_evals_mcp.scoring.late_patterns import late
 
 Tree = str | Mapping[str, "Tree"] | Sequence["Tree"]
 """A text, an element's parts by name (`@_` before an attribute's, `#text`), or the elements that share a name."""

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.outputs import value_text
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.failed import Signal
 from minions_evals_mcp.scoring.failures.log.errors import error_of
 from minions_evals_mcp.scoring.failures.log.finding import Finding
@@ -18,7 +19,6 @@ from minions_evals_mcp.scoring.failures.material import Material, material, read
 from minions_evals_mcp.scoring.failures.mentions import squeezed
 from minions_evals_mcp.scoring.failures.steps import gave_nothing, result
 from minions_evals_mcp.scoring.failures.texts import cut, flat, leaves
-from minions_evals_mcp.scoring.late_patterns import late
 
 UNUSED, CONTRADICTED, EMPTY, CLAIMED, PASSED_OVER = 0.8, 0.75, 0.65, 0.65, 0.55
 _COMPARED = frozenset(("code", "number", "day", "time", "address", "name"))

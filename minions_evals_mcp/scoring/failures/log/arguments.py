@@ -10,6 +10,7 @@ from functools import lru_cache
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.dates import WEEKDAYS
 from minions_evals_mcp.scoring.failures.log.exonyms import other_names
 from minions_evals_mcp.scoring.failures.log.finding import Finding
@@ -18,7 +19,6 @@ from minions_evals_mcp.scoring.failures.log.reading import INPUT, Log
 from minions_evals_mcp.scoring.failures.log.units import is_converted
 from minions_evals_mcp.scoring.failures.material import Material, read
 from minions_evals_mcp.scoring.failures.texts import cut, leaves
-from minions_evals_mcp.scoring.late_patterns import late
 
 ONLY, LABELLED, NEAREST, SAME_KEY = 0.8, 0.75, 0.65, 0.85
 ALIKE, SAME_NAME = 0.6, 0.8

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.log.finding import Finding
 from minions_evals_mcp.scoring.failures.log.kinds import folded, key_words, kind_of, shape
 from minions_evals_mcp.scoring.failures.log.reading import Log
 from minions_evals_mcp.scoring.failures.log.records import Entity
 from minions_evals_mcp.scoring.failures.mentions import ORDINARY
 from minions_evals_mcp.scoring.failures.texts import cut, leaves
-from minions_evals_mcp.scoring.late_patterns import late
 
 OTHER, REPLACED, RENEWED = 0.85, 0.85, 0.75
 _NEWER = late(

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.log.finding import Finding
 from minions_evals_mcp.scoring.failures.log.reading import Log
 from minions_evals_mcp.scoring.failures.texts import cut, flat
-from minions_evals_mcp.scoring.late_patterns import late
 
 FAILED, SWALLOWED = 0.85, 0.8
 _UNKNOWN_TOOL = late(

@@ -10,10 +10,10 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.dates import take_clocks, take_dates
 from minions_evals_mcp.scoring.failures.mentions import LINK, ORDINARY, WORD, stem
 from minions_evals_mcp.scoring.failures.texts import flat, leaves
-from minions_evals_mcp.scoring.late_patterns import late
 
 Kind = Literal["code", "number", "day", "time", "address", "name", "word"]
 LONGEST = 4_000

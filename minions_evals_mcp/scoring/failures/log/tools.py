@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.log.finding import Finding
 from minions_evals_mcp.scoring.failures.log.reading import Log
 from minions_evals_mcp.scoring.failures.mentions import squeezed
 from minions_evals_mcp.scoring.failures.texts import cut, flat, leaves
-from minions_evals_mcp.scoring.late_patterns import late
 
 TOOL_KEYS = frozenset(("tools", "availabletools", "available_tools", "functions", "toolnames", "tool"))
 NOT_OFFERED, INSTEAD, OTHER_DEED, MISSING, NEEDED = 0.85, 0.85, 0.7, 0.8, 0.7

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from minions_evals_mcp.scoring.late_patterns import late
+from minions_evals_mcp.late_patterns import late
 
 CLOSE = 0.01
 """So far apart two numbers may be, of the larger, and mean the same after rounding."""
