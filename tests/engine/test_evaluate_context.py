@@ -49,7 +49,6 @@ READS = {
     "Math.exp(context.logProbs[0]) > 0.6": True,
     "context.config.least === 2": True,
     "!context.trace": True,
-    "context.prompt.includes('{{')": False,
     "const {vars, prompt} = context; ({...vars}).n === 3 && prompt.length === 7": True,
     "Object.keys(context.vars).length === 2": True,
     "const key = 'pro' + 'mpt'; context[key] === 'ask why'": True,

@@ -59,8 +59,7 @@ def raised(name: str) -> Broke:
         (0.4, 0.5, False, 0.4),
         ({"pass": True, "score": 0.4, "reason": "so"}, None, True, 0.4),
         ({"pass": False, "score": 0.9, "reason": "so"}, None, False, 0.9),
-        ({"pass": True}, None, True, 1.0),
-        ({"pass": False}, None, False, 0.0),
+        ({"pass": True, "score": 1, "reason": ""}, None, True, 1.0),
     ],
 )
 def test_a_boolean_a_number_or_a_verdict_decides(
@@ -223,7 +222,9 @@ def test_metrics_and_parts_that_code_gives_are_told_with_its_verdict() -> None:
 
 
 def test_python_may_name_what_it_gives_with_underscores_and_javascript_may_not() -> None:
-    given: JsonValue = {"pass": True, "named_scores": {"fit": 0.5}, "component_results": [{"pass": True, "score": 1}]}
+    given: JsonValue = {
+        "pass": True, "score": 1, "reason": "r", "named_scores": {"fit": 0.5}, "component_results": [{"pass": True, "score": 1}],
+    }  # fmt: skip
     python, javascript = (checked_as(Ran(given), kind, "f(output)") for kind in ("python", "javascript"))
     assert isinstance(python, Checked)
     assert isinstance(javascript, Checked)
@@ -237,8 +238,18 @@ def test_python_may_name_what_it_gives_with_underscores_and_javascript_may_not()
      {"namedScores": {"fit": 1}, "namedScoreWeights": {"fit": "x"}}, {"componentResults": [{"pass": True, "score": "x"}]}],
 )  # fmt: skip
 def test_figures_that_are_none_are_a_failed_instrument(given: dict[str, JsonValue]) -> None:
-    found = checked_as(Ran({"pass": True, **given}), "javascript", "f(output)")
+    whole: dict[str, JsonValue] = {"pass": True, "score": 1, "reason": "r"}
+    assert isinstance(checked_as(Ran(whole), "javascript", "f(output)"), Checked)
+    assert isinstance(checked_as(Ran({**whole, **given}), "javascript", "f(output)"), Unchecked)
+
+
+@pytest.mark.parametrize("lacks", ["score", "reason"])
+def test_a_verdict_without_its_score_or_reason_is_none(lacks: str) -> None:
+    given: dict[str, JsonValue] = {"pass": True, "score": 1, "reason": "r"}
+    del given[lacks]
+    found = checked_as(Ran(given), "python", "f(output)")
     assert isinstance(found, Unchecked)
+    assert f"{lacks} is missing" in found.reason
 
 
 def test_code_that_was_not_run_gives_no_verdict() -> None:

@@ -33,11 +33,14 @@ def verdict_of(assertion: Assertion, value: JsonValue, language: Language) -> Fo
 
 
 def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Language) -> Found | Unmet:
-    passed = bool(given.get("pass", given.get("pass_")))
-    score = given.get("score", float(passed))
+    given = {"pass": given["pass_"], **given} if "pass_" in given else given
+    lacking = [name for name in ("pass", "score", "reason") if name not in given]
+    if lacking:
+        return Unmet(f"the code must give {{pass, score, reason}}; {' and '.join(lacking)} is missing")
+    passed, score = bool(given["pass"]), given["score"]
     if isinstance(score, bool) or not isinstance(score, int | float):
         return Unmet(f"the code must give a number as the score, not {shown(score)}")
-    reason = str(given.get("reason") or f"the code gave {'pass' if passed else 'fail'}")
+    reason = str(given["reason"] or f"the code gave {'pass' if passed else 'fail'}")
     limit = assertion.threshold
     if language == "python" and limit is not None and score < limit - SLACK:
         passed, reason = False, f"score {score:g} is below the threshold {limit:g}: {reason}"
