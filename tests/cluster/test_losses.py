@@ -122,9 +122,8 @@ async def test_what_a_worker_had_that_hangs_goes_out_again_and_its_late_answers_
     assert sum(share.returned for share in shares) == size
     assert any(share.lost_chunks for share in shares)
     assert len(calls(file)) == size
-    assert calls(file).total() - size <= engine.config.concurrency, (
-        "what it was calling; what it had not begun it leaves"
-    )
+    repeated = calls(file).total() - size
+    assert repeated <= engine.config.concurrency + 1, "what it was calling, and the one that it was about to begin"
 
 
 async def test_a_unit_that_takes_its_workers_down_is_named_and_costs_no_other(engine: Engine, tmp_path: Path) -> None:
