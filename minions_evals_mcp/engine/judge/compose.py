@@ -227,9 +227,9 @@ def _failed_criterion(measure: Measure, verdict: Verdict) -> FailedCriterion:
     if not isinstance(measure.yardstick, RubricInUse):
         return FailedCriterion(verdict.criterion_id, OWN_CHECKS, fraction(verdict), 1.0, verdict.rationale)
     criterion = dict(measure.yardstick.criteria).get(verdict.criterion_id)
-    if criterion is None:  # the rubric was edited since
-        return FailedCriterion(verdict.criterion_id, verdict.criterion_id, fraction(verdict), 1.0, verdict.rationale)
-    return FailedCriterion(verdict.criterion_id, criterion.name, fraction(verdict), criterion.weight, verdict.rationale)
+    name, weight = (criterion.name, criterion.weight) if criterion else (verdict.criterion_id, 1.0)  # edited since
+    by_rule = verdict.judged_by_type == "heuristic"
+    return FailedCriterion(verdict.criterion_id, name, fraction(verdict), weight, verdict.rationale, by_rule)
 
 
 def failure_record(run: Record[TestRun], found: Analysis) -> Record[EvalFailure]:

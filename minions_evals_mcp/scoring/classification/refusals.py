@@ -31,7 +31,11 @@ def refusal_signals(failed: FailedOutput) -> tuple[Signal, ...]:
         confidence = WANTED if regrets else OUTRIGHT if declined.outright else LECTURED
         return (*stopped, *(Signal("refusal", cue, confidence) for cue in declined.cues))
     unwilling = [Signal("keeps away", cue, KEEPS_AWAY) for cue in unwilling_cues(failed)]
-    judged = [one.rationale for one in failed.criteria if one.fraction < 1 and says_declined(one.rationale)]
+    judged = [
+        one.rationale
+        for one in failed.criteria
+        if one.fraction < 1 and not one.by_rule and says_declined(one.rationale)
+    ]
     if judged and DECLINED.search(flat(failed.inputs)):
         judged = []  # to decline is what was asked for
     stopped = (*stopped, *(Signal("judge", rationale, JUDGED) for rationale in judged), *unwilling)

@@ -36,9 +36,10 @@ _NAME = late(r"[^\W\d_a-zß-ÿ][\w'-]*(?: [^\W\d_a-zß-ÿ][\w'-]*){0,3}")
 _DEED = late(r" (?:[a-zß-ÿ']+ ){1,4}")
 """What stands between two names of which one does something to the other: a verb and its little words, and no comma."""
 _LAST = late(r" ([a-zß-ÿ]+)\s*")
-_LITTLE = frozenset(
+_EMPTY = ORDINARY.union(
     "was were been have this that with from they will does did nicht kein keine eine wird wurde sind pour dans avec".split()  # noqa: SIM905  words
 )
+"""Words of which no clause speaks."""
 
 
 def contradictions(said: str, source: str, *, asked: str = "") -> Iterator[Signal]:
@@ -63,7 +64,7 @@ def _asks_whether(asked: str) -> bool:
 
 def _clauses(text: str) -> Iterator[tuple[str, frozenset[str]]]:
     for match in islice(_CLAUSE.finditer(text), MOST_CLAUSES):
-        words = (word for word in WORD.findall(match[0]) if len(word) > 3 and word.casefold() not in ORDINARY | _LITTLE)
+        words = (word for word in WORD.findall(match[0]) if len(word) > 3 and word.casefold() not in _EMPTY)
         yield match[0], frozenset(stem(word) for word in words)
 
 
@@ -109,4 +110,4 @@ def _deeds(text: str) -> Iterator[tuple[str, str, str, str]]:
 
 def _verbs(text: str) -> list[str]:
     words = (word for word in WORD.findall(text) if len(word) > 3 and word[0].islower())
-    return [stem(word) for word in words if word.casefold() not in ORDINARY | _LITTLE]
+    return [stem(word) for word in words if word.casefold() not in _EMPTY]

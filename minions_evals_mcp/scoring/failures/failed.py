@@ -22,13 +22,14 @@ OWN_CHECKS = "the case's own checks"
 
 @dataclass(frozen=True, slots=True)
 class FailedCriterion:
-    """How one criterion judged the output: `fraction` is its score mapped to 0 to 1."""
+    """How one criterion judged the output: `fraction` is its score mapped to 0 to 1; `by_rule`: no judge gave the reason."""
 
     criterion_id: str
     name: str
     fraction: float
     weight: float
     rationale: str
+    by_rule: bool = False
 
     @property
     def loss(self) -> float:
@@ -38,7 +39,7 @@ class FailedCriterion:
     @property
     def is_opinion(self) -> bool:
         """Whether a judge gives the reason, in words of its own."""
-        return self.fraction < 1 and self.name != OWN_CHECKS
+        return self.fraction < 1 and not self.by_rule and self.name != OWN_CHECKS
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,11 @@ and how long it had taken; something counted, how many, and an end or no answer.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Callable
+from functools import cache, lru_cache
 
 from minions_evals_mcp.late_patterns import late
+from minions_evals_mcp.scoring.first_look import first_look
 
 LONGEST = 600
 """A longer text is no notice."""
@@ -94,10 +96,14 @@ def names_limit(reason: str) -> bool:
 
 def limit_sentence(text: str) -> str:
     """The first such sentence, or nothing."""
-    if len(text) > LONGEST:
+    if len(text) > LONGEST or not _may_speak_of_it()(text := _spaced(text)):
         return ""
-    text = _spaced(text)
     return next((match[0] for match in _SENTENCE.finditer(text) if _is_notice(match[0])), "")
+
+
+@cache
+def _may_speak_of_it() -> Callable[[str], bool]:
+    return first_look([_ALLOWED, _REACHED, _ENDED, _NO_ANSWER], ignore_case=True)
 
 
 def _spaced(text: str) -> str:

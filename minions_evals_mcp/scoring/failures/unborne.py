@@ -17,18 +17,19 @@ READ = 100_000
 SEVERAL = 2
 _LITTLE = 3
 """A word of so many letters names nothing."""
+_EMPTY = ORDINARY.union(
+    """
+    eine einen einem einer aller alle sind wird aber oder noch sich para pour avec dans sono dell della dello como pero
+    mais uma dois
+    """.split()  # noqa: SIM905  words
+)
+"""Words that name nothing."""
 _ABSENT = late(
     r"\b(?:not?|never|nothing|none|neither|nor|without|nowhere|nobody|empty|silent|only|absent|lacks?|lacking|unknown|added|adds|adding|embellish\w*|beyond"
     r"|nicht|nichts|keine?\w*|nie|weder|noch|ohne|leer|nirgend\w*|hinzu\w*|ergänz\w*|lediglich|nur|pas|aucune?|rien|jamais|ni|sans|vide|ajout\w*|seulement|nulle"
     r"|nada|ningun\w*|ningún|sin|nunca|tampoco|añad\w*|vací\w+|sólo|solo|non|nessun\w*|niente|né|senza|mai|aggiun\w*|vuot\w+"
     r"|não|nenhum\w*|nem|sem|acrescent\w*|vazi\w+|apenas)\b|n't\b",
     re.IGNORECASE,
-)
-_FUNCTION_WORDS = frozenset(
-    """
-    eine einen einem einer aller alle sind wird aber oder noch sich para pour avec dans sono dell della dello como pero
-    mais uma dois
-    """.split()  # noqa: SIM905  words
 )
 _SOURCE = late(
     r"\b\w*(?:source|context|document|text|article|passage|memo|report|leaflet|policy|results?|tools?|data|sheet|input|records?|file|logs?|manual|page"
@@ -56,7 +57,8 @@ def _speaks_of_absence(rationale: str) -> bool:
 
 def names_unborne(failed: FailedOutput, rationale: str) -> bool:
     """Whether the judge names several words that only the answer has, or one and something absent from a source."""
-    return len(_own(failed) & _stems([rationale])) >= SEVERAL or names_absent(failed, rationale)
+    named = _own(failed) & _stems([rationale])
+    return len(named) >= SEVERAL or (bool(named) and _speaks_of_absence(rationale))
 
 
 def names_absent(failed: FailedOutput, rationale: str) -> bool:
@@ -92,4 +94,4 @@ def _text(values: Sequence[JsonValue]) -> str:
 
 def _stems(values: Sequence[JsonValue]) -> frozenset[str]:
     words = (word for word in WORD.findall(_text(values).replace("-", " ").replace("_", " ")) if len(word) > _LITTLE)
-    return frozenset(stem(word) for word in words if word.casefold() not in ORDINARY | _FUNCTION_WORDS)
+    return frozenset(stem(word) for word in words if word.casefold() not in _EMPTY)
