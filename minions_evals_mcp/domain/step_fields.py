@@ -110,7 +110,7 @@ def _extra(item: Json, taken: dict[str, str]) -> Json:
     given = item.get("extra")
     kept: Json = dict(given) if isinstance(given, dict) else {} if given is None else {"extra": given}
     for key, value in item.items():
-        marks_the_shape = key in ("type", "run_type") and value in SHAPE_MARKS
+        marks_the_shape = key in ("type", "run_type") and isinstance(value, str) and value in SHAPE_MARKS
         if key not in used and value is not None and not marks_the_shape:
             kept[key] = value
     return kept

@@ -33,7 +33,8 @@ async def import_log(engine: Engine, form: Format, file: Path) -> Taken:
     try:
         return await take_log(engine, form, file, by=BY)
     except InvalidRecordError as error:
-        raise _read_as(form, error if error.where else error.at(str(file))) from None
+        where = ": ".join(part for part in (str(file), error.where) if part)
+        raise _read_as(form, error if str(file) in error.message else error.at(where)) from None
     except BadInputError as error:
         raise _read_as(form, error) from None
 

@@ -19,7 +19,8 @@ from minions_evals_mcp.interop.log_formats.table import FORMATS, named
 from minions_evals_mcp.interop.logs.json_stream import LONGEST
 from minions_evals_mcp.store.connection import Db
 from tests.cli.terminal import Terminal
-from tests.interop.logs.makers import INSPECT_HEADER, Json, inspect_archive, packed
+from tests.interop.logs.makers import INSPECT_HEADER, Json, inspect_archive, packed, written
+from tests.interop.logs.test_agent_logs import TAU
 from tests.interop.logs.whole_files import SAMPLES, WHOLE
 
 ARCHIVE, TABLE = "inspect-eval", "parquet"
@@ -251,3 +252,14 @@ def test_what_is_made_to_fill_the_memory_does_not(tmp_path: Path) -> None:
     told = cast("Json", json.loads(ended.out.splitlines()[-1]))
     assert told["refused"] == len(bombs), ended.err
     assert int(str(told["peakKb"])) < 450_000, told
+
+
+async def test_a_call_and_a_gold_action_of_another_type_are_kept_or_refused_by_file(
+    engine: Engine, tmp_path: Path
+) -> None:
+    odd = json.loads(json.dumps(TAU).replace('"type": "function"', '"type": ["function"]'))
+    taken = await import_log(engine, named("tau-bench"), written(tmp_path / "m-airline.json", [odd]))
+    assert taken.counted.outputs == 1
+    odd["info"]["task"]["actions"] = [{"name": 7, "kwargs": {}}]
+    path = written(tmp_path / "n-airline.json", [odd])
+    assert "must be a name or a pattern" in await refused(engine, "tau-bench", path)
