@@ -53,6 +53,8 @@ _TAG = late(r"</?\w+/?>")
 _MEASURES = late(
     r"\.length\b|\blen\(|JSON\.parse|json\.loads|\.split\(|\.isupper|\.islower|startsWith|startswith|toUpperCase\(\) ?={2,3}"
 )
+_MORE = late(r"\b(?:and|or|in)\b|&&|\|\||\.includes\(|\.indexOf\(|\.count\(")
+"""Code that looks for something else, too."""
 JSON_CHECKS = frozenset(("is-json", "contains-json"))
 _FAILED_CHECK = late(r"(?:^|; )failed ([a-z][a-z:-]*): (.{0,2000}?)(?=; (?:passed|failed) [a-z]|$)", re.DOTALL)
 _PATTERN = late(r"does not match the pattern (.+)", re.DOTALL)
@@ -228,7 +230,7 @@ def _markup(failed: FailedOutput) -> Iterator[Signal]:
             forbids = check.type.startswith("not-")
             if any((value in failed.text) is forbids for value in texts):
                 yield Signal("form", f"{check.type}: {cut(', '.join(texts))}", 0.8)
-        elif check.type in _CODE and texts and _MEASURES.search(texts[0]):
+        elif check.type in _CODE and texts and _MEASURES.search(texts[0]) and not _MORE.search(texts[0]):
             yield Signal("form", f"{check.type}: {cut(texts[0])}", 0.7)
 
 
