@@ -119,6 +119,7 @@ def test_agent_runs_arrive_while_benchmarks_run_and_every_neighbour_hears_what_c
         work_on(desk, process, range(RUNS // 2, RUNS))
         (desk.folder / "runs" / "trace.json").write_text(json.dumps(document(agent_span("writer", "c1", "good"))))
         until(desk, lambda: "benchmark-regression" in (desk.folder / "orchestrator" / "told.jsonl").read_text())
+        until(desk, lambda: desk.rows("SELECT 1 FROM test_run WHERE agent_run_id LIKE 'otel:%'") != [])
         until(desk, lambda: settled(desk, RUNS + 1 + BENCHMARKS // 2))
         assert lines(desk.folder / "desk" / "told.jsonl") == []  # it is down, and delays nobody
         (desk.folder / "desk" / "down").unlink()
