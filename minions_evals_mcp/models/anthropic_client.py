@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from typing import Self
 
 import anyio
@@ -11,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
-from minions_evals_mcp.models.client import Answer, Connection, Retrying
+from minions_evals_mcp.models.client import Answer, Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
-from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
+from minions_evals_mcp.models.replies import Usage
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.streaming import read_reply
@@ -126,7 +125,7 @@ class _Gathered:
         return _told(_Message.model_validate({**self._message, "content": content, "usage": usage}))
 
 
-class AnthropicClient:
+class AnthropicClient(RetriedClient):
     """A `ModelClient` for Anthropic and for whatever speaks the Messages API under `base_url`."""
 
     def __init__(self, connection: Connection) -> None:
@@ -145,15 +144,6 @@ class AnthropicClient:
         self._create = self._sdk.messages.with_raw_response.create
         self._stream = self._sdk.messages.with_streaming_response.create
         self._retrying = Retrying(connection, self._attempt)
-
-    @property
-    def fault_counts(self) -> Counter[FaultKind]:
-        """Faults met since the start, by kind, cured ones included."""
-        return self._retrying.fault_counts
-
-    async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
-        """The model's reply, or why there is none."""
-        return await self._retrying.complete(request, deadline_s=deadline_s)
 
     async def aclose(self) -> None:
         """Close every connection."""

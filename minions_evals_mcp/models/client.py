@@ -173,3 +173,19 @@ class Retrying:
                 )
             case _:
                 assert_never(answer.ending)
+
+
+class RetriedClient:
+    """What every `ModelClient` shares that reaches its provider through a `Retrying`, which it makes itself."""
+
+    provider: str
+    _retrying: Retrying
+
+    @property
+    def fault_counts(self) -> Counter[FaultKind]:
+        """Faults met since the start, by kind, cured ones included."""
+        return self._retrying.fault_counts
+
+    async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
+        """What the provider says, or why it says nothing."""
+        return await self._retrying.complete(request, deadline_s=deadline_s)

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from minions_evals_mcp.domain.values import Count
-from minions_evals_mcp.models.client import Answer, Connection, Retrying
+from minions_evals_mcp.models.client import Answer, Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
 from minions_evals_mcp.models.openai_client import open_sdk
-from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
+from minions_evals_mcp.models.replies import Usage
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError
 from minions_evals_mcp.models.request import ModelRequest
 
@@ -42,7 +41,7 @@ class _List(_Part):
     usage: _Tokens | None = None
 
 
-class OpenAIEmbeddings:
+class OpenAIEmbeddings(RetriedClient):
     """A `ModelClient` whose answers are vectors."""
 
     def __init__(self, connection: Connection) -> None:
@@ -53,15 +52,6 @@ class OpenAIEmbeddings:
         self._errors = openai
         self._create = self._sdk.embeddings.with_raw_response.create
         self._retrying = Retrying(connection, self._attempt)
-
-    @property
-    def fault_counts(self) -> Counter[FaultKind]:
-        """Faults met since the start, by kind, cured ones included."""
-        return self._retrying.fault_counts
-
-    async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
-        """The vectors of the texts, or why there are none."""
-        return await self._retrying.complete(request, deadline_s=deadline_s)
 
     async def aclose(self) -> None:
         """Close every connection."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING, Literal
 
 import anyio
@@ -11,9 +10,9 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.domain.values import Count
-from minions_evals_mcp.models.client import Answer, Connection, Retrying
+from minions_evals_mcp.models.client import Answer, Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
-from minions_evals_mcp.models.replies import FaultKind, Reply, Usage
+from minions_evals_mcp.models.replies import Usage
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.responses import RESPONSES, read_response, responses_body
@@ -131,7 +130,7 @@ def open_sdk(connection: Connection) -> AsyncOpenAI:
     return openai.AsyncOpenAI(api_key=key, base_url=address, max_retries=0, timeout=None, http_client=web)
 
 
-class OpenAIClient:
+class OpenAIClient(RetriedClient):
     """A `ModelClient` for OpenAI, Gemini or a local server."""
 
     def __init__(self, connection: Connection) -> None:
@@ -144,15 +143,6 @@ class OpenAIClient:
         self._stream = self._sdk.chat.completions.with_streaming_response.create
         self._limit_name = token_limit_name(connection.base_url)
         self._retrying = Retrying(connection, self._attempt)
-
-    @property
-    def fault_counts(self) -> Counter[FaultKind]:
-        """Faults met since the start, by kind, cured ones included."""
-        return self._retrying.fault_counts
-
-    async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
-        """The model's reply, or why there is none."""
-        return await self._retrying.complete(request, deadline_s=deadline_s)
 
     async def aclose(self) -> None:
         """Close every connection."""

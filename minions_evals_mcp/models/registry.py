@@ -149,7 +149,9 @@ class Models:
         if client is None:
             access = self.settings.access.get(row.account, NO_ACCESS)
             if not (access.api_key or access.base_url):
-                raise BadInputError(f"no key for {row.account} is set.", remedy=f"Set {row.key_variables[0]}.")
+                raise BadInputError(
+                    f"{row.decides} asks {row.account}, for which no key is set.", remedy=f"Set {row.key_variables[0]}."
+                )
             url = _url(row.url_variable, access.base_url or row.url)
             connection = self._connection(row.account, (access.api_key or "").strip(), url)
             module = f"{__package__}.services"

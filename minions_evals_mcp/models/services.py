@@ -8,7 +8,6 @@ and the classified faults are those of every other call.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
@@ -17,9 +16,8 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.models.client import Answer, Connection, Retrying
+from minions_evals_mcp.models.client import Answer, Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
-from minions_evals_mcp.models.replies import FaultKind, Reply
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks, same_host
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.service_table import Service
@@ -148,7 +146,7 @@ FORMS: dict[str, _Form] = {
 """The forms of the services, by their prefixes."""
 
 
-class ServiceClient:
+class ServiceClient(RetriedClient):
     """A `ModelClient` whose answers are moderations or classifications."""
 
     def __init__(self, connection: Connection, service: Service) -> None:
@@ -167,15 +165,6 @@ class ServiceClient:
         )
         self._errors = httpx2.HTTPError
         self._retrying = Retrying(connection, self._attempt)
-
-    @property
-    def fault_counts(self) -> Counter[FaultKind]:
-        """Faults met since the start, by kind, cured ones included."""
-        return self._retrying.fault_counts
-
-    async def complete(self, request: ModelRequest, *, deadline_s: float) -> Reply:
-        """What the service says of the text, or why there is nothing."""
-        return await self._retrying.complete(request, deadline_s=deadline_s)
 
     async def aclose(self) -> None:
         """Close every connection."""

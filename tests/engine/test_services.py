@@ -252,8 +252,11 @@ async def test_a_webhook_of_a_saved_case_is_held_to_the_same_addresses(
         ("{type: moderation, provider: 'azure:moderation:x'}", "the provider azure:moderation:x"),
         ("{type: webhook, value: 'ftp://x'}", "must be a web address"),
         ("{type: llm-rubric, value: x, provider: 'openai:moderation'}", "wanted is a model that is told what to do"),
-        ("{type: moderation}", "no key for openai is set"),
-        ("{type: moderation, provider: 'replicate:moderation:x'}", "no key for replicate is set"),
+        ("{type: moderation}", "moderation asks openai, for which no key is set"),
+        (
+            "{type: moderation, provider: 'replicate:moderation:x'}",
+            "moderation asks replicate, for which no key is set",
+        ),
     ],
 )
 async def test_what_cannot_be_asked_is_refused_by_name(tmp_path: Path, assertion: str, why: str) -> None:

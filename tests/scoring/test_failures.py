@@ -517,3 +517,13 @@ def test_what_turns_its_source_round_is_a_hallucination(source: str, said: str) 
     base = replace(QUIET, inputs={"context": source, "question": "What happened?"}, expected=None)
     assert classify(saying(said, base)).failure_type == "hallucination"
     assert classify(saying(source, base)).failure_type == "wrong-output"
+
+
+# ------------------------------------------------------------------ what a rule says, and what a judge says
+
+
+@pytest.mark.parametrize(("by_rule", "failure_type"), [(False, "timeout"), (True, "wrong-output")])
+def test_a_rule_that_names_a_limit_gives_no_opinion_as_a_judge_does(*, by_rule: bool, failure_type: str) -> None:
+    said = "The agent stopped after it had reached its limit of 10 turns."
+    criterion = FailedCriterion("c", "right", 0.0, 1.0, said, by_rule)
+    assert classify(replace(QUIET, criteria=(criterion,))).failure_type == failure_type
