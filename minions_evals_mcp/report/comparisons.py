@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from rich.text import Text
 
 from minions_evals_mcp.engine.answers.comparison_summary import ChangedCase, ComparisonSummary
 from minions_evals_mcp.engine.answers.names import in_sentence, short_id
 from minions_evals_mcp.engine.conclude.setup import changes_sentence
+from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.tables import console, on_screen
 from minions_evals_mcp.stats.comparison import METHOD_WORDS
@@ -15,7 +18,7 @@ STYLE = {"improved": "bold green", "regressed": "bold red", "equivalent": "bold"
 TITLE, CRITERIA = 40, 5
 
 
-def show_comparison(summary: ComparisonSummary) -> None:
+def show_comparison(summary: ComparisonSummary, *, store: Path | None = None) -> None:
     """The comparison on stdout."""
     out = console()
     out.print(Text(f"{summary.verdict.upper()}  {printable(summary.in_words, 400)}", style=STYLE[summary.verdict]))
@@ -31,7 +34,7 @@ def show_comparison(summary: ComparisonSummary) -> None:
     if summary.judge is not None:
         judged = printable(str(summary.judge.brief()["inWords"]), 500)
         out.print(Text(on_screen(judged, out), style="dim"), soft_wrap=True)
-    for line in _closing(summary):
+    for line in _closing(summary, store):
         out.print(Text(on_screen(line, out), style="dim"), soft_wrap=True)
 
 
@@ -70,7 +73,7 @@ def _case(case: ChangedCase) -> Text:
     return text
 
 
-def _closing(summary: ComparisonSummary) -> list[str]:
+def _closing(summary: ComparisonSummary, store: Path | None) -> list[str]:
     lines = [printable(changes_sentence(summary.what_changed), 400)]
     if summary.caution:
         lines.append(f"Caution: {summary.caution}.")
@@ -78,7 +81,7 @@ def _closing(summary: ComparisonSummary) -> list[str]:
         lines.append(f"What would settle it: {summary.settle}.")
     lines += [METHOD_WORDS.get(summary.method, summary.method), f"  comparison {summary.comparison_id}"]
     lines += [f"  run {summary.run_a} of {summary.version_a}", f"  run {summary.run_b} of {summary.version_b}"]
-    return [*lines, f"Next: minions-evals {_next(summary)}"]
+    return [*lines, next_line(_next(summary), store)]
 
 
 def _next(summary: ComparisonSummary) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from statistics import fmean, stdev
 
 from pydantic import JsonValue
@@ -13,6 +14,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.lift.arms import ArmName, prompt_of
 from minions_evals_mcp.engine.lift.result import CostChange, LiftResult, ShareFound, TriggerFigures
+from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.tables import console, on_screen
 from minions_evals_mcp.store.queries.arm_units import ArmUnit
@@ -23,7 +25,7 @@ CONFIGURATIONS: Mapping[ArmName, str] = {"with": "with_skill", "without": "witho
 """What the convention calls the arms, whatever is tried."""
 
 
-def show_lift(result: LiftResult) -> None:
+def show_lift(result: LiftResult, *, store: Path | None = None) -> None:
     """The lift on stdout: the verdict, then what moved, what it costs and whether it is taken up."""
     out = console()
     verdict = f"{result.verdict.upper()}  {printable(result.in_words, 500)}"
@@ -40,10 +42,8 @@ def show_lift(result: LiftResult) -> None:
             )
     if comparison.more_changed:
         out.print(Text(f"  and {comparison.more_changed} more changed", style="dim"))
-    out.print(
-        Text(f"Next: minions-evals diff {short_id(comparison.run_a)} {short_id(comparison.run_b)}", style="dim"),
-        soft_wrap=True,
-    )
+    following = next_line(f"diff {short_id(comparison.run_a)} {short_id(comparison.run_b)}", store)
+    out.print(Text(following, style="dim"), soft_wrap=True)
 
 
 def cost_line(change: CostChange) -> str:

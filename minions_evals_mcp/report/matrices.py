@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from pydantic import JsonValue
 from rich.console import Console
@@ -24,7 +25,8 @@ from minions_evals_mcp.report.matrix_cells import (
     scores_told,
     selection,
 )
-from minions_evals_mcp.report.matrix_verdict import NEXT, verdict
+from minions_evals_mcp.report.matrix_verdict import verdict
+from minions_evals_mcp.report.next_command import NEXT
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.rows import csv_row
 from minions_evals_mcp.report.tables import console
@@ -34,7 +36,7 @@ OUTPUT, LEAST = 46, 24
 UNDER = " " * 6
 
 
-def show_matrix(found: Matrix, *, limit: int) -> None:
+def show_matrix(found: Matrix, *, limit: int, store: Path | None = None) -> None:
     """At most `limit` tests on stdout, then what each column came to, then what went wrong."""
     out = console()
     out.print(Text(printable(found.title), style="bold"))
@@ -42,7 +44,7 @@ def show_matrix(found: Matrix, *, limit: int) -> None:
     (_as_table if wide else _as_list)(out, found, limit)
     for line in notes(found, limit):
         out.print(Text(line), soft_wrap=True)
-    for line in verdict(found):
+    for line in verdict(found, store):
         out.print(Text(line), soft_wrap=line.startswith(NEXT))
 
 

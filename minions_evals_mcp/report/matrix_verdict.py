@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.config_eval.matrix import ColumnFigures, Matrix
+from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.stats.case_pairs import CasePair
 from minions_evals_mcp.stats.comparison import compare
 
 ERROR = 0.05
-NEXT = "Next: minions-evals "
 MOST = 3
 """The best column is put beside so many others, the nearest first; the error is shared by all."""
 
 
-def verdict(found: Matrix) -> list[str]:
-    """The best column beside each other, then the next command; empty where nothing could be judged."""
+def verdict(found: Matrix, store: Path | None = None) -> list[str]:
+    """The best column beside each other, then the next command (in the store that was named); empty where nothing could be judged."""
     judged = [number for number, column in enumerate(found.columns) if column.score is not None]
     if not judged:
         return []
     best = max(judged, key=lambda number: (_score(found.columns[number]), -number))
     others = sorted((number for number in judged if number != best), key=lambda number: -_score(found.columns[number]))
     lines = [_beside(found, best, other, level=1 - ERROR / len(others)) for other in others[:MOST]]
-    return [*(lines or [_alone(found.columns[best])]), f"{NEXT}{_next(found, best, others)}"]
+    return [*(lines or [_alone(found.columns[best])]), next_line(_next(found, best, others), store)]
 
 
 def _score(column: ColumnFigures) -> float:

@@ -1,9 +1,19 @@
-"""The command that follows from what a run came to."""
+"""The command that follows from an answer, as it is typed next."""
 
 from __future__ import annotations
 
+import shlex
+from pathlib import Path
+
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
+
+NEXT = "Next: minions-evals "
+
+
+def next_line(command: str, store: Path | None) -> str:
+    """The line that ends an answer; a store that the last command line named is named in it, too."""
+    return f"{NEXT}{command}" if store is None else f"{NEXT}{command} --db {shlex.quote(str(store))}"
 
 
 def next_command(summary: RunSummary) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from textwrap import wrap
 
 from pydantic import JsonValue
@@ -21,7 +22,7 @@ from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.names import named
 from minions_evals_mcp.engine.answers.run_summary import FailureLine, RunSummary
 from minions_evals_mcp.report.columns import Column, show_columns
-from minions_evals_mcp.report.next_command import next_command
+from minions_evals_mcp.report.next_command import next_command, next_line
 from minions_evals_mcp.report.plain import hanging, printable, shortened
 from minions_evals_mcp.report.sentences import standing, trend_words, trust
 from minions_evals_mcp.store.queries.run_lines import RunLine
@@ -52,7 +53,7 @@ def on_screen(line: str, out: Console) -> str:
     return hanging(line, out.width) if out.is_terminal else line
 
 
-def show_run(summary: RunSummary) -> None:
+def show_run(summary: RunSummary, *, store: Path | None = None) -> None:
     """A run: the figures first, then what changed, then what failed, then what waits."""
     out = console()
     out.print(headline(summary, out.width), crop=False)
@@ -64,7 +65,7 @@ def show_run(summary: RunSummary) -> None:
         out.print(unscored_list(summary, out.width), crop=False)
     for line in trust(summary):
         out.print(Text(on_screen(printable(line, 500), out), style="dim"), soft_wrap=True)
-    for line in _closing(summary):
+    for line in _closing(summary, store):
         out.print(Text(line), soft_wrap=True)
 
 
@@ -294,7 +295,7 @@ def unscored_list(summary: RunSummary, width: int) -> Group:
     return Group(*lines)
 
 
-def _closing(summary: RunSummary) -> list[str]:
+def _closing(summary: RunSummary, store: Path | None) -> list[str]:
     lines = _waiting(summary)
     spent = summary.spent
     if spent.get("calls"):
@@ -306,7 +307,7 @@ def _closing(summary: RunSummary) -> list[str]:
     lines.extend(_workers(summary))
     lines.append(f"run {summary.run_id}")
     if command := next_command(summary):
-        lines.append(f"Next: minions-evals {command}")
+        lines.append(next_line(command, store))
     return lines
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Matrix, Row
 from minions_evals_mcp.report.matrix_verdict import verdict
 
@@ -51,6 +53,10 @@ def test_a_single_column_leads_to_its_failures_or_to_the_page() -> None:
         "Next: minions-evals report 11111111 -o report.html",
     ]
     assert verdict(matrix([True])) == ["1 of 1 test passed.", "Next: minions-evals view"]
+
+
+def test_a_store_that_was_named_is_named_in_the_next_command() -> None:
+    assert verdict(matrix([True]), Path("my evals.db"))[-1] == "Next: minions-evals view --db 'my evals.db'"
 
 
 def test_where_nothing_was_judged_nothing_is_said() -> None:

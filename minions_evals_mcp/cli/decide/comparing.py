@@ -139,7 +139,7 @@ async def _compare(
     else:
         from minions_evals_mcp.report.comparisons import show_comparison  # noqa: PLC0415  rich is imported where a person looks
 
-        show_comparison(summary)
+        show_comparison(summary, store=common.db)
     if any(map(unscored, sides)):
         return BROKEN
     return gates(summary) if gates is not None else 0

@@ -132,7 +132,7 @@ def _show(result: LiftResult, common: Common) -> None:
         return
     from minions_evals_mcp.report.lifts import show_lift  # noqa: PLC0415  rich is imported where a person looks
 
-    show_lift(result)
+    show_lift(result, store=common.db)
 
 
 def _waiting(common: Common, *, gated: bool) -> int:

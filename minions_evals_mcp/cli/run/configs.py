@@ -130,7 +130,7 @@ async def _eval(evaluation: Evaluation, how: _How, asked: Asked, common: Common)
     else:
         from minions_evals_mcp.report.matrices import show_matrix  # noqa: PLC0415  as above
 
-        show_matrix(found, limit=how.limit)
+        show_matrix(found, limit=how.limit, store=common.db)
     return _code(found, how)
 
 

@@ -344,7 +344,7 @@ def show_summary(summary: RunSummary, common: Common) -> None:
         return
     from minions_evals_mcp.report.tables import show_run  # noqa: PLC0415  rich is imported where a person looks
 
-    show_run(summary)
+    show_run(summary, store=common.db)
 
 
 def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
