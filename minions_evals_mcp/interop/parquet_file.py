@@ -38,8 +38,11 @@ def parquet_rows(file: IO[bytes], where: str) -> Iterator[dict[str, object]]:
     reader = _parquet.ParquetFile(
         file, metadata=about, read_dictionary=sorted(shared), buffer_size=READ_AHEAD, pre_buffer=False
     )
-    for batch in reader.iter_batches(use_threads=False, batch_size=max(1, min(BATCH, MOST_UNPACKED // largest))):
-        yield from _rows(batch, where)
+    at_once = max(1, min(BATCH, MOST_UNPACKED // largest))
+    for group in range(about.num_row_groups):
+        for batch in reader.iter_batches(row_groups=[group], batch_size=at_once, use_threads=False):
+            yield from _rows(batch, where)
+        _arrow.default_memory_pool().release_unused()  # else each group leaves some of its memory behind
 
 
 def _chunks(about: Any) -> Iterator[Any]:

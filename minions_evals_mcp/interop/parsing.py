@@ -83,7 +83,8 @@ def parse_json(text: str, path: str, *, line: int = 1) -> object:
     raise InvalidRecordError(f"no JSON: {reason}", where=f"{path}:{at}")
 
 
-def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """The object of those pairs; raises `ValueError` for a key that comes twice, of which one would be lost in silence."""
     found = dict(pairs)
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
@@ -91,7 +92,7 @@ def _distinct(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return found
 
 
-_DISTINCT = json.JSONDecoder(object_pairs_hook=_distinct)
+_DISTINCT = json.JSONDecoder(object_pairs_hook=distinct)
 
 
 @dataclass(slots=True)

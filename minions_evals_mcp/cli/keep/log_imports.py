@@ -10,10 +10,12 @@ from typing import TypeVar
 from minions_evals_mcp.cli.keep.row_imports import BY
 from minions_evals_mcp.cli.session import Common, say, session
 from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.interop.log_formats.table import Format, named, sniffed
+from minions_evals_mcp.interop.log_formats.table import Format, matching, named, seen
 from minions_evals_mcp.interop.log_intake.intake import Taken, take_log
+from minions_evals_mcp.interop.logs.json_stream import LONGEST
 from minions_evals_mcp.report.plain import printable
 
 SUITE = "suite"
@@ -22,10 +24,21 @@ ANEW = "take a whole copy of it, or say with --format what it is. Nothing of it 
 
 
 def format_of(file: Path, name: str | None) -> Format | None:
-    """The format that was named, else the one that the file looks like; None for a suite file."""
-    if name == SUITE:
-        return None
-    return sniffed(file) if name is None else named(name)
+    """The format that was named, else the one that the file looks like; None for a suite file.
+
+    Raises `BadInputError` for a great document that looks like nothing: a suite is held whole, be it one or not.
+    """
+    if name is not None:
+        return None if name == SUITE else named(name)
+    look = seen(file)
+    form = matching(look)
+    if form is None and not look.is_lines and file.stat().st_size > LONGEST and "minions" not in obj(look.first):
+        size = file.stat().st_size // 1_000_000
+        raise BadInputError(
+            f"{file} looks like no format that is read, and its {size} MB are too many for a suite in one document.",
+            remedy="Say with --format what it is (docs/logs.md); a suite of any size is read as JSON lines (.jsonl).",
+        )
+    return form
 
 
 async def import_log(engine: Engine, form: Format, file: Path) -> Taken:

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import count, last_answer, number, objects, texts, without
-from minions_evals_mcp.interop.logs.files import json_pieces
+from minions_evals_mcp.interop.logs.files import parted
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
 from minions_evals_mcp.interop.logs.shapes import objects_under, the_object
 
@@ -34,10 +34,8 @@ def is_run(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """The test cases; what the run says of itself may stand behind them, and is read first."""
-    head: Json = {}
-    for piece in json_pieces(path, streamed=LISTS):
-        if piece.path not in LISTS:
-            head[piece.path.rpartition(".")[2]] = piece.value
+    beside, cases = parted(path, LISTS)
+    head: Json = {name.rpartition(".")[2]: value for name, value in beside.items()}
     model = obj(head.get("hyperparameters")).get("model")
     yield Log(
         NAME,
@@ -47,7 +45,6 @@ def read(path: Path) -> Iterator[Item]:
         None,
         head,
     )
-    cases = (piece for piece in json_pieces(path, streamed=LISTS) if piece.path in LISTS)
     for place, piece in enumerate(cases):
         yield _sample(piece.value, place, f"{path}: {piece.path}.{place}")
 

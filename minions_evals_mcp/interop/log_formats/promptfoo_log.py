@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import count, finite, number, objects, without
-from minions_evals_mcp.interop.logs.files import json_pieces
+from minions_evals_mcp.interop.logs.files import parted
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Variant
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under, the_object
 from minions_evals_mcp.interop.score_rows import vetted
@@ -38,11 +38,7 @@ def is_results(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """The results one by one; raises `InvalidRecordError` for another version of the format."""
-    streamed = frozenset({RESULTS})
-    head: Json = {}
-    for piece in json_pieces(path, streamed=streamed):
-        if piece.path != RESULTS:
-            head[piece.path] = piece.value
+    head, results = parted(path, frozenset({RESULTS}))
     if head.get("results.version") != VERSION:
         raise InvalidRecordError(
             f"is not version {VERSION} of promptfoo's results", field="results.version", where=str(path)
@@ -50,9 +46,8 @@ def read(path: Path) -> Iterator[Item]:
     yield _log(head, path)
     prompts = [str(prompt.get("raw") or "") for prompt in objects(head.get("results.prompts"))]
     tried: Counter[tuple[str, str]] = Counter()
-    results = (piece.value for piece in json_pieces(path, streamed=streamed) if piece.path == RESULTS)
-    for place, result in enumerate(results):
-        said = the_object(result, f"{path}: results.results.{place}")
+    for place, piece in enumerate(results):
+        said = the_object(piece.value, f"{path}: results.results.{place}")
         variant = _variant(said, prompts)
         sample = str(said.get("testIdx", place))
         tried[sample, variant.id] += 1

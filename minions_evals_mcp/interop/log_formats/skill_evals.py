@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import texts, without
-from minions_evals_mcp.interop.logs.files import json_pieces
+from minions_evals_mcp.interop.logs.files import parted
 from minions_evals_mcp.interop.logs.sample import Item, Log, Sample
 from minions_evals_mcp.interop.logs.shapes import the_object
 
@@ -32,18 +32,12 @@ def is_evals(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """The prompts as cases; what is expected is prose, which a model judges."""
-    head: Json = {}
-    listed: list[JsonValue] = []
-    for piece in json_pieces(path, streamed=LISTS):
-        if piece.path in LISTS:
-            listed.append(piece.value)
-        else:
-            head[piece.path] = piece.value
+    head, listed = parted(path, LISTS)
     skill = str(head.get("skill_name") or head.get("skill") or _folder(path))
     yield Log(NAME, skill, skill, extra=head)
-    for place, value in enumerate(listed, 1):
+    for place, piece in enumerate(listed, 1):
         where = f"{path}: evals.{place}"
-        yield _sample(the_object(value, where), place, where)
+        yield _sample(the_object(piece.value, where), place, where)
 
 
 def _folder(path: Path) -> str:

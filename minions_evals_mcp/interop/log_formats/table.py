@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -106,7 +106,11 @@ def seen(path: Path) -> Seen:
 
 def sniffed(path: Path) -> Format | None:
     """The format that the file looks like; None where it is none of another tool's."""
-    look = seen(path)
+    return matching(seen(path))
+
+
+def matching(look: Seen) -> Format | None:
+    """The format of a file that looks so."""
     return next((form for form in FORMATS if form.sniff(look)), None)
 
 
@@ -117,7 +121,14 @@ def named(name: str) -> Format:
     return BY_NAME[name]
 
 
-def opened(form: Format, path: Path) -> tuple[Log, Iterator[Item]]:
+def headed(form: Format, path: Path) -> Log:
+    """What the log says of itself; nothing of the file stays open, or in memory. Raises as `opened` does."""
+    log, items = opened(form, path)
+    items.close()
+    return log
+
+
+def opened(form: Format, path: Path) -> tuple[Log, Generator[Item]]:
     """The log and what it holds; raises `InvalidRecordError` where the file is none of that format."""
     found = _held(form.read(path), path)
     log = next(found, None)
@@ -126,7 +137,7 @@ def opened(form: Format, path: Path) -> tuple[Log, Iterator[Item]]:
     return log, found
 
 
-def _held(items: Iterator[Item], path: Path) -> Iterator[Item]:
+def _held(items: Iterator[Item], path: Path) -> Generator[Item]:
     """The items; raises `InvalidRecordError` where one holds what has no words here: nesting without end, NaN as a target."""
     number = 0
     try:

@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.cases.baselines import WentOn, save_batches
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, Saved, save_records
 from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
-from minions_evals_mcp.interop.log_formats.table import Format, opened
+from minions_evals_mcp.interop.log_formats.table import Format, headed, opened
 from minions_evals_mcp.interop.logs.records import benchmark_id, records, version, version_id
 from minions_evals_mcp.interop.logs.sample import Item, Log, Recorded, Sample, Skipped, Variant
 from minions_evals_mcp.store import records as kept_records
@@ -88,7 +88,7 @@ class Taken:
 
 async def take_log(engine: Engine, form: Format, path: Path, *, by: str) -> Taken:
     """Takes the log in; raises `InvalidRecordError` naming file and place, and then nothing is kept."""
-    log, _ = opened(form, path)
+    log = headed(form, path)
     benchmark = await engine.store.read(lambda db: kept_records.find(db, benchmark_id(log)))
     _vet(benchmark, log)
     counted = Counted()

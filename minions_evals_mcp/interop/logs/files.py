@@ -49,6 +49,12 @@ def json_pieces(path: Path, *, streamed: frozenset[str]) -> Iterator[Piece]:
         yield from pieces(cast("Readable", text), str(path), streamed=streamed)
 
 
+def parted(path: Path, lists: frozenset[str]) -> tuple[dict[str, JsonValue], Iterator[Piece]]:
+    """What the document says beside its long lists, wherever that stands, and their elements, which are read after it."""
+    head = {piece.path: piece.value for piece in json_pieces(path, streamed=lists) if piece.path not in lists}
+    return head, (piece for piece in json_pieces(path, streamed=lists) if piece.path in lists)
+
+
 def json_lines(path: Path) -> Iterator[tuple[str, JsonValue]]:
     """Each line's value and where it stands; blank lines are passed over."""
     with legible(path), path.open(encoding="utf-8-sig") as text:

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.interop.parsing import distinct
 
 CHUNK = 1 << 18
 LONGEST = 1 << 26
@@ -19,6 +20,7 @@ LONGEST = 1 << 26
 MOST_VALUES = 1 << 21
 """So many values may one element hold: `[],[],[]…` takes thirty times its own size in memory."""
 _DECODER = json.JSONDecoder()
+_DISTINCT = json.JSONDecoder(object_pairs_hook=distinct)
 _SPACE = re.compile(r"[ \t\n\r]*")
 _MARKS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[,\[{]', re.DOTALL)
 _NEAR_END = 32
@@ -80,10 +82,14 @@ class _Stream:
         if self._peek() == "}":
             self._take("}")
             return
+        seen: set[JsonValue] = set()
         while True:
             if self._peek() != '"':
                 raise self._fault("a key is missing")
             key = self._decoded()
+            if key in seen:
+                raise self._fault(f"the key {key!r} comes twice")
+            seen.add(key)
             self._take(":")
             yield from self._value(f"{path}.{key}" if path else str(key))
             if not self._goes_on("}"):
@@ -127,13 +133,13 @@ class _Stream:
         self._peek()
         while True:
             try:
-                value, end = _DECODER.raw_decode(self._buffer, self._at)
+                value, end = _DISTINCT.raw_decode(self._buffer, self._at)
             except json.JSONDecodeError as error:
                 if not self._may_go_on(error) or not self._doubled():
                     raise self._fault("it is cut off" if self._ended and self._is_open(error) else error.msg) from None
             except RecursionError:
                 raise self._fault("nested too deeply") from None
-            except ValueError as error:  # a number of more digits than Python reads
+            except ValueError as error:  # a number of more digits than Python reads, a key that comes twice
                 raise self._fault(str(error)) from None
             else:
                 if end < len(self._buffer) or not self._more():

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from minions_evals_mcp.cli.keep.log_imports import import_log
+from minions_evals_mcp.cli.keep.log_imports import format_of, import_log
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.log_formats.table import FORMATS, named
@@ -48,6 +48,7 @@ TEXTS: dict[str, Callable[[bytes], bytes]] = {
     "a byte that is no UTF-8": lambda raw: _within(raw, b'"odd": "\xff"'),
     "nested without end": lambda raw: _within(raw, b'"deep": ' + b"[" * 100_000 + b"]" * 100_000),
     "a number without end": lambda raw: _within(raw, b'"huge": ' + b"9" * 5000),
+    "a key that comes twice": lambda raw: _within(raw, b'"again": 1, "again": 2'),
     "more than one value behind another": lambda raw: raw.rstrip() + b" 7\n",
 }
 """Ways to harm a text, whatever it says."""
@@ -238,6 +239,23 @@ def test_the_command_says_file_format_and_remedy_and_ends_with_2(tmp_path: Path)
         assert f"It was read as {named(name).title}" in ended.err
         assert "Nothing of it was kept" in ended.err
     assert at.run("export").out == ""
+
+
+async def test_a_list_of_samples_that_comes_twice_is_refused(engine: Engine, tmp_path: Path) -> None:
+    """Of a document that is read piece by piece the key is told, too."""
+    (path := tmp_path / "a.json").write_text(json.dumps({**INSPECT_HEADER, "samples": []})[:-1] + ', "samples": []}')
+    assert "the key 'samples' comes twice" in await refused(engine, "inspect-json", path)
+
+
+def test_a_great_document_that_looks_like_nothing_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    with (path := tmp_path / "x.json").open("wb") as file:
+        file.write(b'{"what": [')
+        file.truncate(LONGEST + 1)
+    with pytest.raises(BadInputError, match="looks like no format that is read"):
+        format_of(path, None)
+    assert format_of(path, "suite") is None
+    path.write_bytes(b'{"minions": [')
+    assert format_of(path, None) is None
 
 
 def test_what_is_made_to_fill_the_memory_does_not(tmp_path: Path) -> None:
