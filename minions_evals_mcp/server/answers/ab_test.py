@@ -5,11 +5,11 @@ from __future__ import annotations
 from mcp_types import CallToolResult
 from pydantic.main import IncEx
 
-from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestResult, ab_test_result
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.server.answers.run import next_calls
+from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.answers.sizes import Shape, answered
 from minions_evals_mcp.server.edge.refusals import in_arguments
 from minions_evals_mcp.server.session.calls import Call
@@ -27,12 +27,12 @@ async def ab_test_answer(call: Call, job: Job, shape: Shape) -> CallToolResult:
     state = "running" if call.runs.is_active(job.id) else now.state
     found = await ab_test_result(call.engine, job.id)
     summary = (await summarize(call.engine, job.id, limit=1)).model_copy(update={"state": state})
-    told: Json = {
-        "summary": _line(found, state), "runId": now.id, "key": now.key, "kind": now.kind, "subjectId": now.subject_id,
-        "state": state, "reason": in_arguments(now.reason), "units": now.total,
-        "abTest": found.model_dump(mode="json", exclude=SHORT if shape.detail == "summary" else OF_THE_RUN),
-        "next": [*next_calls(summary, now.spec)],
-    }  # fmt: skip
+    told = RunAnswer(
+        summary=_line(found, state), run_id=now.id, key=now.key, kind=now.kind, subject_id=now.subject_id,
+        state=state, reason=in_arguments(now.reason), units=now.total,
+        ab_test=found.model_dump(mode="json", exclude=SHORT if shape.detail == "summary" else OF_THE_RUN),
+        next=list(next_calls(summary, now.spec)),
+    )  # fmt: skip
     return answered(told, shape=shape)
 
 

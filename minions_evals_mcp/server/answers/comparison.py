@@ -6,15 +6,14 @@ import json
 from collections.abc import Collection, Iterator
 
 from mcp_types import CallToolResult
-from pydantic import JsonValue
 
-from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.jobs import get_job, request_of
 from minions_evals_mcp.engine.seals.exposures import sealed_verdict
-from minions_evals_mcp.server.answers.run import instructions_for, next_calls, told_run
+from minions_evals_mcp.server.answers.run import next_calls, run_told
+from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered
 from minions_evals_mcp.server.edge.refusals import in_arguments
 from minions_evals_mcp.server.session.calls import Call
@@ -24,16 +23,16 @@ from minions_evals_mcp.store.jobs import Job
 async def comparison_answer(call: Call, job: Job, shape: Shape, *, limit: int) -> CallToolResult:
     """Where the comparison stands, with the packets of the side whose turn it is; its verdict once it is made."""
     now = await get_job(call.engine, job.id)
-    told: Json = {
-        "summary": f"comparison {now.subject_id}: {now.state}", "runId": now.id, "key": now.key, "kind": now.kind,
-        "subjectId": now.subject_id, "state": now.state, "reason": in_arguments(now.reason), "units": now.total,
-    }  # fmt: skip
-    if now.state == "awaiting-judgments" and (waiting := await _waiting(call, now, shape, limit)) is not None:
+    told = RunAnswer(
+        summary=f"comparison {now.subject_id}: {now.state}", run_id=now.id, key=now.key, kind=now.kind,
+        subject_id=now.subject_id, state=now.state, reason=in_arguments(now.reason), units=now.total,
+    )  # fmt: skip
+    if now.state == "completed":
+        return answered(told.model_copy(update=await _verdict(call, now.id)), shape=shape)
+    if now.state == "awaiting-judgments" and (side := await _waiting(call, now, shape, limit)) is not None:
         whole = Shape("full", shape.fields, shape.offset)
-        return answered({**told, **waiting}, shape=whole, pages=Pages(("packets",), bool(waiting["waiting"])))
-    if now.state != "completed":
-        return answered({**told, "next": await _next(call, now)}, shape=shape)
-    return answered({**told, **await _verdict(call, now.id)}, shape=shape)
+        return answered(told.model_copy(update=side), shape=whole, pages=Pages(("packets",), bool(side["waiting"])))
+    return answered(told.model_copy(update={"next": await _next(call, now)}), shape=shape)
 
 
 async def whole_of(call: Call, job: Job) -> Job:
@@ -57,28 +56,27 @@ async def side_of(call: Call, run_id: str, digests: Collection[str]) -> str:
     return run_id
 
 
-async def _waiting(call: Call, job: Job, shape: Shape, limit: int) -> Json | None:
+async def _waiting(call: Call, job: Job, shape: Shape, limit: int) -> dict[str, object] | None:
     """The packets of the first side that has some, with that side's run; None where a person must judge."""
     for which in ("A", "B"):
         side = await get_job(call.engine, f"{job.id}:{which}")
         summary = await summarize(call.engine, side.id, limit=shape.offset + limit)
-        told = told_run(summary, offset=shape.offset, limit=limit)
-        if told.get("packets"):
-            told["instructions"] = instructions_for(told, side.spec)
-            shown = {name: told[name] for name in ("instructions", "criteria", "packets", "waiting") if name in told}
-            calls = [
-                one.replace(json.dumps(summary.run_id), json.dumps(side.id)) for one in next_calls(summary, side.spec)
-            ]
-            return {**shown, "packetsOf": side.id, "next": [*calls]}
+        told = run_told(summary, side.spec, offset=shape.offset, limit=limit)
+        if told.packets:
+            shown = {name: getattr(told, name) for name in ("instructions", "criteria", "packets", "waiting")}
+            calls = [following.replace(json.dumps(summary.run_id), json.dumps(side.id)) for following in told.next]
+            return {**shown, "packets_of": side.id, "next": calls}
     return None
 
 
 async def verdict_answer(call: Call, comparison_id: str) -> CallToolResult:
     """The verdict of a comparison that is made."""
-    return answered({**await _verdict(call, comparison_id), "kind": "comparison", "state": "completed"})
+    told = RunAnswer(summary="", kind="comparison", state="completed")
+    return answered(told.model_copy(update=await _verdict(call, comparison_id)))
 
 
-async def _verdict(call: Call, comparison_id: str) -> Json:
+async def _verdict(call: Call, comparison_id: str) -> dict[str, object]:
+    """Summary, comparison and what follows from it."""
     sealed = await sealed_verdict(call.engine, comparison_id)
     if sealed is not None:
         return _sealed(sealed)
@@ -94,12 +92,12 @@ async def _verdict(call: Call, comparison_id: str) -> Json:
     }
 
 
-def _sealed(found: SealedVerdict) -> Json:
+def _sealed(found: SealedVerdict) -> dict[str, object]:
     """All that is told of a comparison on sealed cases."""
     asked = {"promptVersionRef": found.version_b, "comparisonId": found.comparison_id, "decidedBy": "YOUR-ID"}
     return {
         "summary": f"comparison {found.benchmark_id}: {found.in_words}",
-        "comparison": found.model_dump(mode="json"),
+        "comparison": found,
         "next": [f"approve_prompt_version {json.dumps(asked)}"] if found.verdict == "improved" else [],
     }
 
@@ -117,7 +115,7 @@ def _following(found: ComparisonSummary) -> Iterator[str]:
         yield f"the case that fell most: get_statistics {json.dumps(fell)}"
 
 
-async def _next(call: Call, job: Job) -> list[JsonValue]:
+async def _next(call: Call, job: Job) -> list[str]:
     """What to call next; packets wait with the two runs, not with the whole."""
     if job.state == "awaiting-judgments":
         return [f'get_run {{"runId": "{job.id}:{which}"}}' for which in ("A", "B")]

@@ -7,7 +7,17 @@ from functools import partial
 from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of, going_on_from, part_of, selected
+from minions_evals_mcp.server.answers.shapes import RecordAnswer, RecordsAnswer
+from minions_evals_mcp.server.answers.sizes import (
+    Pages,
+    Shape,
+    answered,
+    cursor_of,
+    going_on_from,
+    part_of,
+    readable_in_parts,
+    selected,
+)
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.edge.argument_types import MESSAGE
 from minions_evals_mcp.server.session.calls import Call
@@ -20,7 +30,7 @@ async def messages_page(call: Call, asked: arguments.ListRecords) -> CallToolRes
     before = cursor_of(asked.cursor) or None
     page = await call.engine.store.read(partial(inbox.newest, before=before, limit=asked.limit + 1))
     rows = [_whole(one) if asked.detail == "full" else _line(one) for one in page[: asked.limit]]
-    told: Json = {"summary": f"{len(rows)} messages, newest first", "records": selected(rows, asked.fields)}
+    told = RecordsAnswer(summary=f"{len(rows)} messages, newest first", records=selected(rows, asked.fields))
     result = answered(told, shape=Shape(asked.detail), pages=Pages(("records",), len(page) > asked.limit))
     return going_on_from(result, "records", [one.seq for one in page])
 
@@ -31,11 +41,9 @@ def message_answer(message: Message, asked: arguments.GetRecord) -> CallToolResu
     if asked.cursor is not None:
         return part_of(whole, cursor_of(asked.cursor), about={"id": message.id})
     kept = whole if not asked.fields else {n: one for n, one in whole.items() if n == "id" or n in asked.fields}
-    told: Json = {"summary": f"{MESSAGE} {message.id}, {message.state}", "record": kept}
-    result = answered(told, shape=Shape(asked.detail))
-    if (result.structured_content or {}).get("truncated"):
-        return answered({**told, "nextCursor": "0"}, shape=Shape(asked.detail))
-    return result
+    return readable_in_parts(
+        RecordAnswer(summary=f"{MESSAGE} {message.id}, {message.state}", record=kept), asked.detail
+    )
 
 
 def _line(message: Message) -> Json:

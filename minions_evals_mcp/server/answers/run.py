@@ -10,7 +10,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
-from minions_evals_mcp.judges.packets import Packet
+from minions_evals_mcp.judges.packets import AskedCriterion, Packet
+from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.edge.refusals import in_arguments
 
 _SETTINGS = (
@@ -18,8 +19,6 @@ _SETTINGS = (
     "branchIds", "promptVersion", "winnerCriteria", "iterations", "triggeredBy",
 )  # fmt: skip
 """What must be said again to resume a run; a target that the operator named is not the caller's to repeat."""
-KEPT = frozenset({"units", "open", "outcomes"})
-"""What is told even where it is nothing."""
 FOR_A_PERSON = (
     "A person judges these outputs, not you: show them, and hand in what the person says under the person's name."
     " Until then they wait, and get_run shows them again."
@@ -37,11 +36,16 @@ _TOOLS = {
 }
 
 
-def told_run(summary: RunSummary, *, offset: int, limit: int) -> Json:
+def run_told(summary: RunSummary, spec: Mapping[str, JsonValue], *, offset: int, limit: int) -> RunAnswer:
     """The summary as an answer: `limit` entries of each list from `offset` on; what every packet repeats is said once."""
     page = slice(offset, offset + limit)
-    shown = summary.model_copy(
-        update={
+    said = dict(summary)
+    del said["more_packets"], said["workers"]
+    packets = summary.packets[page]
+    return RunAnswer.model_validate(
+        {
+            **said,
+            "summary": one_line(summary),
             "reason": in_arguments(summary.reason),
             "benchmark_run": _without_digests(summary.benchmark_run or {}),
             "causes": summary.causes[page],
@@ -50,19 +54,15 @@ def told_run(summary: RunSummary, *, offset: int, limit: int) -> Json:
                 line.model_copy(update={"reason": in_arguments(line.reason)}) for line in summary.unscored[page]
             ],
             "test_runs": [_without_digests(run) for run in summary.test_runs[page]],
-            "packets": [],
+            "judge": summary.judge and summary.judge.brief(),
+            "audit": summary.audit and summary.audit.brief(),
+            "instructions": instructions_for(packets, spec),
+            "criteria": _criteria(packets),
+            "packets": [_bare(packet) for packet in packets],
+            "waiting": len(summary.packets) + summary.more_packets,
+            "next": list(next_calls(summary, spec)),
         }
     )
-    found: Json = shown.model_dump(mode="json", exclude={"packets", "more_packets", "workers"})
-    if summary.judge is not None:
-        found["judge"] = summary.judge.brief()
-    if summary.audit is not None:
-        found["audit"] = summary.audit.brief()
-    waiting = len(summary.packets) + summary.more_packets
-    instructions, criteria, bare = _hoisted(summary.packets[page])
-    parts: Json = {**found, "instructions": instructions, "criteria": criteria, "packets": bare, "waiting": waiting}
-    empty = {name for name, value in parts.items() if value in ({}, [], "", 0, None) and name not in KEPT}
-    return {"summary": one_line(summary), **{name: value for name, value in parts.items() if name not in empty}}
 
 
 def _without_digests(run: Json) -> Json:
@@ -70,28 +70,25 @@ def _without_digests(run: Json) -> Json:
     return {name: value for name, value in run.items() if value is not None and name != "digests"}
 
 
-def _hoisted(packets: Sequence[Packet]) -> tuple[str, list[JsonValue], list[JsonValue]]:
-    """The instructions and criteria of all the packets, and the packets with the criteria's ids only."""
-    criteria: dict[str, JsonValue] = {}
-    bare: list[JsonValue] = []
-    instructions = ""
-    for packet in packets:
-        own = packet.model_dump(mode="json", exclude={"instructions", "criteria"})
-        if packet.wants_baseline:
-            bare.append({**own, "waitsFor": NO_BASELINE})
-            continue
-        criteria.update({asked.criterion_id: asked.model_dump(mode="json") for asked in packet.criteria})
-        instructions = packet.instructions
-        bare.append({**own, "criterionIds": [asked.criterion_id for asked in packet.criteria]})
-    return instructions, list(criteria.values()), bare
+def _criteria(packets: Sequence[Packet]) -> list[AskedCriterion]:
+    """The criteria of all the packets, each once."""
+    judged = [packet for packet in packets if not packet.wants_baseline]
+    return list({asked.criterion_id: asked for packet in judged for asked in packet.criteria}.values())
 
 
-def instructions_for(told: Json, spec: Mapping[str, JsonValue]) -> str:
-    """What to do with the packets of an answer, and who is to do it."""
-    packets = cast("list[Json]", told.get("packets", []))
-    wanting = [one for one in packets if "waitsFor" in one]
-    judging = str(told.get("instructions", "")) if is_callers(spec) else FOR_A_PERSON
-    parts = (judging if len(wanting) < len(packets) else "", FOR_A_BASELINE if wanting else "")
+def _bare(packet: Packet) -> Json:
+    """The packet with the ids of its criteria only, or with what it waits for."""
+    own = packet.model_dump(mode="json", exclude={"instructions", "criteria"})
+    if packet.wants_baseline:
+        return {**own, "waitsFor": NO_BASELINE}
+    return {**own, "criterionIds": [asked.criterion_id for asked in packet.criteria]}
+
+
+def instructions_for(packets: Sequence[Packet], spec: Mapping[str, JsonValue]) -> str:
+    """What to do with the packets, and who is to do it."""
+    judged = [packet for packet in packets if not packet.wants_baseline]
+    judging = judged[-1].instructions if judged and is_callers(spec) else FOR_A_PERSON if judged else ""
+    parts = (judging, FOR_A_BASELINE if len(judged) < len(packets) else "")
     return " ".join(part for part in parts if part)
 
 

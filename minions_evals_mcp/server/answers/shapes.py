@@ -1,29 +1,48 @@
-"""The shapes of answers, as tools publish them. With `fields` an answer has only what was asked for, so little is required."""
+"""The shapes of answers, as tools publish and build them. With `fields` an answer has only what was asked for, so little is required."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import Annotated, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, SerializeAsAny, WithJsonSchema
 from pydantic.alias_generators import to_camel
 
-Object = dict[str, JsonValue]
+from minions_evals_mcp.domain.values import Timestamp
+
+Object = Annotated[SerializeAsAny[BaseModel] | dict[str, JsonValue], WithJsonSchema({"type": "object"})]
+"""A value of the engine as it is, or a part of one. Published as an object: its fields would cost each caller hundreds of tokens."""
+Objects = Sequence[Object]
 COMPARISON = "B beside A. maxScore counts the cases where max-score selects A's output (a), B's (b), or can select neither (unpicked)"
 
 
 class Answer(BaseModel):
     """What every answer says: the summary, whether something was shortened, where the rest begins, what to do next."""
 
-    model_config = ConfigDict(alias_generator=to_camel, defer_build=True)
-
+    model_config = ConfigDict(
+        alias_generator=to_camel, validate_by_name=True, serialize_by_alias=True, extra="forbid", defer_build=True
+    )
     summary: str
     truncated: bool = False
     next_cursor: str | None = None
-    next: list[str] = []
+    next: Sequence[str] = ()
+
+    @classmethod
+    def of(cls, value: BaseModel, /, **said: object) -> Self:
+        """The answer that has all the fields of a value of the engine, and what is said besides."""
+        return cls.model_validate({**dict(value), **said})
+
+    def wire(self) -> dict[str, JsonValue]:
+        """What was said, as it goes out, the summary first; what is unknown is left out."""
+        told = self.model_dump(mode="json", include=self.model_fields_set)
+        return {name: value for name, value in told.items() if value is not None}
 
 
 class RunAnswer(Answer):
     """Where a run stands. `outcomes` counts units (case × trial); `open` are not done yet."""
+
+    SAID: ClassVar = frozenset({"units", "open", "outcomes"})
+    """What is said even where it is nothing."""
 
     run_id: str = ""
     key: str = ""
@@ -36,27 +55,38 @@ class RunAnswer(Answer):
     open: int = 0
     spent: dict[str, float] = {}
     benchmark_run: Object | None = None
-    bounds: dict[str, float] | None = None
-    test_runs: list[Object] = []
-    causes: list[Object] = []
-    failures: list[Object] = []
+    bounds: Object | None = None
+    test_runs: Objects = []
+    causes: Objects = []
+    failures: Objects = []
     failure_types: dict[str, int] = {}
-    unscored: list[Object] = []
+    unscored: Objects = []
     regression: Object | None = None
     trend: Object | None = None
     instructions: str = ""
-    criteria: list[Object] = []
-    packets: list[Object] = []
+    criteria: Objects = []
+    packets: Objects = []
     waiting: int = 0
     started_at: str = ""
     estimate: Object | None = None
-    executions: list[Object] = []
-    not_run: list[Object] = []
+    executions: Objects = []
+    not_run: Objects = []
     running: list[str] = []
     comparison: Annotated[Object | None, Field(description=COMPARISON)] = None
     ab_test: Object | None = None
     packets_of: str = ""
     part: str = ""
+    judge: Object | None = None
+    default_judge: str = ""
+    corrected: Object | None = None
+    audit: Object | None = None
+    names: dict[str, str] = {}
+
+    def wire(self) -> dict[str, JsonValue]:
+        """What was said, without what is nothing there."""
+        return {
+            name: value for name, value in super().wire().items() if value not in ({}, [], "", 0) or name in self.SAID
+        }
 
 
 class TrialAnswer(Answer):
@@ -73,9 +103,9 @@ class TrialAnswer(Answer):
 class FailuresAnswer(Answer):
     """Causes of a run's failures, then eval-failures, each with class, cause and evidence; `spent` by this call."""
 
-    causes: list[Object] = []
-    failures: list[Object] = []
-    spent: dict[str, float] = {}
+    causes: Objects = []
+    failures: Objects = []
+    spent: dict[str, float] | None = None
     estimate: Object | None = None
 
 
@@ -88,7 +118,7 @@ class PromotedAnswer(Answer):
     source_id: str = ""
     wrong_output: str = ""
     corrected: str | None = None
-    assertions: list[Object] = []
+    assertions: Objects = []
     what_was_wrong: str = ""
     benchmark_id: str | None = None
 
@@ -110,11 +140,11 @@ class TrendAnswer(Answer):
     change_points: list[str] = []
     series_length: int = 0
     earlier_series: int = 0
-    points: list[Object] = []
+    points: Objects = []
     since: str | None = None
     runs: int = 0
-    levels: list[Object] = []
-    flaky: list[Object] = []
+    levels: Objects = []
+    flaky: Objects = []
     spent_usd: float = 0
 
 
@@ -122,13 +152,27 @@ class AuditAnswer(Answer):
     """What cheats and mutants showed; rates are 0–1, `cases` those of the benchmark with holes, the worst first."""
 
     audit_id: str = ""
+    subject: str = ""
+    kind: str = ""
     digest: str = ""
     cheat_pass_rate: float | None = None
     mutation_score: float | None = None
     case_count: int = 0
+    cheated_count: int = 0
+    mutant_count: int = 0
+    killed_count: int = 0
+    look_count: int = 0
+    not_audited_count: int = 0
     by_kind: Object = {}
     findings: Object = {}
-    cases: list[Object] = []
+    with_judge: str | None = None
+    judge_error_count: int = 0
+    judge_problem: str = ""
+    spent_usd: float = 0
+    covers: dict[str, str] = {}
+    auditor: str = ""
+    audited_at: Timestamp | None = None
+    cases: Objects = []
 
 
 class StatisticsAnswer(Answer):
@@ -139,36 +183,36 @@ class StatisticsAnswer(Answer):
     total_runs: int = 0
     pass_rate: float | None = None
     avg_score: float | None = None
-    recent_runs: list[Object] = []
-    regressions: list[Object] = []
-    trend_data: list[Object] = []
-    executions: list[Object] = []
-    test_cases: list[Object] = []
-    branches: list[Object] = []
-    configurations: list[Object] = []
+    recent_runs: Objects = []
+    regressions: Objects = []
+    trend_data: Objects = []
+    executions: Objects = []
+    test_cases: Objects = []
+    branches: Objects = []
+    configurations: Objects = []
 
 
 class ScoresAnswer(Answer):
     """Verdicts of rows, selections of picks, or the card of a table; nothing is kept."""
 
-    results: list[Object] = []
+    results: Objects = []
     card: Object | None = None
     before: Object | None = None
-    changes: JsonValue = None
+    changes: Object | None = None
 
 
 class RecordsAnswer(Answer):
     """A page of records."""
 
-    records: list[Object] = []
+    records: Objects = []
 
 
 class RecordAnswer(Answer):
     """One record, and what it is linked to."""
 
     record: Object | None = None
-    relations: list[Object] = []
-    gates: list[Object] = []
+    relations: Objects = []
+    gates: Objects | None = None
     id: str = ""
     part: str = ""
 
@@ -197,6 +241,8 @@ class ApprovalAnswer(Answer):
     comparison_id: str | None = None
     decision: str
     reason: str
+    decided_by: str
+    decided_by_type: str
     judge: Object | None = None
 
 
@@ -209,3 +255,28 @@ class ReceiptAnswer(Answer):
     state: str
     is_new: bool
     agent_running: bool
+
+
+class IndexAnswer(Answer):
+    """What is kept: how many records of each type, the newest runs, and where the rest is read."""
+
+    records: dict[str, int]
+    runs: Objects
+    guide: str
+    templates: Sequence[str]
+
+
+class ResultsAnswer(Answer):
+    """A page of a run's results: the failed first, the lowest score first."""
+
+    run_id: str
+    state: str
+    results: Objects
+
+
+class OutboxAnswer(Answer):
+    """What integrations are notified of, newest first, and how far that is."""
+
+    waiting: Objects
+    refused: Objects
+    rows: Objects

@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 
 from minions_evals_mcp.report.plain import printable
+from minions_evals_mcp.server.answers.shapes import Answer
 from minions_evals_mcp.server.edge.argument_types import Detail
 
 Json = dict[str, JsonValue]
@@ -60,12 +61,10 @@ SHORT = Shape()
 UNPAGED = Pages()
 
 
-def answered(told: Json, *, shape: Shape = SHORT, pages: Pages = UNPAGED) -> CallToolResult:
-    """The result that says `told`, of which `summary` comes first: as compact text and structured, each complete."""
-    chosen: Json = {
-        name: value
-        for name, value in told.items()
-        if value is not None and (not shape.fields or name in shape.fields or name in KEPT)
+def answered(told: Answer, *, shape: Shape = SHORT, pages: Pages = UNPAGED) -> CallToolResult:
+    """The result that says the answer, its summary first: as compact text and structured, each complete."""
+    chosen = {
+        name: value for name, value in told.wire().items() if not shape.fields or name in shape.fields or name in KEPT
     }
     held = tuple(name for name in pages.names if chosen.get(name))
     paged = Pages(held, bool(held) and pages.more)
@@ -173,6 +172,14 @@ def _shortened(said: str, most: int) -> str:
     return said if len(said) <= most else f"{said[:most]}… (+{len(said) - most} characters)"
 
 
+def readable_in_parts(told: Answer, detail: Detail) -> CallToolResult:
+    """The answer; where it was shortened it says that the whole can be read from its first character on."""
+    result = answered(told, shape=Shape(detail))
+    if (result.structured_content or {}).get("truncated"):
+        return answered(told.model_copy(update={"next_cursor": "0"}), shape=Shape(detail))
+    return result
+
+
 def part_of(whole: JsonValue, cursor: int, *, about: Json) -> CallToolResult:
     """A stretch of a value's JSON text, for what no page can hold; the next one begins at `nextCursor`."""
     text = json.dumps(whole, ensure_ascii=False)
@@ -203,7 +210,7 @@ def going_on_from(result: CallToolResult, name: str, numbers: Sequence[int]) -> 
     return CallToolResult(content=[TextContent(type="text", text=text_of(told))], structured_content=told)
 
 
-def selected(rows: Sequence[Json], fields: Sequence[str]) -> list[JsonValue]:
+def selected(rows: Sequence[Json], fields: Sequence[str]) -> list[Json]:
     """The rows with those keys only, and always their id; whole where no key is named."""
     if not fields:
         return [*rows]

@@ -19,13 +19,14 @@ from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
 from minions_evals_mcp.engine.jobs import get_job, kept_job
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.server.answers.message import message_answer
+from minions_evals_mcp.server.answers.shapes import IndexAnswer, OutboxAnswer, ResultsAnswer
 from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered, fitted
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.edge.argument_types import LISTED, MESSAGE, RUN
 from minions_evals_mcp.server.resources import addresses
 from minions_evals_mcp.server.resources.guide import GUIDE
 from minions_evals_mcp.server.session.calls import Call
-from minions_evals_mcp.server.tools.analysis import told_trend
+from minions_evals_mcp.server.tools.analysis import trend_answer
 from minions_evals_mcp.server.tools.records import record_answer, seen
 from minions_evals_mcp.server.tools.running import run_answer
 from minions_evals_mcp.server.tools.statistics import get_statistics
@@ -48,13 +49,13 @@ FULL = Shape("full")
 async def index(call: Call) -> str:
     """How many records of each type there are, and the newest runs."""
     counts, newest = await call.engine.store.read(_counted)
-    told: Json = {
-        "summary": f"{sum(counts.values())} records of {len(counts)} types; {len(newest)} newest runs",
-        "records": {**counts},
-        "runs": [*newest],
-        "guide": addresses.GUIDE,
-        "templates": [addresses.RECORD, addresses.RESULTS, addresses.TREND, addresses.HISTORY, addresses.SCHEMA],
-    }
+    told = IndexAnswer(
+        summary=f"{sum(counts.values())} records of {len(counts)} types; {len(newest)} newest runs",
+        records=counts,
+        runs=newest,
+        guide=addresses.GUIDE,
+        templates=(addresses.RECORD, addresses.RESULTS, addresses.TREND, addresses.HISTORY, addresses.SCHEMA),
+    )
     return _text(answered(told, shape=FULL))
 
 
@@ -121,18 +122,18 @@ async def results(call: Call, ident: str, status: str, limit: str, cursor: str) 
     return _text(answered(told, shape=Shape("full", offset=offset), pages=Pages(("results",), more=more)))
 
 
-def _results(db: Db, *, ident: str, status: str, offset: int, size: int) -> tuple[Json, bool]:
+def _results(db: Db, *, ident: str, status: str, offset: int, size: int) -> tuple[ResultsAnswer, bool]:
     """The page, and whether there is more."""
     job = kept_job(db, ident)
     wanted = [line for line in report_units.unit_lines(db, job.id) if status in {"", _status(line)}]
     page = wanted[offset : offset + size]
     details = report_units.unit_details(db, job.id, [one.place for one in page])
-    told: Json = {
-        "summary": f"run {job.id}: {job.state}; {len(page)} of {len(wanted)} {status or 'ended'} units",
-        "runId": job.id,
-        "state": job.state,
-        "results": [_result(line, one) for line, one in zip(page, details, strict=True)],
-    }
+    told = ResultsAnswer(
+        summary=f"run {job.id}: {job.state}; {len(page)} of {len(wanted)} {status or 'ended'} units",
+        run_id=job.id,
+        state=job.state,
+        results=[_result(line, detail) for line, detail in zip(page, details, strict=True)],
+    )
     return told, offset + len(page) < len(wanted)
 
 
@@ -156,7 +157,7 @@ def _result(line: UnitLine, one: UnitDetail) -> Json:
 async def trend(call: Call, ident: str) -> str:
     """Where a benchmark is heading, and its newest points."""
     found = await summarize_trend(call.engine, ident, limit=POINTS)
-    return _text(answered(told_trend(found), shape=FULL))
+    return _text(answered(trend_answer(found), shape=FULL))
 
 
 async def history(call: Call, ident: str) -> str:
@@ -185,12 +186,12 @@ async def outbox(call: Call) -> str:
     told_to, waiting, refused = await call.engine.store.read(
         lambda db: (listings.newest_told(db, limit=50), delivery.queue(db), delivery.refused(db, limit=20))
     )
-    told: Json = {
-        "summary": f"{len(told_to)} newest rows; {sum(one.rows for one in waiting)} wait, {len(refused)} are refused",
-        "waiting": [one.wire() for one in waiting],
-        "refused": [one.wire() for one in refused],
-        "rows": [one.wire() for one in told_to],
-    }
+    told = OutboxAnswer(
+        summary=f"{len(told_to)} newest rows; {sum(one.rows for one in waiting)} wait, {len(refused)} are refused",
+        waiting=[queue.wire() for queue in waiting],
+        refused=[row.wire() for row in refused],
+        rows=[row.wire() for row in told_to],
+    )
     return _text(answered(told, shape=FULL))
 
 

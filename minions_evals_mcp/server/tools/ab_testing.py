@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.ab_test.estimate import estimate_ab_test
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, InlineBranch, start_ab_test
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.answers.sizes import answered
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.calls import Call
@@ -51,11 +52,7 @@ def _inline(branch: Json) -> InlineBranch:
 async def _estimated(call: Call, request: AbTestRequest) -> CallToolResult:
     found = await estimate_ab_test(call.engine, request)
     cost = "of unknown price" if found.cost_usd is None else f"at most {found.cost_usd:.4f} USD"
-    told: Json = {
-        "summary": f"dry run: {found.model_calls} model calls, {cost}",
-        "kind": "ab-test",
-        "subjectId": request.subject_id,
-        "units": found.model_calls,
-        "estimate": found.model_dump(mode="json"),
-    }
-    return answered(told)
+    said = f"dry run: {found.model_calls} model calls, {cost}"
+    return answered(
+        RunAnswer(summary=said, kind="ab-test", subject_id=request.subject_id, units=found.model_calls, estimate=found)
+    )

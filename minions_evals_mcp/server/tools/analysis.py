@@ -7,7 +7,6 @@ from datetime import UTC, datetime, time
 
 import anyio
 from mcp_types import CallToolResult
-from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import Record, wire_fields
@@ -20,6 +19,7 @@ from minions_evals_mcp.engine.failures.classify_failure import classify_failure 
 from minions_evals_mcp.engine.failures.classify_failure import estimate_classification, failed_run_ids
 from minions_evals_mcp.engine.failures.explain_failure import ALLOW, Explainer, explainer
 from minions_evals_mcp.errors import StoppedError, UnsupportedError
+from minions_evals_mcp.server.answers.shapes import FailuresAnswer, PromotedAnswer, TrendAnswer
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.edge.refusals import in_arguments
@@ -43,21 +43,14 @@ async def classify_failure(call: Call, asked: arguments.ClassifyFailure) -> Call
     if asked.dry_run:
         return await _estimated(call, asked, wanted, by)
     done, why = await _explained(call, wanted, by, seconds=asked.wait_seconds)
-    told: Json = {
-        "summary": f"{len(done)} of {len(idents)} failures of {asked.id} analysed{why}",
-        "causes": [] if offset else await _causes(call, asked),
-        "failures": [_failure(one) for one in done],
-    }
-    if spent := by.budget.news():
-        told["spent"] = {**spent}
+    told = FailuresAnswer(
+        summary=f"{len(done)} of {len(idents)} failures of {asked.id} analysed{why}",
+        causes=[] if offset else (await read_causes(call.engine, asked.id))[: asked.limit],
+        failures=[_failure(one) for one in done],
+        spent=by.budget.news() or None,
+    )
     more = offset + len(done) < len(idents)
     return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("failures",), more))
-
-
-async def _causes(call: Call, asked: arguments.ClassifyFailure) -> list[JsonValue]:
-    """What a run's failures go back to, before the failures one by one."""
-    found = await read_causes(call.engine, asked.id)
-    return [one.model_dump(mode="json") for one in found[: asked.limit]]
 
 
 async def _explained(
@@ -82,11 +75,8 @@ async def _estimated(
     """What the same call without dryRun would cost."""
     found = await estimate_classification(call.engine, wanted, by)
     cost = "of unknown price" if found.cost_usd is None else f"at most {found.cost_usd:.4f} USD"
-    told: Json = {
-        "summary": f"dry run: {found.failures} failures of {asked.id}, {found.model_calls} model calls, {cost}",
-        "estimate": found.model_dump(mode="json"),
-    }
-    return answered(told)
+    said = f"dry run: {found.failures} failures of {asked.id}, {found.model_calls} model calls, {cost}"
+    return answered(FailuresAnswer(summary=said, estimate=found))
 
 
 def _failure(record: Record[EvalFailure]) -> Json:
@@ -97,11 +87,8 @@ async def promote_failure(call: Call, asked: arguments.PromoteFailure) -> CallTo
     """The test case that was made of the failure."""
     found = await promote(call.engine, asked.id, corrected=asked.corrected, why=asked.why, into=asked.into)
     checks = len(found.assertions)
-    told: Json = {
-        "summary": f"{found.test_case_id}: {found.status}, {checks} check{'s' * (checks != 1)} that the output fails",
-        **found.model_dump(mode="json"),
-    }
-    return answered(told)
+    said = f"{found.test_case_id}: {found.status}, {checks} check{'s' * (checks != 1)} that the output fails"
+    return answered(PromotedAnswer.of(found, summary=said))
 
 
 async def detect_trend(call: Call, asked: arguments.DetectTrend) -> CallToolResult:
@@ -109,25 +96,21 @@ async def detect_trend(call: Call, asked: arguments.DetectTrend) -> CallToolResu
     if asked.what_changed or asked.since is not None:
         return await _what_changed(call, asked)
     found = await summarize_trend(call.engine, asked.benchmark_id, limit=asked.limit)
-    return answered(told_trend(found), shape=Shape(asked.detail if asked.limit <= SHORT else "full"))
+    return answered(trend_answer(found), shape=Shape(asked.detail if asked.limit <= SHORT else "full"))
 
 
 async def _what_changed(call: Call, asked: arguments.DetectTrend) -> CallToolResult:
     """The levels of the benchmark, the cases behind them, flaky ones, and the cost."""
     since = None if asked.since is None else datetime.combine(asked.since, time(), UTC)
     found = await what_changed(call.engine, asked.benchmark_id, since=since)
-    told: Json = {
-        "summary": " ".join(found.sentences),
-        **found.model_dump(mode="json", exclude={"sentences"}),
-    }
-    return answered(told, shape=Shape(asked.detail))
+    return answered(TrendAnswer.of(found, summary=" ".join(found.sentences)), shape=Shape(asked.detail))
 
 
-def told_trend(found: TrendSummary) -> Json:
-    """The trend as an answer."""
+def trend_answer(found: TrendSummary) -> TrendAnswer:
+    """The trend, its summary with direction and reason."""
     note = " (provisional: fewer than 5 runs)" if found.provisional else ""
-    return {
-        "summary": f"{found.benchmark_id}: {found.direction}{note} over {found.series_length} runs;"
-        f" {found.consecutive_degrading} degrading in a row; {found.reason}",
-        **found.model_dump(mode="json"),
-    }
+    said = (
+        f"{found.benchmark_id}: {found.direction}{note} over {found.series_length} runs;"
+        f" {found.consecutive_degrading} degrading in a row; {found.reason}"
+    )
+    return TrendAnswer.of(found, summary=said)

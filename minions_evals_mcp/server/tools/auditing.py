@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from mcp_types import CallToolResult
 
-from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.records import wire_fields
 from minions_evals_mcp.interop.audit.audits import audit_benchmark as audited
 from minions_evals_mcp.report.audits import case_json, verdict_line
+from minions_evals_mcp.server.answers.shapes import AuditAnswer
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.calls import Call
@@ -17,11 +16,6 @@ async def audit_benchmark(call: Call, asked: arguments.AuditBenchmark) -> CallTo
     """The audit of a benchmark by its rules, kept as a record; the cases with holes a page at a time."""
     record = await audited(call.engine, asked.benchmark_id)
     offset = cursor_of(asked.cursor)
-    figures = {key: value for key, value in wire_fields(record.fields).items() if key != "cases"}
-    told: Json = {
-        "summary": verdict_line(record.fields),
-        "auditId": record.id,
-        **figures,
-        "cases": [case_json(one) for one in record.fields.cases[offset:]],
-    }
+    cases = [case_json(one) for one in record.fields.cases[offset:]]
+    told = AuditAnswer.of(record.fields, summary=verdict_line(record.fields), audit_id=record.id, cases=cases)
     return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("cases",)))

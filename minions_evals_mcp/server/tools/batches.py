@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.estimate import estimate
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.server.answers.dry_run import dry_line
+from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.answers.sizes import answered
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.background_runs import GRACE_S, start
@@ -55,16 +56,16 @@ async def _told(call: Call, prompt_id: str, begun: list[Job | NotRun]) -> CallTo
     said = f"{passed} of {len(begun)} test cases of {prompt_id} passed"
     parts = [f"{len(batch.not_run)} could not be run"] * bool(batch.not_run)
     parts += [f"{len(running)} go on"] * bool(running)
-    told: Json = {
-        "summary": "; ".join((said, *parts)),
-        "kind": "batch",
-        "subjectId": prompt_id,
-        "executions": [{name: wire[name] for name in SHORT} for wire in wires],
-        "notRun": [refused.model_dump(mode="json") for refused in batch.not_run],
-        "running": [*running],
-        "next": [f'get_run {{"runId": "{running[0]}", "waitSeconds": 20}}'] if running else [],
-    }
-    return answered({name: value for name, value in told.items() if value != []})
+    told = RunAnswer(
+        summary="; ".join((said, *parts)),
+        kind="batch",
+        subject_id=prompt_id,
+        executions=[{name: wire[name] for name in SHORT} for wire in wires],
+        not_run=batch.not_run,
+        running=running,
+        next=[f'get_run {{"runId": "{running[0]}", "waitSeconds": 20}}'] if running else [],
+    )
+    return answered(told)
 
 
 async def _ended(call: Call, job: Job | NotRun) -> TestCaseExecution | NotRun:
@@ -78,10 +79,5 @@ async def _ended(call: Call, job: Job | NotRun) -> TestCaseExecution | NotRun:
 
 async def _estimated(call: Call, batch: RunRequest, requests: tuple[RunRequest, ...]) -> CallToolResult:
     sides = [await estimate(call.engine, request, kind="test-case") for request in requests]
-    told: Json = {
-        "summary": dry_line(*sides),
-        "kind": "batch",
-        "subjectId": batch.subject_id,
-        "units": sum(side.units for side in sides),
-    }
-    return answered(told)
+    units = sum(side.units for side in sides)
+    return answered(RunAnswer(summary=dry_line(*sides), kind="batch", subject_id=batch.subject_id, units=units))

@@ -13,6 +13,7 @@ from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run.estimate import Estimate, estimate
 from minions_evals_mcp.server.answers.comparison import verdict_answer
 from minions_evals_mcp.server.answers.dry_run import dry_line
+from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.answers.sizes import answered
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.calls import Call
@@ -33,14 +34,13 @@ async def compare_prompt_versions(call: Call, asked: arguments.ComparePromptVers
 
 async def _estimated(call: Call, request: ComparisonRequest) -> CallToolResult:
     a, b = [await _side(call, request, version) for version in (request.version_a, request.version_b)]
-    told: Json = {
-        "summary": dry_line(a, b),
-        "kind": "comparison",
-        "subjectId": request.benchmark_id,
-        "units": a.units + b.units,
-        "estimate": {request.version_a: a.model_dump(mode="json"), request.version_b: b.model_dump(mode="json")},
-    }
-    return answered(told)
+    sides: Json = {request.version_a: a.model_dump(mode="json"), request.version_b: b.model_dump(mode="json")}
+    units = a.units + b.units
+    return answered(
+        RunAnswer(
+            summary=dry_line(a, b), kind="comparison", subject_id=request.benchmark_id, units=units, estimate=sides
+        )
+    )
 
 
 async def _side(call: Call, request: ComparisonRequest, version: str) -> Estimate:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import cast
 
 from mcp_types import CallToolResult
-from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.records import Record, wire_fields
@@ -24,7 +23,17 @@ from minions_evals_mcp.engine.records.save_records import delete_record as hide_
 from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
 from minions_evals_mcp.server.answers.message import message_answer, messages_page
 from minions_evals_mcp.server.answers.record import arrival
-from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of, going_on_from, part_of, selected
+from minions_evals_mcp.server.answers.shapes import DeletedAnswer, RecordAnswer, RecordsAnswer, SavedAnswer
+from minions_evals_mcp.server.answers.sizes import (
+    Pages,
+    Shape,
+    answered,
+    cursor_of,
+    going_on_from,
+    part_of,
+    readable_in_parts,
+    selected,
+)
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.edge.argument_types import MESSAGE, RUN
 from minions_evals_mcp.server.session.calls import Call
@@ -50,7 +59,7 @@ async def list_records(call: Call, asked: arguments.ListRecords) -> CallToolResu
         return await messages_page(call, asked)
     page = await _page(call, asked, after)
     rows = [row for _, row in page[: asked.limit]]
-    told: Json = {"summary": f"{len(rows)} {asked.type} records", "records": selected(rows, asked.fields)}
+    told = RecordsAnswer(summary=f"{len(rows)} {asked.type} records", records=selected(rows, asked.fields))
     result = answered(told, shape=Shape(asked.detail), pages=Pages(("records",), len(page) > asked.limit))
     return going_on_from(result, "records", [number for number, _ in page])
 
@@ -80,7 +89,7 @@ async def _runs(call: Call, asked: arguments.ListRecords, offset: int) -> CallTo
     until = offset + asked.limit
     found = await call.engine.store.read(partial(jobs.jobs, limit=min(until + 1, 10_000)))
     rows = [_run(job) for job in found[offset:until]]
-    told: Json = {"summary": f"{len(rows)} runs", "records": selected(rows, asked.fields)}
+    told = RecordsAnswer(summary=f"{len(rows)} runs", records=selected(rows, asked.fields))
     return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("records",), len(found) > until))
 
 
@@ -104,8 +113,8 @@ class Seen:
     """A record with its relations and gates."""
 
     record: Record[Fields]
-    relations: list[JsonValue]
-    gates: list[JsonValue]
+    relations: list[Json]
+    gates: list[Json]
 
     @property
     def wire(self) -> Json:
@@ -118,17 +127,13 @@ def record_answer(found: Seen, asked: arguments.GetRecord) -> CallToolResult:
     wire = found.wire
     if asked.cursor is not None:
         return part_of(wire, cursor_of(asked.cursor), about={"id": wire["id"]})
-    told: Json = {
-        "summary": f"{wire['type']} {wire['id']}, {wire['status']}",
-        "record": _chosen(wire, asked.fields),
-        "relations": found.relations,
-    }
-    if found.gates:
-        told["gates"] = found.gates
-    result = answered(told, shape=Shape(asked.detail))
-    if (result.structured_content or {}).get("truncated"):
-        return answered({**told, "nextCursor": "0"}, shape=Shape(asked.detail))
-    return result
+    told = RecordAnswer(
+        summary=f"{wire['type']} {wire['id']}, {wire['status']}",
+        record=_chosen(wire, asked.fields),
+        relations=found.relations,
+        gates=found.gates or None,
+    )
+    return readable_in_parts(told, asked.detail)
 
 
 async def seen(engine: Engine, ident: str) -> Seen | Message | None:
@@ -188,12 +193,11 @@ def _saved(saved: Saved, idents: list[str], went_on: WentOn) -> CallToolResult:
         said.append("what waited for it is judged")
     if went_on.left:
         said.append(f"others wait on, save again later: {went_on.left[0]}")
-    told: Json = {
-        "summary": "; ".join(said),
-        "new": saved.new, "changed": saved.changed, "unchanged": saved.unchanged, "ids": [*idents],
-    }  # fmt: skip
+    told = SavedAnswer(
+        summary="; ".join(said), new=saved.new, changed=saved.changed, unchanged=saved.unchanged, ids=idents
+    )
     if went_on.run_ids:
-        told["next"] = [f"get_run {json.dumps({'runId': one})}" for one in went_on.run_ids[:LOOKED_AT]]
+        told.next = [f"get_run {json.dumps({'runId': one})}" for one in went_on.run_ids[:LOOKED_AT]]
     return answered(told)
 
 
@@ -240,7 +244,5 @@ async def _merged(engine: Engine, wire: Json) -> Json:
 async def delete_record(call: Call, asked: arguments.DeleteRecord) -> CallToolResult:
     """The record that is hidden now."""
     record = await hide_record(call.engine, asked.id)
-    told: Json = {
-        "summary": f"{record.type} {record.id} is hidden; saving it again brings it back", "id": record.id, "type": record.type,
-    }  # fmt: skip
-    return answered(told)
+    said = f"{record.type} {record.id} is hidden; saving it again brings it back"
+    return answered(DeletedAnswer(summary=said, id=record.id, type=record.type))

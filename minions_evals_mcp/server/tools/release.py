@@ -7,7 +7,6 @@ from functools import partial
 
 from mcp_types import CallToolResult
 
-from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.cases.current_version import name_current
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, evidence_judges
@@ -18,6 +17,7 @@ from minions_evals_mcp.engine.messages.send_message import send_message as send
 from minions_evals_mcp.engine.version_chain import find_version
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.server.answers.record import fitting
+from minions_evals_mcp.server.answers.shapes import ApprovalAnswer, ReceiptAnswer
 from minions_evals_mcp.server.answers.sizes import answered
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.callers import client_name
@@ -50,13 +50,12 @@ async def approve_prompt_version(call: Call, asked: arguments.ApprovePromptVersi
     )
     fields = record.fields
     judge = await evidence_judges(call.engine, fields)
-    told: Json = {
-        "summary": f"{fields.prompt_version_ref}: {fields.decision}", "id": record.id,
-        "promptVersionRef": fields.prompt_version_ref, "comparisonId": fields.comparison_id, "decision": fields.decision,
-        "reason": fields.reason, "decidedBy": fields.decided_by, "decidedByType": fields.decided_by_type,
-    }  # fmt: skip
-    if judge.state != "none":
-        told["judge"] = judge.brief()
+    told = ApprovalAnswer(
+        summary=f"{fields.prompt_version_ref}: {fields.decision}", id=record.id,
+        prompt_version_ref=fields.prompt_version_ref, comparison_id=fields.comparison_id, decision=fields.decision,
+        reason=fields.reason, decided_by=fields.decided_by, decided_by_type=fields.decided_by_type,
+        judge=None if judge.state == "none" else judge.brief(),
+    )  # fmt: skip
     return answered(told)
 
 
@@ -65,10 +64,10 @@ async def _in_use(call: Call, asked: arguments.ApprovePromptVersion) -> CallTool
     version = (await call.engine.store.read(partial(find_version, name=asked.prompt_version_ref))).id
     await name_current(call.engine, version)
     name = call.engine.speaker.name
-    told: Json = {
-        "summary": f"{version} is in use, {name} says", "id": version, "promptVersionRef": version, "comparisonId": None,
-        "decision": "in-use", "reason": asked.reason or f"{name} named it", "decidedBy": name, "decidedByType": "human",
-    }  # fmt: skip
+    told = ApprovalAnswer(
+        summary=f"{version} is in use, {name} says", id=version, prompt_version_ref=version,
+        decision="in-use", reason=asked.reason or f"{name} named it", decided_by=name, decided_by_type="human",
+    )  # fmt: skip
     return answered(told)
 
 
@@ -80,8 +79,5 @@ async def send_message(call: Call, asked: arguments.SendMessage) -> CallToolResu
     except InvalidRecordError as error:
         raise fitting(asked.type, kind_of(asked.type).payload, error) from None
     waits = "" if receipt.agent_running else "; no EvalAgent is running yet, it waits"
-    told: Json = {
-        "summary": f"message {receipt.id} {'is taken in' if receipt.is_new else 'was taken in before'}: {receipt.state}{waits}",
-        **receipt.model_dump(mode="json"), "next": [f"get_record {json.dumps({'id': receipt.id})}"],
-    }  # fmt: skip
-    return answered(told)
+    said = f"message {receipt.id} {'is taken in' if receipt.is_new else 'was taken in before'}: {receipt.state}{waits}"
+    return answered(ReceiptAnswer.of(receipt, summary=said, next=[f"get_record {json.dumps({'id': receipt.id})}"]))

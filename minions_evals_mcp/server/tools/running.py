@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import anyio
 from mcp.server.mcpserver import Context
 from mcp_types import CallToolResult, InputRequiredResult
-from pydantic import JsonValue
+from pydantic_core import to_json
 
-from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.people.submit import submit_judgments as take_judgments
@@ -23,7 +22,8 @@ from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Subm
 from minions_evals_mcp.server.answers.ab_test import ab_test_answer
 from minions_evals_mcp.server.answers.comparison import comparison_answer, side_of, whole_of
 from minions_evals_mcp.server.answers.dry_run import dry_line
-from minions_evals_mcp.server.answers.run import instructions_for, next_calls, told_run
+from minions_evals_mcp.server.answers.run import run_told
+from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of, part_of, text_of
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.background_runs import GRACE_S, Started, start
@@ -36,8 +36,9 @@ from minions_evals_mcp.store.jobs import Job
 SHOWN = 5
 SELECTION = "named by the caller"
 """How a caller's `testCaseIds` were chosen, as the run keeps it."""
-PACKETS = "packets"
-LISTS = ("failures", "unscored", "testRuns", PACKETS)
+LISTS = ("failures", "unscored", "testRuns", "packets")
+SHORT = 4_000
+"""So many characters may a short answer with packets have; the first packet is shown whole in any case."""
 
 
 async def run_test_case(call: Call, asked: arguments.RunTestCase) -> CallToolResult | InputRequiredResult:
@@ -81,11 +82,11 @@ async def _run(
 ) -> CallToolResult | InputRequiredResult:
     if asked.dry_run:
         found = await estimate(call.engine, request, kind=kind)
-        told: Json = {
-            "summary": dry_line(found),
-            "kind": kind, "subjectId": request.subject_id, "units": found.units, "estimate": found.model_dump(mode="json"),
-        }  # fmt: skip
-        return answered(told)
+        return answered(
+            RunAnswer(
+                summary=dry_line(found), kind=kind, subject_id=request.subject_id, units=found.units, estimate=found
+            )
+        )
     starting = partial(start, call.engine, request, kind=kind)
     if asked.judge != "caller" and asked.wait_seconds and call.context is not None and can_be_asked(call.context):
         return await _begun_with_person(call, call.context, asked, request, starting)
@@ -150,11 +151,8 @@ async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) 
     summary = await summarize(call.engine, job.id, limit=until + 1)
     if call.runs.is_active(job.id):
         summary = summary.model_copy(update={"state": "running", "reason": ""})
-    told = told_run(summary, offset=shape.offset, limit=limit)
-    if PACKETS in told:
-        told["instructions"] = instructions_for(told, job.spec)
-    told["next"] = list(next_calls(summary, job.spec))
-    if told.get(PACKETS) and shape.detail == "summary":
+    told = run_told(summary, job.spec, offset=shape.offset, limit=limit)
+    if told.packets and shape.detail == "summary":
         return _whole_packets(told, shape, more=_more(summary, until))
     return answered(told, shape=shape, pages=Pages(LISTS, _more(summary, until)))
 
@@ -164,16 +162,18 @@ def _more(summary: RunSummary, until: int) -> bool:
     return len(summary.packets) + summary.more_packets > until or any(len(one) > until for one in lists)
 
 
-def _whole_packets(told: Json, shape: Shape, *, more: bool) -> CallToolResult:
+def _whole_packets(told: RunAnswer, shape: Shape, *, more: bool) -> CallToolResult:
     """Packets are to be judged, so none is cut to be short: as many as fit a short answer, at least one as it is."""
-    packets = cast("list[JsonValue]", told[PACKETS])
-    first: Json = {**told, PACKETS: packets[:1]}
-    is_large = len(text_of(first)) > 4_000
+    size = len(text_of({**told.wire(), "packets": []}))
+    shown = 0
+    for packet in told.packets:
+        size += len(to_json(packet)) + 1
+        if shown and size > SHORT:
+            break
+        shown += 1
+    first = told.model_copy(update={"packets": told.packets[:shown]})
     whole = Shape("full", shape.fields, shape.offset)
-    if is_large:
-        return answered(first, shape=whole, pages=Pages(LISTS, more or len(packets) > 1))
-    fits = max(n for n in range(1, len(packets) + 1) if len(text_of({**told, PACKETS: packets[:n]})) <= 4_000)
-    return answered({**told, PACKETS: packets[:fits]}, shape=whole, pages=Pages(LISTS, more or fits < len(packets)))
+    return answered(first, shape=whole, pages=Pages(LISTS, more or shown < len(told.packets)))
 
 
 async def _packet_part(call: Call, job: Job, digest: str, cursor: int) -> CallToolResult:

@@ -18,6 +18,7 @@ from minions_evals_mcp.interop.pick_rows import read_pick_row
 from minions_evals_mcp.interop.score_rows import Asked, read_row
 from minions_evals_mcp.scoring.score_card import ScoreCard, Tallies, score_card
 from minions_evals_mcp.scoring.score_changes import card_changes
+from minions_evals_mcp.server.answers.shapes import ScoresAnswer
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.edge.argument_types import LONGEST_OUTPUT
@@ -41,10 +42,8 @@ async def _results(
     errors = sum("error" in one for one in said)
     offset = cursor_of(asked.cursor)
     shown = said[offset:] if asked.detail == "full" else [_short(one) for one in said[offset:]]
-    told: Json = {
-        "summary": f"{fine} of {len(said)} {good}" + (f", {errors} could not be checked" if errors else ""),
-        "results": [*shown],
-    }
+    summary = f"{fine} of {len(said)} {good}" + (f", {errors} could not be checked" if errors else "")
+    told = ScoresAnswer(summary=summary, results=shown)
     return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("results",)))
 
 
@@ -79,11 +78,11 @@ def _short(said: Json) -> Json:
 
 async def _carded(call: Call, asked: arguments.ScoreOutputs) -> CallToolResult:
     card = await _card(call, asked.columns, asked.table, asked.run_id)
-    told: Json = {"summary": _card_line(card), "card": _wire(card)}
+    told = ScoresAnswer(summary=_card_line(card), card=card)
     if asked.compare_table or asked.compare_run_id:
         before = await _card(call, asked.columns, asked.compare_table, asked.compare_run_id)
-        told["summary"] = f"{_card_line(card)}, before {before.score:.6g}"
-        told |= {"before": _wire(before), "changes": card_changes(before, card).model_dump(mode="json")}
+        said = f"{_card_line(card)}, before {before.score:.6g}"
+        told = ScoresAnswer(summary=said, card=card, before=before, changes=card_changes(before, card))
     return answered(told, shape=Shape(asked.detail))
 
 
@@ -102,7 +101,3 @@ async def _card(call: Call, columns: Sequence[str], table: Sequence[Json] | None
 def _card_line(card: ScoreCard) -> str:
     unit = {"percent": " %", "number": "", "mixed": " (mixed scales)"}[card.unit]
     return f"score {card.score:.6g}{unit} of {len(card.columns)} columns"
-
-
-def _wire(card: ScoreCard) -> Json:
-    return card.model_dump(mode="json")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import cast
-
 from mcp_types import CallToolResult
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import wire_fields
 from minions_evals_mcp.engine.ab_test.branches import branch_configurations, branch_executions, branches_of_case
 from minions_evals_mcp.engine.cases.test_history import test_case, test_case_executions, test_case_stats, test_cases
+from minions_evals_mcp.server.answers.shapes import StatisticsAnswer
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.calls import Call
@@ -37,25 +35,23 @@ async def _of_case(call: Call, asked: arguments.GetStatistics, ident: str) -> Ca
     branches = await branches_of_case(call.engine, ident)
     case = await test_case(call.engine, ident)
     rate = "no runs yet" if found.pass_rate is None else f"{found.pass_rate:.3g} % passed"
-    told: Json = {
-        "summary": f"test-case {ident}: {found.total_runs} runs, {rate}; {len(found.regressions)} regressions shown",
-        "testCase": _wire(case),
-        **_wire(found),
-    }
-    if branches:
-        told["branches"] = [{"id": one.id, **wire_fields(one.fields)} for one in branches]
-    lists = ("recentRuns", "regressions", "trendData")
-    kept = {name: value for name, value in told.items() if name not in lists or value}
-    if "trendData" in kept:
-        kept["trendData"] = cast("list[JsonValue]", kept["trendData"])[-asked.limit :]
-    return answered(kept, shape=Shape(asked.detail))
+    said = f"test-case {ident}: {found.total_runs} runs, {rate}; {len(found.regressions)} regressions shown"
+    told = StatisticsAnswer.of(
+        found,
+        summary=said,
+        test_case=case,
+        trend_data=found.trend_data[-asked.limit :],
+        branches=[{"id": one.id, **wire_fields(one.fields)} for one in branches],
+    )
+    return answered(told, shape=Shape(asked.detail))
 
 
 async def _executions(call: Call, asked: arguments.GetStatistics, ident: str) -> CallToolResult:
     offset = cursor_of(asked.cursor)
     page = await test_case_executions(call.engine, ident, limit=asked.limit, offset=offset)
     rows = [_row(one, asked) for one in page.executions]
-    told: Json = {"summary": f"{len(rows)} of {page.total} runs of {ident}", "testCaseId": ident, "executions": [*rows]}
+    said = f"{len(rows)} of {page.total} runs of {ident}"
+    told = StatisticsAnswer(summary=said, test_case_id=ident, executions=rows)
     more = offset + len(rows) < page.total
     return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("executions",), more))
 
@@ -64,9 +60,12 @@ async def _of_prompt(call: Call, asked: arguments.GetStatistics, prompt_id: str)
     found = await test_cases(call.engine, prompt_id)
     said = f"{len(found)} test cases of the prompt {prompt_id}"
     if not found:
-        told: Json = {"summary": f"{said}: none has it as its promptId", "testCases": [], "next": [NAMED]}
-        return answered(told)
-    return _page(asked, said, "testCases", [_wire(one) for one in found])
+        return answered(StatisticsAnswer(summary=f"{said}: none has it as its promptId", test_cases=[], next=[NAMED]))
+    offset = cursor_of(asked.cursor)
+    shown = found[offset : offset + asked.limit]
+    more = len(found) > offset + asked.limit
+    told = StatisticsAnswer(summary=said, test_cases=shown)
+    return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("testCases",), more))
 
 
 async def _of_branch(call: Call, asked: arguments.GetStatistics, branch_id: str) -> CallToolResult:
@@ -74,28 +73,14 @@ async def _of_branch(call: Call, asked: arguments.GetStatistics, branch_id: str)
     found = await branch_executions(call.engine, branch_id, limit=asked.limit + 1, offset=offset)
     rows: list[Json] = [{"id": one.id, **wire_fields(one.fields)} for one in found[: asked.limit]]
     configured = await branch_configurations(call.engine, branch_id)
-    told: Json = {
-        "summary": f"{len(rows)} executions of {branch_id}, newest first",
-        "configurations": [_wire(one) for one in configured],
-        "executions": [*rows],
-    }
+    told = StatisticsAnswer(
+        summary=f"{len(rows)} executions of {branch_id}, newest first", configurations=configured, executions=rows
+    )
     return answered(
         told, shape=Shape(asked.detail, offset=offset), pages=Pages(("executions",), len(found) > asked.limit)
     )
 
 
-def _page(asked: arguments.GetStatistics, summary: str, name: str, rows: Sequence[Json]) -> CallToolResult:
-    offset = cursor_of(asked.cursor)
-    shown = rows[offset : offset + asked.limit]
-    told: Json = {"summary": summary, name: [*shown]}
-    more = len(rows) > offset + asked.limit
-    return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages((name,), more))
-
-
 def _row(one: BaseModel, asked: arguments.GetStatistics) -> Json:
-    wire = _wire(one)
+    wire = one.model_dump(mode="json")
     return wire if asked.detail == "full" else {name: wire[name] for name in SHORT if wire[name] != []}
-
-
-def _wire(value: BaseModel) -> Json:
-    return value.model_dump(mode="json")

@@ -8,11 +8,12 @@ from collections.abc import Iterator
 import anyio
 from mcp_types import CallToolResult
 
-from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.engine.trials.trial import TrialAnswer, TrialRequest
+from minions_evals_mcp.engine.trials.trial import TrialAnswer as Trial
+from minions_evals_mcp.engine.trials.trial import TrialRequest
 from minions_evals_mcp.engine.trials.trial import try_version as tried
 from minions_evals_mcp.errors import StoppedError
+from minions_evals_mcp.server.answers.shapes import TrialAnswer
 from minions_evals_mcp.server.answers.sizes import answered
 from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.calls import Call
@@ -28,19 +29,21 @@ async def try_version(call: Call, asked: arguments.TryVersion) -> CallToolResult
     key = asked.idempotency_key or f"trial:{digest({**said, 'target': target})}"
     request = TrialRequest.model_validate({**said, "target": target, "key": key, "triggered_by": "mcp"})
     with anyio.move_on_after(asked.wait_seconds):
-        return answered(_told(await tried(call.engine, request)))
+        return answered(_answer(await tried(call.engine, request)))
     raise StoppedError(
         f"the trial of {asked.version} takes longer than {asked.wait_seconds:g} s; what was judged is kept.",
         remedy=f"Call again with idempotencyKey {key}: it goes on.",
     )
 
 
-def _told(found: TrialAnswer) -> Json:
-    wire = found.model_dump(mode="json", exclude={"in_words": True, "open": _DETAILS})
-    return {"summary": found.in_words, **wire, "next": list(_next(found))}
+def _answer(found: Trial) -> TrialAnswer:
+    """What came of the trial, without the details of its open part."""
+    opened = None if found.open is None else found.open.model_dump(mode="json", exclude=_DETAILS)
+    said = found.model_copy(update={"open": opened})
+    return TrialAnswer.of(said, summary=found.in_words, next=list(_next(found)))
 
 
-def _next(found: TrialAnswer) -> Iterator[str]:
+def _next(found: Trial) -> Iterator[str]:
     if found.may_be_approved:
         made = found.sealed.comparison_id if found.sealed else found.open and found.open.comparison_id
         asked = {"promptVersionRef": found.version, "comparisonId": made, "decidedBy": "YOUR-ID"}
