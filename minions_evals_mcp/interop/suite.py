@@ -40,22 +40,31 @@ class SuiteFile(Value):
 
 def read_suite(path: Path, *, new_id: Callable[[], str], now: datetime) -> tuple[list[Arrival], list[Relation]]:
     """The records and relations of a file; raises `InvalidRecordError` with file, line, field and reason."""
-    kind = path.suffix.lower()
-    if kind in LINES:
-        with _told(path):
-            return [
-                _arrival(partial("{}:{}".format, path, number), wire, new_id, now) for number, wire in _json_lines(path)
-            ], []
+    if has_lines(path):
+        return [*read_lines(path, new_id=new_id, now=now)], []
     with _told(path):
         text = path.read_text("utf-8-sig")
-    suite = _suite(path, text, is_json=kind == JSON)
-    places = _Places(path, text, is_json=kind == JSON)
+    is_json = path.suffix.lower() == JSON
+    suite = _suite(path, text, is_json=is_json)
+    places = _Places(path, text, is_json=is_json)
     arrivals = [
         _arrival(partial(places.of, "minions", number), wire, new_id, now) for number, wire in enumerate(suite.minions)
     ]
     return arrivals, [
         _relation(row, partial(places.of, "relations", number)) for number, row in enumerate(suite.relations)
     ]
+
+
+def has_lines(path: Path) -> bool:
+    """Whether the file has one record a line."""
+    return path.suffix.lower() in LINES
+
+
+def read_lines(path: Path, *, new_id: Callable[[], str], now: datetime) -> Iterator[Arrival]:
+    """The records of a file that has one a line, read as they are asked for; raises as `read_suite` does."""
+    with _told(path):
+        for number, wire in _json_lines(path):
+            yield _arrival(partial("{}:{}".format, path, number), wire, new_id, now)
 
 
 @contextmanager

@@ -42,7 +42,7 @@ class Ticket(Generic[T]):
 
 
 def _commit_group(db: Db, path: Path, group: list[Ticket[Any]]) -> None:
-    """Runs every caller's work in one transaction; where one fails, each again in a savepoint of its own."""
+    """Runs every caller's work in one transaction; where one of several fails, each again in a savepoint of its own."""
     with translated(path):
         db.execute("BEGIN IMMEDIATE")
         try:
@@ -65,7 +65,7 @@ def _run_all(db: Db, path: Path, group: list[Ticket[Any]]) -> bool:
             for ticket in group:
                 ticket.value, ticket.error = ticket.work(db), None
     except Exception:
-        if not db.in_transaction:  # a full disk rolls everything back by itself
+        if len(group) == 1 or not db.in_transaction:  # a full disk rolls everything back by itself
             raise
         return False
     return True

@@ -92,6 +92,16 @@ def ids_of(db: Db, idents: Iterable[str], kind: type[Fields]) -> set[str]:
     return {row[0] for row in rows}
 
 
+def kept_digests(db: Db, idents: Sequence[str]) -> dict[str, str | None]:
+    """What is kept under those ids: the digests of definitions and copies, None for what is hidden, a result or an outbox row."""
+    wanted = json.dumps(idents)
+    rows = db.execute(
+        "SELECT id, iif(deleted_at IS NULL, digest, NULL) FROM minion WHERE id IN (SELECT value FROM json_each(?))",
+        (wanted,),
+    )
+    return {**dict.fromkeys(result_ids(db, idents)), **dict(rows.fetchall())}
+
+
 def get(db: Db, ident: str, kind: type[F], *, hidden: bool = True) -> Record[F] | None:
     """The record of that type under that id, hidden ones too unless said; None where it is of another type, or none is there."""
     if kind.slug not in TABLES:
@@ -170,7 +180,7 @@ def save(db: Db, record: Record[Fields]) -> bool:
         " WHERE id = ?",
         (*_said(record, content), record.id),
     )
-    _index_agent_runs(db, [record])
+    add_rows(db, (), _key_rows([record]))
     return True
 
 
@@ -189,19 +199,44 @@ def _vet_unsealed(db: Db, record: Record[Fields]) -> None:
         )
 
 
+Row = tuple[Any, ...]
+"""What a definition or copy becomes in the `minion` table, in the order of `_WRITTEN`."""
+KeyRow = tuple[str, str, str, str | None, int]
+"""By what a recorded output is found again: its id, the digest of its inputs, agent, version, and time."""
+_WRITTEN = "title, fields, tags, status, digest, updated_at, deleted_at, id, type, created_at, created_by"
+DIGEST = 4
+"""Where the digest stands in a `Row`."""
+
+
 def add_all(db: Db, records: Sequence[Record[Fields]]) -> None:
     """Writes definitions and copies under ids under which nothing is kept yet."""
     for at in range(0, len(records), CHUNK):
         part = records[at : at + CHUNK]
-        insert_rows(
-            db,
-            "minion (title, fields, tags, status, digest, updated_at, deleted_at, id, type, created_at, created_by)",
-            [
-                (*_said(one, one.content_digest()), one.id, one.type, to_millis(one.created_at), one.created_by)
-                for one in part
-            ],
-        )
-        _index_agent_runs(db, part)
+        add_rows(db, map(row_of, part), _key_rows(part))
+
+
+def add_rows(db: Db, rows: Iterable[Row], keys: Iterable[KeyRow]) -> None:
+    """The same of rows that are made already, and of the keys of the recorded outputs among them."""
+    insert_rows(db, f"minion ({_WRITTEN})", rows)
+    insert_rows(
+        db,
+        "agent_run_key",
+        keys,
+        then="ON CONFLICT (id) DO UPDATE SET inputs_digest = excluded.inputs_digest, agent_id = excluded.agent_id,"
+        " prompt_version_ref = excluded.prompt_version_ref, at = excluded.at",
+    )
+
+
+def row_of(record: Record[Fields]) -> Row:
+    """The row that a definition or copy becomes."""
+    content = record.content_digest()
+    return (*_said(record, content), record.id, record.type, to_millis(record.created_at), record.created_by)
+
+
+def read_row(row: Row) -> Record[Fields]:
+    """The record that became that row."""
+    title, fields, tags, status, _, updated_at, deleted_at, ident, kind, created_at, created_by = row
+    return _record((0, ident, kind, title, fields, tags, status, created_at, updated_at, created_by, deleted_at))
 
 
 def _said(record: Record[Fields], content: str) -> tuple[object, ...]:
@@ -211,24 +246,17 @@ def _said(record: Record[Fields], content: str) -> tuple[object, ...]:
     )  # fmt: skip
 
 
-def _index_agent_runs(db: Db, records: Iterable[Record[Fields]]) -> None:
-    insert_rows(
-        db,
-        "agent_run_key",
-        [
-            (
-                one.id,
-                digest(run.inputs),
-                run.agent_id,
-                run.prompt_version_ref,
-                to_millis(run.triggered_at or one.created_at),
-            )
-            for one in records
-            if isinstance(run := one.fields, AgentRun)
-        ],
-        then="ON CONFLICT (id) DO UPDATE SET inputs_digest = excluded.inputs_digest, agent_id = excluded.agent_id,"
-        " prompt_version_ref = excluded.prompt_version_ref, at = excluded.at",
-    )
+def _key_rows(records: Iterable[Record[Fields]]) -> Iterable[KeyRow]:
+    return filter(None, map(key_of, records))
+
+
+def key_of(record: Record[Fields]) -> KeyRow | None:
+    """By what a recorded output is found again; None for what is none."""
+    run = record.fields
+    if not isinstance(run, AgentRun):
+        return None
+    at = to_millis(run.triggered_at or record.created_at)
+    return record.id, digest(run.inputs), run.agent_id, run.prompt_version_ref, at
 
 
 def made_with(db: Db, agent_run_id: str) -> str | None:

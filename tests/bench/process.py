@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,22 +25,30 @@ class Usage:
     code: int
 
 
+_BESIDE = """
+import json, os, sys, time
+silent = [(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]
+started = time.perf_counter()
+child = os.posix_spawnp(sys.argv[1], sys.argv[1:], os.environ, file_actions=silent)
+_, status, usage = os.wait4(child, 0)
+wall = time.perf_counter() - started
+cpu = usage.ru_utime + usage.ru_stime
+print(json.dumps([wall, cpu, usage.ru_maxrss / 1024, os.waitstatus_to_exitcode(status)]))
+"""
+"""Starts the command from a small process: whatever is started begins with the peak memory of what started it."""
+
+
 def measured(command: Sequence[str], environment: Mapping[str, str], *, stdin: Path | None = None) -> Usage:
     """Runs the command to its end; raises where it fails."""
-    with open(stdin or os.devnull, "rb") as source, open(os.devnull, "wb") as sink:  # noqa: PTH123  os.devnull is no Path
-        started = time.perf_counter()
-        child = subprocess.Popen(
-            command, env=dict(environment), stdin=source, stdout=sink, stderr=subprocess.PIPE, cwd=ROOT
+    beside = [sys.executable, "-I", "-S", "-c", _BESIDE]
+    with open(stdin or os.devnull, "rb") as source:  # noqa: PTH123  os.devnull is no Path
+        done = subprocess.run(
+            [*beside, *command], env=dict(environment), stdin=source, capture_output=True, cwd=ROOT, check=True
         )
-        assert child.stderr is not None
-        said = child.stderr.read()
-        _, status, usage = os.wait4(child.pid, 0)
-        wall = time.perf_counter() - started
-    child.returncode = os.waitstatus_to_exitcode(status)
-    child.stderr.close()
-    if child.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} ended with {child.returncode}: {said.decode()[-2000:]}")
-    return Usage(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024, child.returncode)
+    found = Usage(*json.loads(done.stdout))
+    if found.code != 0:
+        raise RuntimeError(f"{' '.join(command)} ended with {found.code}: {done.stderr.decode()[-2000:]}")
+    return found
 
 
 @contextmanager

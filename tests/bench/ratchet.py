@@ -131,6 +131,7 @@ def _import(place: Place) -> Iterator[tuple[str, float, Usage, Usage, float, flo
     ours = place.ours("import", str(file), "--db", place.fresh("import.db"))
     bare = place.floor("bare_recorded", str(file), place.fresh("bare.db"), "import")
     yield "import", 8.0, ours, bare, ours.cpu_s, bare.cpu_s
+    yield "import, memory in MB", 150.0, ours, bare, ours.rss_mb, 1.0
 
 
 def _score(place: Place) -> Iterator[tuple[str, float, Usage, Usage, float, float]]:

@@ -12,8 +12,10 @@ from minions_evals_mcp.domain.definitions import Benchmark, Fields, Rubric, Test
 from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.engine.cases.baselines import save_spooled
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, Saved, delete_record, get_record, save_records
+from minions_evals_mcp.engine.records.spool import PAGE
 from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError, RuleError
 from minions_evals_mcp.interop.suite import read_suite
 from minions_evals_mcp.shipped import shipped_folder
@@ -92,6 +94,9 @@ async def test_a_batch_is_refused_by_name_and_nothing_of_it_is_kept(
     with pytest.raises(InvalidRecordError, match=why) as refused:
         await save(engine, case("fine", expectedOutputs=GOOD), batch)
     assert refused.value.record, "the record is named"
+    with pytest.raises(InvalidRecordError, match=why) as refused:
+        await save_spooled(engine, map(Arrival, [case("fine", expectedOutputs=GOOD), *batch]), by="command-line")
+    assert refused.value.record, "in a great file, too"
     assert await counts(engine) == before
 
 
@@ -99,6 +104,38 @@ async def test_a_refusal_says_where_the_record_stands(engine: Engine) -> None:
     arrivals = [Arrival(case("c", rubricId="nowhere"), lambda: "suite.yaml:7")]
     with pytest.raises(InvalidRecordError, match=r"suite\.yaml:7: test-case c: fields\.rubricId"):
         await save_records(engine, arrivals)
+
+
+def _great_file(**fields: JsonValue) -> list[Record[Fields]]:
+    """A benchmark, more cases than a page holds, as many outputs, and at the end the rubric of all."""
+    cases = [case(f"c{n}", rubricId="r", **fields) for n in range(PAGE + 1)]
+    outputs = [answer(f"a{n}", f"c{n}", "good") for n in range(PAGE)]
+    return [benchmark("b", *(one.id for one in cases)), *cases, *outputs, *RUBRIC]
+
+
+async def test_a_file_of_several_pages_is_taken_whole_and_a_second_time_changes_nothing(engine: Engine) -> None:
+    file = _great_file()
+    saved, _ = await save_spooled(engine, map(Arrival, file), by="command-line")
+    assert saved == Saved(len(file), 0, 0)
+    before = await counts(engine)
+    again, _ = await save_spooled(engine, map(Arrival, file), by="command-line")
+    assert again == Saved(0, 0, len(file))
+    assert await counts(engine) == before
+    assert len((await found(engine, "b", Benchmark)).fields.test_case_ids) == PAGE + 1
+    changed = [*file, case("new", rubricId="r"), case("c1", rubricId="r", name="other")]
+    del changed[2]
+    assert (await save_spooled(engine, map(Arrival, changed), by="command-line"))[0] == Saved(1, 1, len(file) - 1)
+    assert (await found(engine, "c1", TestCase)).fields.name == "other"
+
+
+async def test_of_a_file_of_several_pages_nothing_is_kept_where_its_last_record_is_refused(engine: Engine) -> None:
+    last = Arrival(case("late", rubricId="nowhere"), lambda: "great.jsonl:600")
+    before = await counts(engine)
+    with pytest.raises(
+        InvalidRecordError, match=r"great\.jsonl:600: test-case late: fields\.rubricId: there is no rubric"
+    ):
+        await save_spooled(engine, iter([*map(Arrival, _great_file()), last]), by="command-line")
+    assert await counts(engine) == before
 
 
 async def test_references_may_point_backwards_forwards_and_into_the_store(engine: Engine) -> None:

@@ -17,14 +17,14 @@ from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import TYPES
-from minions_evals_mcp.engine.cases.baselines import WentOn, save_with_baselines
+from minions_evals_mcp.engine.cases.baselines import WentOn, save_spooled, save_with_baselines
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.records.restoring import handed_in
 from minions_evals_mcp.engine.records.save_records import Saved, delete_record, get_record, page_of
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
 from minions_evals_mcp.interop.row_records import RowMapping, RowType
-from minions_evals_mcp.interop.suite import read_suite
+from minions_evals_mcp.interop.suite import has_lines, read_lines, read_suite
 from minions_evals_mcp.known_secrets import counted
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.store import events, records
@@ -130,8 +130,11 @@ def _told(file: Path, saved: Saved, went_on: WentOn) -> str:
 
 async def import_file(engine: Engine, file: Path) -> tuple[Saved, WentOn]:
     """Takes one suite file in; what a case expected before is kept, and what waited for it is judged."""
-    arrivals, relations = read_suite(file, new_id=engine.new_id, now=engine.clock())
+    now = engine.clock()
     try:
+        if has_lines(file):
+            return await save_spooled(engine, map(handed_in, read_lines(file, new_id=engine.new_id, now=now)), by=BY)
+        arrivals, relations = read_suite(file, new_id=engine.new_id, now=now)
         return await save_with_baselines(engine, [handed_in(one) for one in arrivals], relations, by=BY)
     except InvalidRecordError as error:
         raise (error if error.where else error.at(str(file))) from None

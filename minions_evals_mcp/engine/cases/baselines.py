@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
 from typing import cast
 
 import anyio
@@ -18,7 +20,15 @@ from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.cases.test_history import TestCaseSummary, case_record, test_case
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.submit import judge_waiting
-from minions_evals_mcp.engine.records.save_records import Arrival, Saved, save_records, vet_records
+from minions_evals_mcp.engine.records.save_records import (
+    Arrival,
+    Saved,
+    batch_of,
+    save_records,
+    vet_records,
+    write_batch,
+)
+from minions_evals_mcp.engine.records.spool import Spool, add_new, batch_again, leave_same, sorted_page
 from minions_evals_mcp.errors import BadInputError, EvalsError, NotFoundError
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
@@ -74,11 +84,38 @@ async def save_with_baselines(
 
     What cannot be judged now waits on, and is tried again when its case is saved again.
     """
-    cases = [case for one in arrivals if (case := of_type(one.record, TestCase)) is not None]
-    kept = await engine.store.read(lambda db: records.get_all(db, [case.id for case in cases], TestCase))
-    changes = [_new_baseline(kept.get(case.id), case, by=by) for case in cases]
-    saved = await save_records(engine, arrivals, relations, events=[one for one in changes if one is not None])
+    cases = _cases(arrivals)
+    changes = await engine.store.read(lambda db: _new_baselines(db, cases, by=by))
+    saved = await save_records(engine, arrivals, relations, events=changes)
     return saved, await _judge_what_waited(engine, [case.id for case in cases])
+
+
+async def save_spooled(engine: Engine, arrivals: Iterator[Arrival], *, by: str) -> tuple[Saved, WentOn]:
+    """As `save_with_baselines`, of more than fits into memory: read once, vetted, and written in one transaction.
+
+    What others are made of (rubrics, criteria, versions, benchmarks) is held at hand; cases and outputs are not.
+    """
+    now = engine.clock()
+    with Spool(now=now) as spool:
+        spool.take(arrivals)
+        write = partial(_write_spooled, spool=spool, speaker=engine.speaker.identity, by=by, now=now)
+        saved, case_ids = await engine.store.write(write)
+    return saved, await _judge_what_waited(engine, case_ids)
+
+
+def _write_spooled(db: Db, *, spool: Spool, speaker: str, by: str, now: datetime) -> tuple[Saved, list[str]]:
+    """How many were saved, and the ids of the cases that were kept before."""
+    write = partial(write_batch, db, by=speaker, now=now)
+    saved, known_cases = write(batch=batch_of(spool.first)), list[str]()
+    for page in spool.pages():
+        sorted_out = sorted_page(db, page)
+        saved += add_new(db, sorted_out.new, by=speaker, now=now)
+        saved += leave_same(db, sorted_out.same, by=speaker, now=now)
+        if sorted_out.other:
+            batch = batch_again(sorted_out.other)
+            saved += write(batch=replace(batch, events=_new_baselines(db, _cases(batch.arrivals), by=by)))
+        known_cases += [one.id for one in (*sorted_out.same, *sorted_out.other) if one.type == TestCase.slug]
+    return saved + write(batch=batch_of(spool.last)), known_cases
 
 
 async def save_batches(
@@ -135,6 +172,16 @@ async def save_case(
     assert record is not None
     change = _new_baseline(kept, record, by=by, test_run_id=test_run_id)
     await save_records(engine, [Arrival(record)], events=[] if change is None else [change])
+
+
+def _cases(arrivals: Iterable[Arrival]) -> list[Record[TestCase]]:
+    return [case for one in arrivals if (case := of_type(one.record, TestCase)) is not None]
+
+
+def _new_baselines(db: Db, cases: Sequence[Record[TestCase]], *, by: str) -> list[Event]:
+    kept = records.get_all(db, [case.id for case in cases], TestCase)
+    changes = (_new_baseline(kept.get(case.id), case, by=by) for case in cases)
+    return [change for change in changes if change is not None]
 
 
 def _new_baseline(

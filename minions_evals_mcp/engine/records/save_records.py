@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import partial
 
@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.definitions import (
     Rubric,
     RubricCriterion,
 )
+from minions_evals_mcp.domain.digests import json_text
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.records import Record, of_type
 from minions_evals_mcp.domain.relations import Relation
@@ -32,7 +33,7 @@ from minions_evals_mcp.errors import (
 )
 from minions_evals_mcp.store import branches, records
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.events import Event, append, append_all
+from minions_evals_mcp.store.events import Event, EventRow, append, append_all, row_of, write_events
 from minions_evals_mcp.store.seals import is_sealed
 from minions_evals_mcp.store.speakers import note_handed_in
 
@@ -49,6 +50,16 @@ class Saved:
         return Saved(self.new + other.new, self.changed + other.changed, self.unchanged + other.unchanged)
 
 
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Records without the secrets that this process knows, what is told of the marks in their place, and what is saved with them."""
+
+    arrivals: Sequence[Arrival]
+    relations: Sequence[Relation] = ()
+    events: Sequence[Event] = ()
+    marks: Mapping[str, EventRow] = field(default_factory=dict[str, EventRow])
+
+
 async def save_records(
     engine: Engine, arrivals: Sequence[Arrival], relations: Sequence[Relation] = (), *, events: Sequence[Event] = ()
 ) -> Saved:
@@ -56,27 +67,26 @@ async def save_records(
 
     `events` say more about the change than that it was made; they are written with it.
     """
-    now = engine.clock()
-    taken = [_without_secrets(arrival) for arrival in arrivals]
-    marks = {arrival.record.id: mark for arrival in arrivals if (mark := secrets_marked(arrival.record)) is not None}
-    save = partial(_save, arrivals=taken, relations=relations, events=events, marks=marks, now=now)
-    outputs = [
-        one.record.id for one in taken if isinstance(one.record.fields, AgentRun) and is_final(one.record.fields)
-    ]
+    batch = batch_of(arrivals, relations, events)
+    return await engine.store.write(partial(write_batch, batch=batch, by=engine.speaker.identity, now=engine.clock()))
 
-    def work(db: Db) -> Saved:
-        saved = save(db)
-        note_handed_in(db, outputs, engine.speaker.identity, at=now)
-        for one in taken:
-            if (
-                isinstance(one.record.fields, Benchmark)
-                and one.record.fields.sealed
-                and not is_sealed(db, one.record.id)
-            ):
-                seal_within(db, SealAsked(benchmark_id=one.record.id), by=engine.speaker.identity, at=now)
-        return saved
 
-    return await engine.store.write(work)
+def batch_of(arrivals: Sequence[Arrival], relations: Sequence[Relation] = (), events: Sequence[Event] = ()) -> Batch:
+    """The batch as it is written."""
+    marks = {one.record.id: row_of(mark) for one in arrivals if (mark := secrets_marked(one.record)) is not None}
+    return Batch([_without_secrets(arrival) for arrival in arrivals], relations, events, marks)
+
+
+def write_batch(db: Db, batch: Batch, *, by: str, now: datetime) -> Saved:
+    """Writes the batch, which `by` hands in, in the caller's transaction; raises as `save_records` does."""
+    saved = _save(db, batch, now)
+    taken = [arrival.record for arrival in batch.arrivals]
+    outputs = [one.id for one in taken if isinstance(one.fields, AgentRun) and is_final(one.fields)]
+    note_handed_in(db, outputs, by, at=now)
+    for one in taken:
+        if isinstance(one.fields, Benchmark) and one.fields.sealed and not is_sealed(db, one.id):
+            seal_within(db, SealAsked(benchmark_id=one.id), by=by, at=now)
+    return saved
 
 
 async def vet_records(engine: Engine, arrivals: Sequence[Arrival]) -> None:
@@ -100,27 +110,32 @@ def _vetted(db: Db, arrivals: Sequence[Arrival]) -> View:
     return view
 
 
-def _save(
-    db: Db, *, arrivals: Sequence[Arrival], relations: Sequence[Relation], events: Sequence[Event],
-    marks: Mapping[str, Event], now: datetime,
-) -> Saved:  # fmt: skip
-    view = _vetted(db, arrivals)
-    vet_growth(db, list(view.arriving.values()), relations)
+def _save(db: Db, batch: Batch, now: datetime) -> Saved:
+    view = _vetted(db, batch.arrivals)
+    vet_growth(db, list(view.arriving.values()), batch.relations)
     touched = [record.touched(record.fields, now) for record in view.arriving.values()]
     known = view.kept
     added = [record for record in touched if record.id not in known]
     changing = [record for record in touched if record.id in known]
     records.add_all(db, added)
-    append_all(db, (Event("record-saved", one.type, one.id, {"new": True}) for one in added), at=now)
+    write_events(db, (record_saved(one.type, one.id) for one in added), at=now)
     raised = _rubrics_raised(view, touched, now)
     written = [*added, *(record for record in (*raised, *changing) if _write(db, view, record, now))]
-    for relation in relations:
+    for relation in batch.relations:
         _relate(db, view, relation, now)
     ids = {record.id for record in written}
-    for event in (*events, *(mark for ident, mark in marks.items() if ident in ids)):
-        append(db, event, at=now)
+    append_all(db, batch.events, at=now)
+    write_events(db, (mark for ident, mark in batch.marks.items() if ident in ids), at=now)
     new = len(ids - set(known))
     return Saved(new, len(ids) - new, len({record.id for record in touched} - ids))
+
+
+def record_saved(kind: str, ident: str, *, new: bool = True) -> EventRow:
+    """The event that says that a record is kept, or was changed."""
+    return "record-saved", kind, ident, _NEW if new else _CHANGED
+
+
+_NEW, _CHANGED = json_text({"new": True}), json_text({"new": False})
 
 
 def _rubrics_raised(view: View, batch: Iterable[Record[Fields]], now: datetime) -> Iterator[Record[Fields]]:
@@ -150,7 +165,7 @@ def _write(db: Db, view: View, record: Record[Fields], now: datetime) -> bool:
         record = _with_last_run(before, benchmark)
     if not records.save(db, record):
         return False
-    append(db, Event("record-saved", record.type, record.id, {"new": False}), at=now)
+    write_events(db, [record_saved(record.type, record.id, new=False)], at=now)
     return True
 
 

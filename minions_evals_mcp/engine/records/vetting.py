@@ -72,10 +72,20 @@ def _vet_change(kept: Record[Fields], record: Record[Fields]) -> None:
 def _vet_case(view: View, record: Record[TestCase]) -> None:
     case = record.fields
     if case.rubric_id is not None and view.get(case.rubric_id, Rubric) is None:
-        raise InvalidRecordError(
-            f"there is no rubric {case.rubric_id!r}", field="fields.rubricId", record=name_of(record)
-        )
-    of_config = record.id in view.of_config or _judged_as_kept(view, record)
+        raise no_rubric(record)
+    vet_checks(record, of_config=record.id in view.of_config or _judged_as_kept(view, record))
+
+
+def no_rubric(record: Record[TestCase]) -> InvalidRecordError:
+    """The refusal of a case under a rubric that is not there."""
+    return InvalidRecordError(
+        f"there is no rubric {record.fields.rubric_id!r}", field="fields.rubricId", record=name_of(record)
+    )
+
+
+def vet_checks(record: Record[TestCase], *, of_config: bool) -> None:
+    """Raises where what judges the case does not hold by itself, whatever else is kept; `of_config` as in `Arrival`."""
+    case = record.fields
     if case.scoring is not None and not of_config:
         raise InvalidRecordError(
             "only a config that a person runs with eval may give code that judges in place of the assertions",
