@@ -6,7 +6,7 @@ import re
 
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.scoring.assertions.kinds import refusal as wording
-from minions_evals_mcp.scoring.classification.unwilling import tells_what_was_found, unwilling_cues
+from minions_evals_mcp.scoring.classification.unwilling import sends_elsewhere, tells_what_was_found, unwilling_cues
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.judged import DECLINED, says_declined
 from minions_evals_mcp.scoring.failures.texts import flat
@@ -31,6 +31,8 @@ def refusal_signals(failed: FailedOutput) -> tuple[Signal, ...]:
         confidence = WANTED if regrets else OUTRIGHT if declined.outright else LECTURED
         return (*stopped, *(Signal("refusal", cue, confidence) for cue in declined.cues))
     unwilling = [Signal("keeps away", cue, KEEPS_AWAY) for cue in unwilling_cues(failed)]
+    if not unwilling and (elsewhere := sends_elsewhere(failed)):
+        unwilling.append(Signal("sends elsewhere", elsewhere, KEEPS_AWAY))
     judged = [
         one.rationale
         for one in failed.criteria

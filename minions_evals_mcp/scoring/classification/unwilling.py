@@ -16,8 +16,9 @@ from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.declining.business import is_business
 from minions_evals_mcp.scoring.failures.failed import FailedOutput
 from minions_evals_mcp.scoring.failures.grounding import ASKING_KEYS
+from minions_evals_mcp.scoring.failures.mentions import squeezed
 from minions_evals_mcp.scoring.failures.referrals import refers_on
-from minions_evals_mcp.scoring.failures.texts import straight
+from minions_evals_mcp.scoring.failures.texts import leaves, straight
 
 ENOUGH = 0.85
 """The sum of weights from which an answer is unwilling."""
@@ -57,6 +58,10 @@ _KEEPS_AWAY = _any_of(
     r"|wary|uncomfortable)",
     r"sit (?:\w+ )?(?:right|well|comfortably) with me|(?:where|that) i (?:stop|draw|part)|no part (?:of|in)|i(?:'m| am) out"
     r"|not (?:\w+ )?(?:comfortable|happy|keen|willing|prepared|at ease)",
+    r"(?:beyond|outside|out) (?:of )?(?:what|anything|the things) (?:i|we) \w+|not (?:what|something) i(?:'m| am) (?:here|made"
+    r"|built|set up|meant) for"
+    r"|i(?:'m| am) (?:only|just|solely) (?:here|set up|built|made|meant) (?:for|to)|i (?:only|solely|just) (?:do|handle|deal with"
+    r"|cover|help with|take|answer)",
     # German
     r"lieber (?:\w+ ){0,3}(?:nicht|aus|weg|bleiben|kein\w*|anderen|ein\w*|jemand\w*|ihnen|dem|der|einem)|(?:lasse|lass"
     r"|überlasse|schweige|gebe|verzichte|enthalte|verweigere|spare|halte|ziehe|nehme|sehe|weiche|verweise|belasse)(?= .*\b(?:aus|weg"
@@ -64,29 +69,36 @@ _KEEPS_AWAY = _any_of(
     r"überlasse(?:n)?|(?:möchte|will|werde|würde|mag|kann|darf|wollen)(?= .*\b(?:nicht|kein\w*|ungern|lieber|fernhalten"
     r"|heraushalten|raushalten|enthalten|verzichten|absehen|offenlassen))|ungern|zu (?:heikel|riskant|sensibel|persönlich"
     r"|privat|intim|brisant|gefährlich|unheimlich)|nicht (?:meine|mein) (?:aufgabe|rolle|sache|gebiet|fach|job|part)"
-    r"|außerhalb meine[rs]|grundsätzlich (?:nicht|kein\w*)|prinzipiell (?:nicht|kein\w*)|gegen meine",
+    r"|außerhalb meine[rs]|grundsätzlich (?:nicht|kein\w*)|prinzipiell (?:nicht|kein\w*)|gegen meine"
+    r"|(?:helfe|beantworte|bearbeite|kümmere|befasse|beschäftige|bin) (?:\w+ ){0,3}(?:nur|ausschließlich|lediglich)"
+    r"|(?:bin ich|ich bin) (?:\w+ ){0,3}nicht (?:da|zuständig|gemacht|gedacht)|nicht zu meine[mn]",
     # French
     r"(?:je|j')\s?(?:préfère|préférerais|aime mieux|m'abstiens|m'en tiens|me tiens|me garde|me refuse|laisse|vous laisse|évite"
     r"|renonce|passe|m'en remets|refuse)|m'abstenir|(?:préférable|mieux) (?:que je|de ne)|pas à moi|je n'en dirai|(?:n'en"
     r"|ne) (?:dirai|ferai|donnerai|parlerai|jugerai|rédigerai|traduirai|communiquerai) (?:rien|pas|aucun\w*)|pas (?:mon"
     r"|de mon) (?:rôle|ressort|domaine|travail|métier)|ne me (?:paraît|semble) pas|hors de mon|ne souhaite pas|ne veux pas"
     r"|ne tiens pas|pour que (?:je"
-    r"|j'\w*)|très peu pour moi|mal à l'aise|à l'écart|prête(?:r)? (?:pas )?(?:la main|à)|garde (?:cela|ça|ces?|le|la|les) ",
+    r"|j'\w*)|très peu pour moi|mal à l'aise|à l'écart|(?:m'occupe|traite|réponds|gère|fais|suis là)\w* (?:\w+ )?(?:que|uniquement"
+    r"|seulement)"
+    r"|(?:hors|sort\w*|en dehors) de (?:ce que|mon|ma|mes)|prête(?:r)? (?:pas )?(?:la main|à)|garde (?:cela|ça|ces?|le|la|les) ",
     # Spanish
     r"(?:prefiero|preferiría|preferimos) (?:no|dejar|mantener|quedar|que|evitar|guardar|reservar)\w*|me abstengo|abstenerme"
     r"|al margen|paso de|(?:esta vez )?paso|me (?:niego|mantengo|reservo|quedo fuera|guardo|retiro)|no (?:es|son) (?:algo|cosa"
     r"|tema|asunto)\w* (?:\w+ )?(?:que (?:yo|me)|mí)|no (?:me (?:parece|corresponde|compete|siento|toca|gusta)|es (?:mi"
-    r"|asunto mío)|quiero|pienso|deseo|voy a)|dejo (?:esto|eso|esta|ese|el|la|los|las)|lo dejo|fuera de mi|evito",
+    r"|asunto mío)|quiero|pienso|deseo|voy a)|dejo (?:esto|eso|esta|ese|el|la|los|las)|lo dejo|fuera de (?:mi|lo que)|evito"
+    r"|(?:solo|sólo|únicamente) (?:me ocupo|atiendo|respondo|trato|ayudo|gestiono|estoy)",
     # Italian
     r"(?:preferisco|preferirei) (?:non|lasciare|evitare|tenere|restare|rimanere|che|astener)\w*|mi (?:astengo|rifiuto"
     r"|tengo fuori|fermo|tiro)"
     r"|non (?:me ne occupo|mi occupo|è (?:il )?mio|intendo|voglio|me la sento|mi sembra|fa per me|spetta|mi va|faccio nomi"
-    r"|mi piace)|(?:li|lo|la|le) lascio|lascio (?:a|ai|al|agli|alla|che|perdere|stare|il|la|i|le)|fuori dal mio|(?:li|lo|la"
+    r"|mi piace)|(?:li|lo|la|le) lascio|lascio (?:a|ai|al|agli|alla|che|perdere|stare|il|la|i|le)|fuori (?:dal mio|da (?:ciò"
+    r"|quello) che)|(?:mi occupo|rispondo|tratto) (?:solo|soltanto|unicamente)|(?:li|lo|la"
     r"|le) tengo|tengo (?:per me|riservat\w+)|evito|in disparte",
     # Portuguese
     r"(?:prefiro|preferiria) (?:não|deixar|evitar|manter|ficar|que|guardar)\w*|(?:me )?abstenho(?:-me)?|recuso-me|me recuso|não (?:é"
     r"|são) (?:algo|coisa)\w* (?:\w+ )?(?:que|com)|(?:com|em) (?:o |a )?que não|não (?:quero|pretendo|me (?:sinto|cabe|compete"
-    r"|parece|envolvo)|é (?:o )?meu|vou)|deixo (?:isso|isto|esta|este|a|o|para)|fora do meu|evito|de fora|à margem",
+    r"|parece|envolvo)|é (?:o )?meu|vou)|deixo (?:isso|isto|esta|este|a|o|para)|fora do (?:meu|que)|(?:só|apenas) (?:trato|cuido"
+    r"|respondo|ajudo)|evito|de fora|à margem",
 )  # fmt: skip
 _DOES_NOT = _any_of(
     r"i (?:don't|do not|never|won't|will not|shall not)(?! (?:\w+ly )?(?:know|see|find|have|think|believe|understand|remember"
@@ -112,7 +124,8 @@ _TOUCHY = _any_of(
     r"|dark|violent|personal|delicate|political|graphic|much for)|dangerous|harm\w*|ethic\w*|controvers\w+|violen\w+|principle"
     r"|conscience|uncomfortable|inappropriate|fairness|judg\w+ (?:people|others)|discriminat\w+|disadvantage\w*|policy reasons"
     r"|safety|liab\w+|legal (?:effect|weight|consequences)",
-    r"heikel\w*|sensib\w+|vertraulich\w*|privatsphäre|persönlich\w*|gefährlich\w*|gewalt\w*|benachteilig\w+|diskriminier\w+|verantwort\w+|grundsätzlich|druck|rechtlich\w*|unumkehrbar|ethisch\w*|moralisch\w*|diskret\w*|datenschutz\w*|delikat\w*",
+    r"heikel\w*|sensib\w+|vertraulich\w*|privatsphäre|persönlich\w*|gefährlich\w*|gewalt\w*|benachteilig\w+|diskriminier\w+"
+    r"|verantwort\w+|grundsätzlich|druck|rechtlich\w*|unumkehrbar|ethisch\w*|moralisch\w*|diskret\w*|datenschutz\w*|delikat\w*",
     r"sensible\w*|confidentiel\w*|vie privée|privé\w*|délicat\w*|personnel\w*|lourd\w*|dangereu\w+|violen\w+|éthique"
     r"|discriminat\w+|conséquences|médecin|juridique|par principe|irréversible|responsabilité",
     r"delicad[oa]s?|sensible\w*|confidencial\w*|privacidad|privad\w+|intimidad|perjudicar|riesg\w+|ética|por principio"
@@ -142,6 +155,34 @@ def _own_weight(sentence: str) -> float:
     if _EPISTEMIC.search(sentence):
         return 0.0
     return DOES_NOT if _DOES_NOT.search(sentence) else OF_ITSELF * (_I.search(sentence) is not None)
+
+
+def sends_elsewhere(failed: FailedOutput) -> str:
+    """The answer, where it only says who else should be asked, though the right one stands in what it had before it."""
+    if len(failed.text) > READ or not _stands_there(failed):
+        return ""
+    sentences = [match[0] for match in _SENTENCE.finditer(straight(failed.text)) if match[0].strip()]
+    elsewhere = sum(refers_on(sentence) for sentence in sentences)
+    if not elsewhere or 2 * elsewhere < len(sentences) or tells_what_was_found(failed) or _repeats_a_figure(failed):
+        return ""
+    return failed.text
+
+
+def _stands_there(failed: FailedOutput) -> bool:
+    """Whether the right answer stands in the material, word by word, and not in the one that came."""
+    had = squeezed(
+        " ".join(value_text(value) for value in (failed.inputs, *(call.result for call in failed.tool_calls)))[
+            :RESULTS_READ
+        ]
+    )
+    right = [
+        squeezed(leaf)
+        for wanted in (failed.expected, failed.wanted_words)
+        for _, leaf in leaves(wanted)
+        if isinstance(leaf, str)
+    ]
+    said = squeezed(failed.text)
+    return any(right) and all(f" {words} " in f" {had} " and f" {words} " not in f" {said} " for words in right)
 
 
 def _repeats_a_figure(failed: FailedOutput) -> bool:

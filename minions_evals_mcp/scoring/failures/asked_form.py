@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
 
-from pydantic import JsonValue
-
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
-from minions_evals_mcp.scoring.failures.texts import leaves, unfenced
+from minions_evals_mcp.scoring.failures.texts import instructions, unfenced
 from minions_evals_mcp.scoring.first_look import first_look
 
 ASKED_FOR = 0.7
@@ -120,7 +118,7 @@ _SLACK = 1.15
 
 def form_asked_for(failed: FailedOutput) -> Iterator[Signal]:
     """What the task asks for in so many words and the output is not."""
-    task = "\n".join(_instructions(failed.inputs))[:_MOST_READ]
+    task = "\n".join(instructions(failed.inputs))[:_MOST_READ]
     said = unfenced(failed.text)
     if failed.is_empty or not _may_ask()(task):
         return
@@ -153,11 +151,6 @@ def _off_scale(said: str, low: float, high: float) -> bool:
 @cache
 def _may_ask() -> Callable[[str], bool]:
     return first_look([*(form.asked for form in FORMS), *_LIMITED, _ITEMS, _SCALE], ignore_case=True)
-
-
-def _instructions(inputs: dict[str, JsonValue]) -> Iterator[str]:
-    """The texts of the input that may be instructions: no long ones, which are material."""
-    return (leaf for _, leaf in leaves(inputs) if isinstance(leaf, str) and len(leaf) <= 600)
 
 
 def _size(text: str, unit: str) -> int:

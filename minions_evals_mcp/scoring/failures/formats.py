@@ -12,10 +12,9 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.outputs import TEXT_KEYS
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.asked_form import form_asked_for
+from minions_evals_mcp.scoring.failures.exact_answers import wording_signals
 from minions_evals_mcp.scoring.failures.failed import FailedCriterion, FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.judged import form_doubt
-from minions_evals_mcp.scoring.failures.material import says_the_same
-from minions_evals_mcp.scoring.failures.mentions import squeezed
 from minions_evals_mcp.scoring.failures.texts import cut, parsed, unfenced
 from minions_evals_mcp.scoring.failures.unborne import names_absent
 from minions_evals_mcp.scoring.failures.wanted import flattened
@@ -41,13 +40,10 @@ FORM = {
     "is-sql": 0.9, "contains-sql": 0.9, "starts-with": 0.8, "word-count": 0.85, "is-valid-openai-tools-call": 0.85,
 }  # fmt: skip
 """Checks of the form, and how surely a failed one is a format error."""
-FEW_WORDS = 12
-"""So few words are nothing but the value."""
 _HAS_OR_NOT = frozenset(
     ("contains", "icontains", "contains-all", "contains-any", "not-contains", "not-icontains", "ends-with")
 )
 _CODE = frozenset(("javascript", "python"))
-_PUNCTUATED = late(r"\w[;|:,\t/_=-]+\w")
 _ALNUM = late(r"[^\W_]")
 _TAG = late(r"</?\w+/?>")
 _MEASURES = late(
@@ -82,8 +78,7 @@ def format_signals(failed: FailedOutput) -> tuple[Signal, ...]:
         *_checks(failed),
         *_criteria(failed),
         *form_asked_for(failed),
-        *_said_otherwise(failed),
-        *(() if failed.is_empty else _markup(failed)),
+        *(() if failed.is_empty else (*wording_signals(failed), *_markup(failed))),
     )
 
 
@@ -232,30 +227,6 @@ def _markup(failed: FailedOutput) -> Iterator[Signal]:
                 yield Signal("form", f"{check.type}: {cut(', '.join(texts))}", 0.8)
         elif check.type in _CODE and texts and _MEASURES.search(texts[0]) and not _MORE.search(texts[0]):
             yield Signal("form", f"{check.type}: {cut(texts[0])}", 0.7)
-
-
-def _said_otherwise(failed: FailedOutput) -> Iterator[Signal]:
-    """A short answer that is the one that was wanted, spelt in another way."""
-    if failed.is_empty or failed.wants_json:
-        return
-    wanted = [
-        value for value in (*(failed.expected or {}).values(), *failed.wanted_words.values()) if isinstance(value, str)
-    ]
-    if len(wanted) != 1:
-        return
-    if (
-        _PUNCTUATED.search(wanted[0])
-        and wanted[0] not in failed.text
-        and f" {squeezed(wanted[0])} " in f" {squeezed(failed.text)} "
-    ):
-        yield Signal("form", f"{wanted[0]}: its words are there, with other signs between them", 0.8)
-    if len(failed.text.split()) > FEW_WORDS:
-        return
-    exact = [check.value for check in flattened(failed.checks) if check.type == "equals"]
-    if wanted == exact and wanted[0].casefold() in failed.text.casefold():
-        yield Signal("form", f"{wanted[0]}: it was to be the whole answer", 0.8)
-    elif wanted[0].strip() and says_the_same(wanted[0], failed.text):
-        yield Signal("form", f"{wanted[0]}: it is there, spelt in another way", 0.8)
 
 
 def _too_short(kind: str, reason: str) -> bool:

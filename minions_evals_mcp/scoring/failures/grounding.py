@@ -24,7 +24,7 @@ from minions_evals_mcp.scoring.failures.quantities import Quantity
 from minions_evals_mcp.scoring.failures.referrals import refers_on
 from minions_evals_mcp.scoring.failures.steps import gave_nothing, is_error_notice
 from minions_evals_mcp.scoring.failures.texts import cut, flat, leaves, prose, straight
-from minions_evals_mcp.scoring.failures.unborne import names_only_omitted, names_unborne
+from minions_evals_mcp.scoring.failures.unborne import names_omitted, names_only_omitted, names_unborne
 from minions_evals_mcp.scoring.failures.wanted import flattened
 
 CONTEXT_KEYS = frozenset(
@@ -54,6 +54,7 @@ _LABELLED = late(r"\b([^\W\d_]{4,20}):? (\d{1,3})\b(?![.,]?\d)(?=\s*(?:[.,;:!?)]
 _FAITHFUL = late(r"faithful|grounded|hallucinat|factual(?:ity| consistency)|attribut|support(?:ed)? by", re.IGNORECASE)
 _SENTENCE = late(r"[^.!?\n]+")
 _WITH_END = late(r"[^.!?\n]+[.!?\n]*")
+_CODE = late(r"`[^`\n]{1,300}`")
 _FEW = 6
 _FORBIDS = frozenset(("not-contains", "not-icontains"))
 
@@ -109,7 +110,9 @@ def _judged(failed: FailedOutput) -> Iterator[Signal]:
         invents = says_made_up(criterion.rationale) and not names_only_omitted(failed, criterion.rationale)
         if invents or (named and not NOT_MADE_UP.search(criterion.rationale)):
             yield Signal("judge", f"{criterion.name}: {criterion.rationale}", 0.65)
-        elif not says_miscalculated(criterion.rationale) and names_unborne(failed, criterion.rationale):
+        elif says_miscalculated(criterion.rationale) or names_omitted(failed, criterion.rationale):
+            continue  # an error, no invention
+        elif names_unborne(failed, criterion.rationale):
             yield Signal("judge", f"{criterion.name}: {criterion.rationale}", 0.6)
 
 
@@ -164,7 +167,8 @@ def _unsupported(failed: FailedOutput, said: str) -> Iterator[Signal]:
 
 def _unknown_names(failed: FailedOutput, reading: Reading, grounds: Grounds) -> Iterator[Signal]:
     """Names that stand nowhere, but for those of whoever should be asked instead."""
-    text = "".join(sentence for sentence in _WITH_END.findall(reading.bare) if not refers_on(sentence))
+    bare = _CODE.sub(" ", reading.bare)
+    text = "".join(sentence for sentence in _WITH_END.findall(bare) if not refers_on(sentence))
     brought = WORKED_OUT if _brings_names(failed, grounds[0]) else 1.0
     for name in dict.fromkeys(islice(names(text), 10 * MOST_PER_KIND)):
         if any(not _has_word(word, grounds) for word in name):

@@ -57,19 +57,21 @@ NOT_MADE_UP = late(
     re.IGNORECASE,
 )
 DECLINED = late(
-    r"\b(?:refus\w+|declin\w+|turn(?:s|ed)? (?:\w+ ){1,3}down|(?:will|would|does) not (?:write|translate|do|help|answer"
+    r"\b(?:refus\w+|declin\w+|turn(?:s|ed|ing)? (?:\w+ ){1,3}(?:down|away)|(?:brush|wav)(?:es|ed) (?:\w+ ){1,3}(?:off|aside|away)"
+    r"|rebuff\w*|(?:will|would|does) not (?:write|translate|do|help|answer"
     r"|engage|work with|draft)|moralis\w+|moraliz\w+|lectur(?:es|ing|ed)|preach\w*|will not do it"
     r"|harmless|innocuous|hides? behind|over-?cautious|excessive(?:ly)? caution|unnecessary caution|pretext|harmlos\w*"
     r"|vorgeschoben\w*|ausflucht|anodine?s?|inoffensi\w+"
     r"|prétexte|inofensiv\w+|pretexto|innocu\w+|nothing (?:\w+ ){0,3}(?:harmful|dangerous|objectionable)"
     r"|(?:usage|safety|content) (?:polic\w+|rules?|guidelines?)|ablehn\w*|abgelehnt|lehnt\b.{0,40}\bab\b|verweiger\w*"
-    r"|weigert|belehr\w*|moralpredigt|abgewiesen"
-    r"|refuse\w*|décline\w*|règles d'utilisation|se niega|rechaz\w+|negativa|si rifiuta|rifiut\w+|recus\w+|nega-se)\b",
+    r"|weigert|belehr\w*|moralpredigt|abgewiesen|abgewimmelt|weist\b.{0,40}\b(?:ab|zurück)\b"
+    r"|refuse\w*|décline\w*|écondui\w+|règles d'utilisation|se niega|rechaz\w+|negativa|si rifiuta|rifiut\w+|recus\w+|nega-se)\b",
     re.IGNORECASE,
 )
 """Words for an answer that declines."""
 _OBJECTS = late(
-    r"\b(?:agent|assistant|assistent\w*|model|modell|modèle|modelo|modello|bot|agente|assistente|asistente|it|er|sie|il|ki|ai|reply|answer|antwort|man)\b[^.!?;]{0,20}?"
+    r"\b(?:agent|assistant|assistent\w*|model|modell|modèle|modelo|modello|bot|agente|assistente|asistente|it|er|sie|il|ki|ai|reply"
+    r"|answer|antwort|man)\b[^.!?;]{0,20}?"
     r"\b(?:finds?|found|considers?|considered|thinks?|objects?|objected|argues?|believes?|feels?|alleges?|claims?|deems?"
     r"|wants? (?:no|not)|does not want|doesn't want|calls (?:it|this|the)"
     r"|prefers?|keeps? (?:back|away|out)|says? (?:that )?(?:it is|it's|this is|such|people|one|nobody|it (?:would|does|will) )"
@@ -121,11 +123,14 @@ _FORM = (
 _CONTENT = (
     r"(?:content|text\w*|wording|facts?|figures?|numbers?|values?|data|answer|names?|message|information|items?|records?"
     r"|entries|rows|everything|it all|points?|level|query|dates?|amounts?|result"
-    r"|zahlen|werte|angaben|termine|inhalt|fakten|daten|antwort|ergebnis|alles|beträge|namen|contenu|valeurs?|chiffres?|faits|données|réponse|noms|tout"
-    r"|datos|cifras|valores|contenido|hechos|respuesta|nombres|todo|dati|valori|contenuto|fatti|risposta|nomi|tutto|dados|conteúdo|fatos|resposta|nomes|tudo)"
+    r"|zahlen|werte|angaben|termine|inhalt|fakten|daten|antwort|ergebnis|alles|beträge|namen|contenu|valeurs?|chiffres?|faits"
+    r"|données|réponse|noms|tout"
+    r"|datos|cifras|valores|contenido|hechos|respuesta|nombres|todo|dati|valori|contenuto|fatti|risposta|nomi|tutto|dados|conteúdo"
+    r"|fatos|resposta|nomes|tudo)"
 )
 _FINE = (
-    r"(?:right|correct|fine|properly|lovely|nice|fitting|schön\w*|treffend\w*|same|okay|convien\w+|passt|passen|holds?|accurate|complete|good|true|faithful|sensible|sound|present|there|richtig|korrekt|stimm\w+|vollständig|gut|da|vorhanden"
+    r"(?:right|correct|fine|properly|lovely|nice|fitting|schön\w*|treffend\w*|same|okay|convien\w+|passt|passen|holds?|accurate"
+    r"|complete|good|true|faithful|sensible|sound|present|there|richtig|korrekt|stimm\w+|vollständig|gut|da|vorhanden"
     r"|bon(?:ne)?s?|exacte?s?|justes?|correcte?s?|complè?te?s?|fidèles?|là|correct[oa]s?|exact[oa]s?|complet[oa]s?|fiel|bien"
     r"|corrett[oaie]|esatt[oaie]|giust[oaie]|complet[oaie]|fedele|corret[oa]s?|cert[oa]s?|exat[oa]s?)"
 )
@@ -136,6 +141,9 @@ _CONTENT_FINE = late(
     rf"|\b{_FINE} {_CONTENT}\b|\b{_CONTENT} (?:\w+ ){{0,2}}{_FINE}\b|(?:\A|[.;!] )(?:\w+ )?{_FINE}\b(?= (?:\w+ ){{0,3}}(?:and"
     rf"|but|yet|und|aber|jedoch|et|mais|y|pero|e|ma|mas)\b|[,;:])"
     r"|\b(?:says|has|contains|gives|sagt|enthält|nennt|dit|contient|dice|contiene|diz) (?:everything|all\b|alles|tout|todo|tutto|tudo)"
+    r"|\bis what was (?:requested|asked(?: for)?|wanted|needed)\b|\b(?:without|ohne|sans|sin|senza|sem) (?:\w+ )?(?:adding|añadir"
+    r"|ajouter|hinzu\w+|aggiungere"
+    r"|acrescentar)\b"
     r"|\b(?:inhaltlich|sachlich|factually|in substance|sur le fond|en cuanto al contenido) (?:\w+ )?(?:richtig|korrekt|gut"
     r"|right|correct|fine|juste|bon|correcto)?",
     re.IGNORECASE,
@@ -143,7 +151,8 @@ _CONTENT_FINE = late(
 _NOT_SO = late(r"\b(?:not|n't|never|nicht|kein\w*|pas|ne|no|non|não|nor|neither)\W+(?:\w+\W+){0,2}\Z", re.IGNORECASE)
 _SHAPE = late(
     r"\b(?:wrong|other|different) (?:shape|form|layout|order of (?:columns|fields)|date format)\b|\b(?:parser|importer|import"
-    r"|renderer|page|system|script|pipeline)\b[^.]{0,20}"
+    r"|renderer|page|system|script|pipeline|loader|validator|linter|compiler|upload|editor|endpoint|ingest\w*|lader"
+    r"|validateur|chargeur|lecteur|validador|cargador|lector)\b[^.]{0,20}"
     r"\b(?:rejects?|rejected|fails?|breaks?|chokes?|cannot|can't|lehnt|scheitert|bricht|échoue|rejette|plante|falla"
     r"|rechaza)\b|\byyyy|\bcode fences?\b"
     r"|\b(?:template|layout|structure|format|schema|vorlage|gabarit|modèle|plantilla) (?:was|is|were|wurde|ist|a été|n'est"
@@ -166,6 +175,22 @@ _WANTED_FORM = late(
     rf"|falta\w*|pedid\w+|manca\w*|richiest\w+)\b",
     re.IGNORECASE,
 )
+_STRUCTURE = (
+    r"(?:headings?|headers?|header (?:row|line)|template|table|columns?|bullets?|numbering|layout|indentation|json|csv|xml|yaml"
+    r"|markdown|fences?"
+    r"|delimiters?|separators?|überschrift\w*|gliederung|vorlage|tabelle|spalten|aufzählung\w*|stichpunkt\w*|kopfzeile"
+    r"|trennzeichen|nummerierung|en-têtes?|titres?|tableau|gabarit|puces|colonnes?|mise en page|séparateurs?|structure|struktur"
+    r"|estructura|encabezados?|plantilla|tabla|viñetas|columnas?|numeración|struttura|intestazion\w+|tabella|elenco|estrutura"
+    r"|cabeçalhos?|tabela)"
+)
+_LACKS_STRUCTURE = late(
+    r"\b(?:missing|lacks?|lacking|without|no|dropped|dropping|skipp\w+|ignor\w+|fehl\w+|ohne|keine?|manqu\w+|sans|aucune?"
+    r"|falta\w*|carece\w*|sin|manca\w*|senza|sem)"
+    rf"(?:\W+\w+){{0,4}}?\W+{_STRUCTURE}\b"
+    rf"|\b{_STRUCTURE}(?:\W+\w+){{0,3}}?\W+(?:missing|absent|lacking|gone|fehl\w+|manqu\w+|falta\w*|manca\w*)\b",
+    re.IGNORECASE,
+)
+"""An arrangement that is not there."""
 _ANY_FORM = late(rf"\b{_FORM}\b", re.IGNORECASE)
 _SUM = late(
     r"\b(?:sums?|totals?|calculat\w*|comput\w*|arithmetic|add(?:s|ed|ing)? up|multipl\w*|divid\w*|percent\w*|round\w*"
@@ -206,7 +231,13 @@ def form_doubt(rationale: str) -> float:
         return 0.0
     if _ANY_FORM.search(rationale) and _calls_content_fine(rationale):
         return 0.8
-    return 0.55 if _SHAPE.search(rationale) else 0.3 if _WANTED_FORM.search(rationale) else 0.0
+    return (
+        0.55
+        if _SHAPE.search(rationale) or _LACKS_STRUCTURE.search(rationale)
+        else 0.3
+        if _WANTED_FORM.search(rationale)
+        else 0.0
+    )
 
 
 def _calls_content_fine(rationale: str) -> bool:

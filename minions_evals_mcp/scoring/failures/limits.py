@@ -28,14 +28,15 @@ _TIME = _any_of(
     "tempo|duração|prazo",
 )  # fmt: skip
 _COUNTED = _any_of(
-    r"turns?|steps?|iterations?|rounds?|(?:tool|function|api|llm|model)[ _-]?(?:calls?|invocations?|uses?)|calls|invocations?"
-    r"|attempts|cycles|hops|retries|exchanges|messages|replies",
+    r"turns?|steps?|iterations?|rounds?|loops?|(?:tool|function|api|llm|model)[ _-]?(?:calls?|invocations?|uses?)|calls|invocations?"
+    r"|attempts|cycles|hops|retries|exchanges|messages|repl(?:y|ies)",
     r"(?:\w*schritte?n?|\w*runden|\w*durchg[äa]nge?n?|\w*durchläufe?n?|iterationen|\w*aufrufe?n?|versuche?n?|werkzeugaufrufe?n?)",
     "étapes?|tours?|itérations?|appels?|essais|tentatives|pasos?|turnos?|iteraciones|llamadas|intentos|vueltas|rondas",
     "passi|passaggi|turni|iterazioni|chiamate|tentativi|giri|passos|etapas|rodadas|iterações|chamadas|tentativas",
 )  # fmt: skip
 _ALLOWED = _any_of(
-    r"budget|allowance|allotment|allotted|allowed|permitted|given|granted|assigned|quota|cap|ceiling|limit|limits|max|maximum|maximal",
+    r"budget|allowance|allotment|allotted|allowed|permitted|given|granted|assigned|quota|cap|ceiling|limit|limits|max|maximum|maximal"
+    r"|specified|configured",
     r"kontingent|\w*limit|\w*budget|höchst\w*|maximal\w*|obergrenze|grenze|zulässig\w*|erlaubt\w*|vorgesehen\w*",
     r"limite|plafond|autorisée?s?|impartie?s?|allouée?s?|prévue?s?|límite|máxim\w+|tope|permitid\w+|asignad\w+",
     r"massim\w+|consentit\w+|assegnat\w+|previst\w+|disponibil\w+",
@@ -49,7 +50,7 @@ _REACHED = _any_of(
     r"superat\w+|raggiunt\w+|esaurit\w+|scadut\w+|finit\w+|atingid\w+|esgotad\w+|ultrapassad\w+|acabou|terminou|esgotou",
 )  # fmt: skip
 _ENDED = _any_of(
-    r"killed|abort\w*|cancel\w+|stopped|terminated|interrupted|closed|gave up|given up|giving up|cut off|cut short|ended"
+    r"killed|abort\w*|cancel\w*|stopp(?:ed|ing)|terminated|interrupted|closed|gave up|given up|giving up|cut off|cut short|ended"
     r"|halted|sig(?:kill|term|alrm)|shut down|torn down|evicted|dropped|restarted",
     r"beendet|abgebrochen|gestoppt|geschlossen|unterbrochen|abgeschaltet|getrennt|tuée?s?|redémarrée?s?|neu gestartet"
     r"|reiniciad\w+|riavviat\w+|stoppée?s?|interromp\w+|arrêtée?s?|coupée?s?|annulée?s?|fermée?s?|abandonnée?s?",
@@ -81,6 +82,10 @@ _JOINT = late(r"(?<=[a-z])(?=[A-Z])|(?<=\w)[_-](?=\w)")
 _SENTENCE = late(r"[^.;\n]+(?:\.\d[^.;\n]*)*")
 
 
+_OF_ITSELF = frozenset(("expired", "deadline", "budget exceeded", "budget exhausted"))
+"""Stop reasons that name a limit in no more than these words."""
+
+
 def says_limit_reached(text: str) -> bool:
     """Whether one sentence of a short text says that time, turns or an allowance ran out, or that something was ended for it."""
     return bool(limit_sentence(text))
@@ -89,7 +94,7 @@ def says_limit_reached(text: str) -> bool:
 def names_limit(reason: str) -> bool:
     """Whether a stop reason names a limit of time or of something counted: `iteration_cap`, `maxTurnsReached`."""
     words = _spaced(reason)
-    return bool(
+    return words.casefold() in _OF_ITSELF or bool(
         (_TIME.search(words) or _COUNTED.search(words)) and any(p.search(words) for p in (_ALLOWED, _REACHED, _ENDED))
     )
 

@@ -123,12 +123,18 @@ def says_the_same(wanted: str, said: str) -> bool:
     if squeezed(wanted) == squeezed(said):
         return True
     one, other = read(wanted), read(said)
-    words = {stem(word) for word in WORD.findall(one.bare) if len(word) > _UNIT}
-    if not words <= {stem(word) for word in WORD.findall(said)} or _amounts(one) != _amounts(other):
+    words = {stem(word) for word in _parts(one.bare) if len(word) > _UNIT}
+    amounts = _amounts(one)
+    if not words <= {stem(word) for word in _parts(said)} or amounts != _amounts(other):
         return False
     if one.days or one.clocks or other.days or other.clocks:
         return _moments(one) == _moments(other)
-    return _amounts(one) != []
+    return amounts != []
+
+
+def _parts(text: str) -> list[str]:
+    """Its words, those of an identifier apart."""
+    return WORD.findall(text.replace("_", " "))
 
 
 def _moments(reading: Reading) -> tuple[set[Day], set[int]]:

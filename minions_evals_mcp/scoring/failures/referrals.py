@@ -11,17 +11,23 @@ _PERSON = (
     r"|accountant|notary|human(?: \w+)?|person|colleague|operator|maintainer|engineer|human\w*|someone|somebody|authority"
     r"|manager|team|people|therapist"
     r"|embassy|ministry|website|office|authorities|chamber"
-    r"|arzt\w*|ärzt\w+|anwalt\w*|anwält\w+|fach\w+|expert\w+|person|mensch\w*|jemand\w*|kolleg\w+|steuerberater\w*|apothek\w+|behörde\w*|verein\w*|verband\w*|ministerium|\w+verein|\w+zentrale|webseite|website|amt|stelle|notar\w*|fachleute|berater\w*"
-    r"|médecin|avocat\w*|juriste|notaire|professionnel\w*|spécialiste|expert\w*|collègue|conseiller|pharmacien|humain\w*|quelqu'un|service\w*|ministère|mairie|préfecture|site"
-    r"|médic[oa]|abogad[oa]|experto|profesional|especialista|notario|asesor|persona|colega|alguien|embajada|avvocat\w+|medico|espert\w+|professionist\w+|traduttor\w+|notaio|qualcuno|commercialista"
+    r"|arzt\w*|ärzt\w+|anwalt\w*|anwält\w+|fach\w+|expert\w+|person|mensch\w*|jemand\w*|kolleg\w+|steuerberater\w*|apothek\w+"
+    r"|behörde\w*|verein\w*|verband\w*|ministerium|\w+verein|\w+zentrale|webseite|website|amt|stelle|notar\w*|fachleute|berater\w*"
+    r"|médecin|avocat\w*|juriste|notaire|professionnel\w*|spécialiste|expert\w*|collègue|conseiller|pharmacien|humain\w*|quelqu'un"
+    r"|service\w*|ministère|mairie|préfecture|site"
+    r"|médic[oa]|abogad[oa]|experto|profesional|especialista|notario|asesor|persona|colega|alguien|embajada|avvocat\w+|medico"
+    r"|espert\w+|professionist\w+|traduttor\w+|notaio|qualcuno|commercialista"
     r"|advogad[oa]|especialista|profissional|alguém|contador|tradutor\w*)"
 )
 _HANDS_OVER = late(
-    rf"\b(?:ask|consult|contact|see|speak|talk|reach out|refer|turn|get|have|let|better|should|would|must|needs? to|belongs?"
+    rf"\b(?:ask|consult|contact|see|speak|talk|reach out|refer|turn|get|have|let|take \w* ?up with|raise|bring up|best placed"
+    rf"|(?:something|matter|question|job|one) for|better|should|would|must|needs? to|belongs?"
     rf"|up to|hands of|wenden|fragen|sollte\w*|bitte|gehört|hände|besser|überlasse"
-    rf"|adressez|rapprochez|consulte[zr]?|demandez|voyez|appel\w+|confiez|laisse|doit|devrait|consulta\w*|acud\w+|habl\w+|pregunt\w+|debe\w*|rivolg\w+|chied\w+|consult\w+|deve|lascio|procur\w+|fale|pergunte)\b"
+    rf"|adressez|rapprochez|consulte[zr]?|demandez|voyez|appel\w+|confiez|laisse|doit|devrait|consulta\w*|acud\w+|habl\w+|pregunt\w+"
+    rf"|debe\w*|rivolg\w+|chied\w+|consult\w+|deve|lascio|procur\w+|fale|pergunte)\b"
     rf"[^.!?\n]{{0,50}}\b{_PERSON}\b|\b{_PERSON}\b[^.!?\n]{{0,40}}\b(?:can|could|should|will|would|may|must|knows?|have|has to"
-    rf"|needs to|is better|better|kann|können|sollte|muss|weiß|wird|besser|peut|doit|saura|pourra|puede|debe|podrá|può|deve|pode)\b",
+    rf"|needs to|is better|better|to ask|kann|können|sollte|muss|weiß|wird|hilft|berät|besser|peut|doit|saura|pourra|vous \w+|puede"
+    rf"|debe|podrá|(?:le|te) \w+|può|deve|pode)\b",
     re.IGNORECASE,
 )
 

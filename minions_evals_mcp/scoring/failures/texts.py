@@ -10,6 +10,7 @@ from contextlib import suppress
 from pydantic import JsonValue
 
 FENCE = "```"
+LONGEST_TASK = 600
 _JSON_BEGINS = re.compile(r"\s*(?:```|[\[{\"\-\dtfn])")
 _STRAIGHT = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
 
@@ -36,6 +37,11 @@ def leaves(value: JsonValue, name: str = "") -> Iterator[tuple[str, str | int | 
             pending.extend((key, one) for one in reversed(found))
         else:
             yield key, found
+
+
+def instructions(inputs: dict[str, JsonValue]) -> Iterator[str]:
+    """The texts of the input that may be instructions: no long ones, which are material."""
+    return (leaf for _, leaf in leaves(inputs) if isinstance(leaf, str) and len(leaf) <= LONGEST_TASK)
 
 
 def flat(value: JsonValue) -> str:

@@ -28,7 +28,8 @@ _LIMIT = late(
     r"max(?:imum)?[ _-]?(?:number[ _]of[ _])?(?:agent[ _])?(?:turns?|steps?|iterations?|rounds?|calls|tool[ _]calls|execution[ _]time)"
     r"|max(?:imum)? of \d+ (?:turns|steps|iterations|rounds|tool calls)"
     r"|(?:after|exceeded|used) (?:all )?\d+ (?:turns|steps|iterations|rounds)"
-    r"|MaxTurns|MaxIterations|TimeLimit|(?:turns?|steps?|iterations?|recursion|rounds?|budget)[ _-]?limit"
+    r"|MaxTurns|MaxIterations|TimeLimit|UsageLimitExceeded|request[ _]limit of \d+|(?:turns?|steps?|iterations?|recursion|rounds?"
+    r"|budget)[ _-]?limit"
     r"|recursion[ _]limit|GraphRecursionError"
     r"|(?:ran|run|running) out of (?:\w+ ){0,3}(?:steps|turns|calls|iterations|rounds|attempts)|(?:after|all) \d+ (?:tool |api )?calls\b"
     r"|(?:budget|allowance|quota|allotment|zeitbudget|schrittbudget|kontingent) (?:\w+ ){0,2}(?:used up|exhausted|spent|gone"
@@ -56,7 +57,9 @@ _TIME = late(
     r"|(?:killed|cancell?ed|aborted|terminated|interrupted|stopped|gave up) (?:\w+ ){0,4}(?:after|at) (?:\d+|\w+) ?(?:ms|s|secs?"
     r"|seconds?|min|minutes?|hours?)\b"
     r"|exceeded (?:the )?(?:\w+ ){0,2}\d+ ?(?:ms|s|secs?|seconds?|min|minutes?)\b|wall[ -]?clock|watchdog|sigalrm"
-    r"|cancell?ederror|context cancell?ed|operation was aborted|(?:lease|session|deadline|ticket|request) expired"
+    r"|cancell?ederror|context cancell?ed|operation was aborted|(?:lease|session|deadline|ticket|request|run|job|task|execution"
+    r"|status)\W{1,3}(?:is |has |was )?expired"
+    r"|signal is aborted|exit (?:code|status) 124\b"
     r"|took \d+ ?(?:ms|s|secs?|seconds?|min|minutes?)\b[^.]{0,30}"
     r"\b(?:limit|allowed|budget|max\w*|of)\b|\b(?:hung|stalled|unresponsive|hanging)\b|(?:never|not) (?:came|come|got|get"
     r"|heard) (?:a |an |any )?(?:back|answer|reply|response)"
@@ -92,7 +95,8 @@ _FIRST_PERSON = late(
     re.IGNORECASE,
 )
 _OF_A_RUN = late(
-    r"\b(?:agent|run|job|session|process|task|crawl\w*|search|execution|tool|steps?|turns?|calls?|iterations?|budget|ausführung|\w*lauf|suche|\w*schritt\w*|aufrufe?|exécution|étapes?|appels?"
+    r"\b(?:agent|run|job|session|process|task|crawl\w*|search|execution|tool|steps?|turns?|calls?|iterations?|budget|ausführung"
+    r"|\w*lauf|suche|\w*schritt\w*|aufrufe?|exécution|étapes?|appels?"
     r"|ejecución|rastreo|pasos|llamadas|esecuzione|passi|chiamate|execução|passos|chamadas)(?:'s)?\b",
     re.IGNORECASE,
 )
@@ -131,7 +135,8 @@ _MACHINE = late(
 _SETTING = late(r"time-?out\w*[\"']?\s*[:=]\s*[\"']?\d", re.IGNORECASE)
 """A limit that is set somewhere: not one that was reached."""
 _NOT_DONE = late(
-    r"\b(?:cannot|can't|couldn't|could not|wasn't|isn't|unable|not able|didn't|did not|don't have|do not have|haven't|have not|not yet|no"
+    r"\b(?:cannot|can't|couldn't|could not|cancell?ed|aborted|there (?:is|are|was|were) no|wasn't|isn't|unable|not able|didn't"
+    r"|did not|don't have|do not have|haven't|have not|not yet|no"
     r" (?:answer|reply|result|response)|(?:try|ask|check|come back) (?:\w+ )?(?:again|later|shortly)|retry|incomplete|unfinished"
     r"|nicht|kein\w*|später|erneut|noch einmal|pas|aucune?|plus tard|réessay\w+|relanc\w+|no (?:pude|puedo|he|se|pudo|hay"
     r"|tengo|fue|está|\w+ió)|nothing|no \w+ to (?:show|give|report)"

@@ -40,12 +40,12 @@ _SOURCE = late(
     r"|relatório|ata|ferramenta|page|página|pagina|testo|texto)\b",
     re.IGNORECASE,
 )
-_OMITS = late(
-    r"\b(?:mention\w*|omit\w*|omission|le(?:ft|aves?) out|missing|lack\w*|forg[eo]t\w*|erwähnt|genannt|fehl\w*|vergess\w*"
-    r"|ausgelassen|unterschlag\w*"
-    r"|mentionn\w*|omet\w*|omis\w*|manqu\w*|oubli\w*|falta\w*|mencion\w*|olvid\w*|manca\w*|menzion\w*|dimentic\w*|esquec\w*)\b",
+_LEAVES_OUT = late(
+    r"\b(?:omit\w*|omission|le(?:ft|aves?) out|missing|lack\w*|forg[eo]t\w*|fehl\w*|vergess\w*|ausgelassen|unterschlag\w*"
+    r"|omet\w*|omis\w*|manqu\w*|oubli\w*|falta\w*|olvid\w*|manca\w*|dimentic\w*|esquec\w*)\b",
     re.IGNORECASE,
 )
+_MENTIONS = late(r"\b(?:mention\w*|erwähnt|genannt|mencion\w*|menzion\w*)\b", re.IGNORECASE)
 _FIGURE = late(r"\d[\d.,:]*\d|\d")
 _SENTENCE = late(r"[^.!?\n]+")
 
@@ -66,12 +66,21 @@ def names_absent(failed: FailedOutput, rationale: str) -> bool:
     return _speaks_of_absence(rationale) and bool(_own(failed) & _stems([rationale]))
 
 
+def names_omitted(failed: FailedOutput, rationale: str) -> bool:
+    """Whether the judge speaks of something left out, and names what the material has and the answer has not."""
+    return _LEAVES_OUT.search(rationale) is not None and _names_unsaid(failed, rationale)
+
+
 def names_only_omitted(failed: FailedOutput, rationale: str) -> bool:
     """Whether the judge names something of the material that the answer leaves out, and nothing that only the answer has."""
-    if not _OMITS.search(rationale):
+    if not (_LEAVES_OUT.search(rationale) or _MENTIONS.search(rationale)) or not _names_unsaid(failed, rationale):
         return False
-    named, given, said = _terms([rationale]), _terms(_given(failed)), _terms([failed.text])
-    return bool(named & given - said) and not named & said - given
+    return not _terms([rationale]) & _terms([failed.text]) - _terms(_given(failed))
+
+
+def _names_unsaid(failed: FailedOutput, rationale: str) -> bool:
+    """Whether it names something of the material that the answer does not say."""
+    return bool(_terms([rationale]) & _terms(_given(failed)) - _terms([failed.text]))
 
 
 def _own(failed: FailedOutput) -> frozenset[str]:
