@@ -35,7 +35,7 @@ def text_of(result: Figures) -> str:
     """The figures, what failed, the verdict against the run before, what changed, and the next command."""
     width = shutil.get_terminal_size().columns
     out = io.StringIO()
-    console = Console(file=out, width=width, highlight=False, color_system=None)
+    console = Console(file=out, width=width, highlight=False, color_system=None, force_jupyter=False)
     for part in _parts(result, width):
         console.print(part, crop=False, soft_wrap=isinstance(part, str))
     return out.getvalue().rstrip("\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import re
 from collections.abc import AsyncIterator, Iterator
 from functools import partial
@@ -304,6 +305,15 @@ def test_a_benchmark_that_was_imported_is_not_written_over(evaluated: Any, tmp_p
 def test_a_rubric_alone_waits_for_who_judges_it_where_there_is_no_model(evaluated: Any) -> None:
     found: EvaluationResult = evaluated(answer, CASES, checks=[Rubric("It names a city.")], name="rubric")
     assert (found.passed, found.summary.state) == (None, "awaiting-judgments")
+
+
+class ZMQInteractiveShell:
+    """The shell by whose name rich knows that it runs in a notebook, where it would write to the page."""
+
+
+def test_in_a_notebook_the_result_has_its_text_too(evaluated: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(builtins, "get_ipython", ZMQInteractiveShell, raising=False)
+    assert "2 of 2 passed" in str(evaluated(answer, CASES, name="n"))
 
 
 def test_a_notebook_says_what_waits_and_what_has_no_verdict_any_more(evaluated: Any) -> None:
