@@ -15,7 +15,8 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from tests.cli.terminal import CLI, LIMIT_S, inherited
+from tests.cli.terminal import CLI, inherited
+from tests.hang import HANG_S
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "demo.svg"
 WIDTH = 100
@@ -59,7 +60,7 @@ def shown() -> str:
             cwd=folder,
             env=terminal,
             capture_output=True,
-            timeout=LIMIT_S,
+            timeout=HANG_S,
             check=True,
         )
     lines = ended.stdout.decode().splitlines()

@@ -12,6 +12,7 @@ import pytest
 import minions_evals_mcp as evals
 from minions_evals_mcp.shipped import shipped_folder
 from minions_evals_mcp.store import runs
+from tests.hang import HANG_S
 from tests.workshop import answer, benchmark, case, save
 
 SEEDS = {
@@ -64,7 +65,7 @@ def test_importing_everything_in_a_test_module_brings_nothing_that_pytest_collec
         str(tmp_path),
         str(tmp_path),
     ]
-    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=HANG_S)
     assert "1 passed" in ended.stdout, ended.stdout
 
 
@@ -76,7 +77,7 @@ def test_a_name_that_is_not_there_is_an_attribute_error() -> None:
 def test_a_module_that_is_taken_out_of_the_package_brings_no_other_along() -> None:
     look = "import sys; from minions_evals_mcp import configured; print('minions_evals_mcp.api' in sys.modules)"
     ended = subprocess.run(
-        [sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120
+        [sys.executable, "-c", look], cwd=ROOT, capture_output=True, text=True, check=True, timeout=HANG_S
     )
     assert ended.stdout.strip() == "False"
 

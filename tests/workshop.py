@@ -31,6 +31,7 @@ from minions_evals_mcp.store.connection import make_durable, open_raw
 from minions_evals_mcp.store.events import Told
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.migrate import migrate
+from tests.hang import HANG_S
 
 START = datetime(2026, 11, 21, 9, tzinfo=UTC)
 F = TypeVar("F", bound=Fields)
@@ -73,7 +74,7 @@ def config_in(folder: Path, *, model_url: str | None = None, concurrency: int = 
     providers = ProviderSettings(
         access={"anthropic": Access("key", model_url)}, attempts=2, retry_base_s=0.001, retry_cap_s=0.002
     )
-    return replace(config, providers=providers, judge_model="anthropic:fake-judge", call_timeout_s=10)
+    return replace(config, providers=providers, judge_model="anthropic:fake-judge", call_timeout_s=HANG_S)
 
 
 def place_store(folder: Path) -> None:

@@ -51,9 +51,9 @@ class JavaScript:
     ) -> Ran | Broke:
         """What the snippet gives, each variable being an argument."""
         try:
-            answer = await self._asked(_request(code, json.dumps(variables), guards, limits), limits.seconds)
+            answer = await self._asked(_request(code, json.dumps(variables), guards, limits), limits)
         except TimeoutError:
-            return limits.exceeded("time-limit")
+            return limits.exceeded("wall-limit")
         except WorkerDiedError as error:
             return Broke("died", f"the JavaScript process: {error}")
         return _outcome(answer, limits)
@@ -66,17 +66,17 @@ class JavaScript:
         if len(calls) > 1:
             several: JsonValue = {"several": [_request(*call, limits) for call in calls]}
             with suppress(TimeoutError, WorkerDiedError):
-                match await self._asked(several, limits.seconds):
+                match await self._asked(several, limits):
                     case {"answers": list(answers)} if len(answers) == len(calls):
                         return [_outcome(answer, limits) for answer in answers]
                     case _:
                         pass
         return [await self.run(code, json.loads(given), limits, guards=guards) for code, given, guards in calls]
 
-    async def _asked(self, request: JsonValue, seconds: float) -> dict[str, JsonValue]:
+    async def _asked(self, request: JsonValue, limits: Limits) -> dict[str, JsonValue]:
         if self._workers is None:
             self._workers = Workers(worker_command(), self._most, _LONGEST_ANSWER)
-        return await self._workers.ask(request, seconds=seconds + KILL_GRACE_SECONDS)
+        return await self._workers.ask(request, seconds=limits.wall_seconds + KILL_GRACE_SECONDS)
 
 
 def _request(code: str, variables: str, guards: Guards, limits: Limits) -> Json:

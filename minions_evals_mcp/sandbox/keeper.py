@@ -80,7 +80,10 @@ def _limit(limits: str) -> None:
     for one in filter(None, limits.split(",")):
         name, _, most = one.partition("=")
         with suppress(ValueError, OSError):  # macOS knows no limit of the address space
-            resource.setrlimit(int(name), (int(most), int(most)))
+            above = int(
+                int(name) == resource.RLIMIT_CPU
+            )  # at the lower bound SIGXCPU says why, at the upper SIGKILL nothing
+            resource.setrlimit(int(name), (int(most), int(most) + above))
 
 
 def _let_go_of_pipes(told: int) -> None:

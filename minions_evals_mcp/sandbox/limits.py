@@ -19,9 +19,13 @@ MOST_SHOWN = 500
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds and bytes of one snippet; `output_bytes` bounds what it prints and what it returns."""
+    """Seconds of computing and bytes of one snippet; `output_bytes` bounds what it prints and what it returns.
+
+    `wall_seconds` end one that does not compute (it sleeps): on a machine under load a second of computing takes many.
+    """
 
     seconds: float = 5.0
+    wall_seconds: float = 120.0
     memory_bytes: int = 256 << 20
     output_bytes: int = 1 << 20
 
@@ -30,6 +34,8 @@ class Limits:
         match kind:
             case "time-limit":
                 return Broke("time-limit", f"the time limit of {self.seconds:g} s was exceeded")
+            case "wall-limit":
+                return Broke("time-limit", f"it had not ended after {self.wall_seconds:g} s")
             case "memory-limit":
                 return Broke("memory-limit", f"the memory limit of {self.memory_bytes / (1 << 20):g} MB was exceeded")
             case _:

@@ -13,8 +13,8 @@ from subprocess import PIPE
 import anyio
 from anyio.abc import Process
 
-GRACE_SECONDS = 5.0
-"""So long the keeper may take to kill what it keeps; it takes milliseconds."""
+GRACE_SECONDS = 60.0
+"""So long the keeper may take to kill what it keeps: it takes milliseconds, and what it does not kill lives on."""
 _KEEPER = Path(__file__).with_name("keeper.py")
 
 

@@ -14,7 +14,7 @@ from minions_evals_mcp.sandbox.worker import START_SECONDS, WorkerDiedError, Wor
 from minions_evals_mcp.scoring.checks import RegexNeed, Unmet
 
 SECONDS = 1.0
-KILL_AFTER_SECONDS = 2.0
+KILL_AFTER_SECONDS = 60.0
 _LONGEST_ANSWER = 10_000
 _DIED = Unmet("the search process died")
 
@@ -30,8 +30,9 @@ def worker_command() -> tuple[str, ...]:
 class RegexSandbox:
     """Owns one worker process, started at the first need and again after it was killed.
 
-    A search that exceeds `seconds` is stopped by the worker; one that the worker does not stop is killed with it
-    after `kill_after_seconds`. Searches wait for one another. A worker that dies costs one need, never the caller.
+    A search that computes for more than `seconds` is stopped by the worker; one that the worker does not stop is killed
+    with it after `kill_after_seconds` by the clock. Searches wait for one another. A worker that dies costs one need,
+    never the caller.
     """
 
     def __init__(

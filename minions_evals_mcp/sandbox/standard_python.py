@@ -47,9 +47,9 @@ class StandardPython:
 
     async def _asked(self, call: Call, limits: Limits) -> Ran | Broke | None:
         try:
-            answer = await self._workers.ask(_request(call, limits), seconds=limits.seconds + KILL_GRACE_SECONDS)
+            answer = await self._workers.ask(_request(call, limits), seconds=limits.wall_seconds + KILL_GRACE_SECONDS)
         except TimeoutError:
-            return limits.exceeded("time-limit")
+            return limits.exceeded("wall-limit")
         except WorkerDiedError as error:
             return Broke("died", f"the Python process: {error}")
         self._confined = answer != {"kind": "unconfined"}
@@ -63,6 +63,7 @@ def _request(call: Call, limits: Limits) -> Json:
         "before": call.before,
         "guards": [[path, [*absent]] for path, absent in call.guards],
         "seconds": limits.seconds,
+        "wall": limits.wall_seconds,
         "memory": limits.memory_bytes,
     }
 
@@ -71,7 +72,7 @@ def _outcome(answer: JsonValue, limits: Limits) -> Ran | Broke:
     match answer:
         case {"value": value}:
             return returned(value, limits)
-        case {"kind": ("time-limit" | "memory-limit") as kind}:
+        case {"kind": ("time-limit" | "wall-limit" | "memory-limit") as kind}:
             return limits.exceeded(kind)
         case {"kind": ("raised" | "syntax" | "unsupported") as kind, "error": str(error), "name": str(name)}:
             return Broke(kind, shown(error), name)

@@ -62,8 +62,13 @@ def main() -> None:
 
 def _death(status: int) -> bytes:
     """The answer for a child that gave none: its time is over, or it died."""
-    over = os.WIFSIGNALED(status) and os.WTERMSIG(status) in {signal.SIGALRM, signal.SIGXCPU}
-    return b'{"kind": "time-limit"}' if over else b'{"kind": "died"}'
+    match os.WTERMSIG(status) if os.WIFSIGNALED(status) else None:
+        case signal.SIGPROF | signal.SIGXCPU:
+            return b'{"kind": "time-limit"}'
+        case signal.SIGALRM:
+            return b'{"kind": "wall-limit"}'
+        case _:
+            return b'{"kind": "died"}'
 
 
 def _import_all() -> None:
@@ -125,7 +130,8 @@ def _answered(size: int, nowhere: int, there: frozenset[str]) -> str:
     asked = _request()
     os.dup2(nowhere, 0)
     os.close(nowhere)
-    signal.setitimer(signal.ITIMER_REAL, asked["seconds"])
+    signal.setitimer(signal.ITIMER_PROF, asked["seconds"])
+    signal.setitimer(signal.ITIMER_REAL, asked["wall"])
     if "seccomp" not in confine(memory_bytes=size + asked["memory"]):
         return json.dumps({"kind": "died"})
     missed: list[str] = []

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -50,13 +52,14 @@ class Trusted:
         bounds = _bounds(language, limits)
         try:
             async with self._room, running(command, stderr=DEVNULL, env=_ENVIRONMENT, limits=bounds) as process:
-                with anyio.fail_after(limits.seconds):
+                with anyio.fail_after(limits.wall_seconds):
                     said = await _answer(process, request, limits)
+                    computed_too_long = not said and _out_of_time(await process.wait())
         except TimeoutError:
-            return limits.exceeded("time-limit")
+            return limits.exceeded("wall-limit")
         except NotStartedError as error:
             return Broke("died", f"the interpreter does not start: {error}")
-        return _outcome(said, limits)
+        return limits.exceeded("time-limit") if computed_too_long else _outcome(said, limits)
 
 
 def _command(language: Language, limits: Limits) -> tuple[str, ...] | None:
@@ -72,10 +75,15 @@ def _bounds(language: Language, limits: Limits) -> dict[int, int]:
         return {}
     import resource  # noqa: PLC0415  not there on Windows
 
-    bounds = {resource.RLIMIT_CORE: 0, resource.RLIMIT_CPU: int(limits.seconds) + 1}
+    bounds = {resource.RLIMIT_CORE: 0, resource.RLIMIT_CPU: math.ceil(limits.seconds)}
     if language == "python":
         bounds[resource.RLIMIT_AS] = limits.memory_bytes + (256 << 20)
     return bounds
+
+
+def _out_of_time(code: int) -> bool:
+    """Whether a process ended because it had computed for as long as it may."""
+    return sys.platform != "win32" and code == -signal.SIGXCPU
 
 
 async def _answer(process: Process, request: bytes, limits: Limits) -> bytes:

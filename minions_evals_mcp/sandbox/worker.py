@@ -17,7 +17,7 @@ from anyio.abc import ByteReceiveStream, ByteSendStream, Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 from pydantic import JsonValue
 
-START_SECONDS = 15.0
+START_SECONDS = 120.0
 DEATHS = (
     OSError,
     ValueError,

@@ -29,6 +29,7 @@ from minions_evals_mcp.server.session.opened import Session
 from tests.agent.inside import drained, kept, sent
 from tests.cli.terminal import Terminal
 from tests.fakes.llm_server import Server
+from tests.hang import HANG_S
 from tests.server.hosts import Host, part, rows, text_of
 from tests.server.testing_api import DOCUMENTS
 from tests.workshop import Json, config_in
@@ -61,7 +62,7 @@ def config_at(folder: Path, model: Server) -> EngineConfig:
     """A store in that folder, with the model at the fake server; the same set-up as `terminal_at`."""
     folder.mkdir(parents=True, exist_ok=True)
     providers = ProviderSettings(access={"openai": Access("key", f"{model.url}/v1")}, attempts=2)
-    return replace(config_in(folder), providers=providers, call_timeout_s=10)
+    return replace(config_in(folder), providers=providers, call_timeout_s=HANG_S)
 
 
 def terminal_at(folder: Path, model: Server) -> Terminal:
@@ -252,7 +253,7 @@ class OverMcp:
 
     def _call(self, verb: str, asked: dict[str, Any]) -> tuple[str, dict[str, Any]]:  # noqa: C901, PLR0911, PLR0912  a table of verbs
         case = asked.get("testCaseId")
-        waits = {"waitSeconds": 20}
+        waits = {"waitSeconds": 50}
         version = given(asked, promptVersion="promptVersionRef")
         whole = {"limit": 100, "detail": "full"}
         match verb:

@@ -79,14 +79,14 @@ class Agent:
     ) -> Json:
         """A comparison in whose runs those outputs are right."""
         SCRIPT[:] = [iter([*before, *after])]
-        usual: Json = {"benchmarkId": "b", "versionA": "p@1", "versionB": "p@2", "waitSeconds": 30, "fresh": True}
+        usual: Json = {"benchmarkId": "b", "versionA": "p@1", "versionB": "p@2", "waitSeconds": 50, "fresh": True}
         found = await (by or self.host).call("compare_prompt_versions", **{**usual, **asked})
         return part(found, "comparison")
 
     async def run(self, of: str, right: Sequence[bool], benchmark: str = "b") -> str:
         """A run of that version with those outputs right."""
         SCRIPT[:] = [iter(right)]
-        asked: Json = {"benchmarkId": benchmark, "promptVersionRef": of, "waitSeconds": 30, "fresh": True}
+        asked: Json = {"benchmarkId": benchmark, "promptVersionRef": of, "waitSeconds": 50, "fresh": True}
         return str((await self.host.call("run_benchmark", **asked))["runId"])
 
     async def compare_stored(self, *runs: str) -> Json:
@@ -301,7 +301,7 @@ async def _(agent: Agent) -> str:
 async def _(agent: Agent) -> str:
     await agent.save(*(one for one in read_by_people(CASES) if isinstance(one, dict) and one["type"] != "agent-run"))
     SCRIPT[:] = [iter([*WRONG, *RIGHT])]
-    asked: Json = {"benchmarkId": "b", "versionA": "p@1", "versionB": "p@2", "judge": "caller", "waitSeconds": 30}
+    asked: Json = {"benchmarkId": "b", "versionA": "p@1", "versionB": "p@2", "judge": "caller", "waitSeconds": 50}
     found = await agent.host.call("compare_prompt_versions", **asked)
     for which, score in (("A", 0.0), ("B", 5.0)):
         side = f"{found['runId']}:{which}"

@@ -21,9 +21,9 @@ from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.store import records
 from tests.acceptance.doors import DOORS, MADE, Answer, InPython, Refused, config_at
 from tests.fakes.llm_server import Server, serving
+from tests.hang import HANG_S
 from tests.workshop import Json, minion, save
 
-LIMIT_S = 120
 SAID = "happy am I feel: you how Say"
 """What the fake model says to the second version of the prompt about the text "I am happy"."""
 TIMED = re.compile(r"(At|Ms|latency|Latency|Duration|duration|TokensPerSec|tokensPerSec\w*|timeToFirstToken|Token)$")
@@ -299,7 +299,7 @@ def _timeless(value: JsonValue) -> JsonValue:
 async def test_every_door_keeps_the_same_records_and_answers_alike(name: str, tmp_path: Path, model: Server) -> None:
     situation = SITUATIONS[name]
     found: dict[str, tuple[Answer, list[str]]] = {}
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         known = {record.id for record in situation.records}
         store = await prepared(tmp_path / "prepared", model, situation)
         for door, opening in DOORS.items():

@@ -12,6 +12,7 @@ import pytest
 from minions_evals_mcp.crashes import run_out, tell
 from minions_evals_mcp.errors import BadInputError
 from tests.cli.terminal import ROOT, Terminal
+from tests.hang import HANG_S
 
 CLI = ("-m", "minions_evals_mcp.cli")
 SERVER = ("-c", "from minions_evals_mcp.server.entry import server; server()")
@@ -28,7 +29,7 @@ def ended(folder: Path, *words: str, limit: str = "true", path: str = "") -> sub
     shell = f'{limit}; exec "$@"'
     command = ["sh", "-c", shell, "sh", sys.executable, *words]
     return subprocess.run(
-        command, env=env, capture_output=True, text=True, timeout=120, check=False, stdin=subprocess.DEVNULL
+        command, env=env, capture_output=True, text=True, timeout=HANG_S, check=False, stdin=subprocess.DEVNULL
     )
 
 

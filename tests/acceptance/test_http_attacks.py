@@ -6,7 +6,7 @@ import socket
 import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from logging import LogRecord
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -14,12 +14,14 @@ from subprocess import PIPE, Popen
 import anyio
 import httpx2
 import pytest
+from anyio.streams.buffered import BufferedByteReceiveStream
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from pydantic_core import from_json
 
 from minions_evals_mcp.server.connections import Bounds, bounds_within
 from minions_evals_mcp.server.edge.logs import Sparing
+from tests.hang import HANG_S
 from tests.server.hosts import Host
 from tests.server.test_http import TOKEN, served
 from tests.server.test_stdio import COMMAND, environment
@@ -44,7 +46,7 @@ class Attacked:
 
     def say(self, text: bytes) -> socket.socket:
         """A connection on which that was said."""
-        caller = socket.create_connection(self.address, timeout=30)
+        caller = socket.create_connection(self.address, timeout=HANG_S)
         caller.sendall(text)
         return caller
 
@@ -66,13 +68,13 @@ def attacked(folder: Path) -> Generator[Attacked]:
             yield Attacked(from_json(log.read_bytes().partition(b"\n")[0])["url"], log)
         finally:
             process.terminate()
-            process.wait(30)
+            process.wait(HANG_S)
 
 
 async def answered(url: str) -> None:
     """An honest caller with the token is answered; one that was told to come again comes again."""
     async with (
-        httpx2.AsyncClient(headers=HEADERS, timeout=30) as web,
+        httpx2.AsyncClient(headers=HEADERS, timeout=HANG_S) as web,
         Client(streamable_http_client(url, http_client=web)) as client,
     ):
         assert (await Host(client).call("list_records", type="benchmark"))["records"] == []
@@ -80,13 +82,13 @@ async def answered(url: str) -> None:
 
 async def test_three_hundred_half_requests_without_a_token_keep_nobody_out_and_fill_no_log(tmp_path: Path) -> None:
     with attacked(tmp_path) as server, ExitStack() as callers:
-        with anyio.fail_after(60):
+        with anyio.fail_after(HANG_S):
             await answered(server.url)
         half = [
             callers.enter_context(server.say(b"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")) for _ in range(300)
         ]
         await anyio.sleep(2.5)
-        with anyio.fail_after(60):
+        with anyio.fail_after(HANG_S):
             for _ in range(3):
                 await answered(server.url)
         ended = [caller.recv(200) for caller in half if _has_news(caller)]
@@ -132,31 +134,35 @@ async def test_a_request_has_limits_in_time_and_size(tmp_path: Path, said: bytes
     async with served(tmp_path, bounds=SHORT) as door, await anyio.connect_tcp("127.0.0.1", door.port) as caller:
         if said:
             await caller.send(said)
-        with anyio.fail_after(60):
+        with anyio.fail_after(HANG_S):
             assert (await caller.receive()).startswith(b"HTTP/1.1 " + status)
 
 
 async def test_where_all_places_are_taken_the_next_is_told_to_come_again(tmp_path: Path) -> None:
-    async with served(tmp_path, bounds=SHORT) as door:
+    async with served(tmp_path, bounds=replace(SHORT, head_s=1.5)) as door:
         held = [await anyio.connect_tcp("127.0.0.1", door.port) for _ in range(3)]
-        with anyio.fail_after(60):
+        with anyio.fail_after(HANG_S):
             async with await anyio.connect_tcp("127.0.0.1", door.port) as late:
                 assert b"retry-after: 5" in await late.receive()
             for one in held:  # time ends them, and then there are places again
                 assert (await one.receive()).startswith(b"HTTP/1.1 408 ")
                 await one.aclose()
-            async with httpx2.AsyncClient(timeout=60) as client:
+            async with httpx2.AsyncClient(timeout=HANG_S) as client:
                 found = await client.get(door.url.replace("/mcp", "/nothing"))
                 assert found.status_code == 404, found.text
 
 
 async def test_a_caller_who_keeps_a_connection_open_has_all_the_time_for_each_request(tmp_path: Path) -> None:
-    async with served(tmp_path, bounds=SHORT) as door, await anyio.connect_tcp("127.0.0.1", door.port) as caller:
-        with anyio.fail_after(60):
-            for _ in range(3):
+    async with (
+        served(tmp_path, bounds=replace(SHORT, head_s=2)) as door,
+        await anyio.connect_tcp("127.0.0.1", door.port) as caller,
+    ):
+        began, said = anyio.current_time(), BufferedByteReceiveStream(caller)
+        with anyio.fail_after(HANG_S):
+            while anyio.current_time() - began < 2.2:
                 await caller.send(f"GET /health HTTP/1.1\r\nHost: 127.0.0.1:{door.port}\r\n\r\n".encode())
-                assert (await caller.receive()).startswith(b"HTTP/1.1 200 ")
-                await anyio.sleep(0.2)
+                assert (await said.receive_until(b"}", 10_000)).startswith(b"HTTP/1.1 200 ")
+                await anyio.sleep(0.1)
 
 
 @pytest.mark.parametrize("descriptors", [32, 64, 256, 1024, 65_536])

@@ -16,6 +16,7 @@ import anyio
 
 from tests.acceptance.workplace import TOP, Told, Workplace, case_id, suite, until
 from tests.fakes.llm_server import FakeSettings, Server
+from tests.hang import HANG_S
 
 CASES = 300
 CALLS = CASES * len(TOP)
@@ -147,7 +148,7 @@ async def interrupted(place: Workplace, server: Server, *options: str, after: in
     with place.started(*place.judging(*options)) as process:
         await until(lambda: server.requests >= after)
         os.killpg(process.pid, signal.SIGINT)
-        with anyio.fail_after(30):
+        with anyio.fail_after(HANG_S):
             return await place.ended(process)
 
 
@@ -176,14 +177,15 @@ async def test_ctrl_c_leaves_a_run_that_is_resumed_without_paying_twice(place: W
 async def test_of_two_processes_with_one_key_one_works_and_the_other_is_told_busy(
     place: Workplace, server: Server
 ) -> None:
-    server.settings = FakeSettings(latency_ms=100)
+    server.hold()
     await place.take_in(40)
 
     with place.started(*place.judging("--concurrency", "2")) as worker:
         await until(lambda: server.requests >= 2)
         second = await place.tell(*place.judging("--concurrency", "2"))
         assert worker.poll() is None
-        with anyio.fail_after(30):
+        server.release()
+        with anyio.fail_after(HANG_S):
             first = await place.ended(worker)
 
     assert second.code == 3
@@ -202,7 +204,7 @@ async def test_processes_started_together_with_one_key_double_nothing(place: Wor
         with place.started(*place.judging()) as process:
             told.append(await place.ended(process))
 
-    with anyio.fail_after(120):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as together:
             for _ in range(3):
                 together.start_soon(start)

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.store.connection import open_raw
 from tests.cli.standby import UNMEASURED, Asked, Forked
+from tests.hang import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
@@ -64,7 +65,7 @@ class Told:
 
 async def until(has_come: Callable[[], bool]) -> None:
     """Returns once the condition holds; looked at every few milliseconds, for another process's work calls nobody here."""
-    with anyio.fail_after(60):
+    with anyio.fail_after(HANG_S):
         while not has_come():  # noqa: ASYNC110 - as the docstring says
             await anyio.sleep(0.002)
 
@@ -147,7 +148,7 @@ class Workplace:
             **self.more,
         }
 
-    async def tell(self, *arguments: str, limit_s: float = 120) -> Told:
+    async def tell(self, *arguments: str, limit_s: float = HANG_S) -> Told:
         """Runs a command to its end, in a process of its own that one on standby forks."""
         asked = Asked([*arguments], str(self.folder), self.environment())
         code, out, err = await anyio.to_thread.run_sync(UNMEASURED.carried_out, asked, b"", limit_s)
@@ -172,7 +173,7 @@ class Workplace:
             start_new_session=True,
         )  # fmt: skip
 
-    async def ended(self, process: Popen[bytes], limit_s: float = 120) -> Told:
+    async def ended(self, process: Popen[bytes], limit_s: float = HANG_S) -> Told:
         """Waits for a started command and what it says."""
         out, err = await anyio.to_thread.run_sync(process.communicate, None, limit_s)
         return Told(process.returncode, out.decode(), err.decode())

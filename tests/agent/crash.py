@@ -79,7 +79,7 @@ def crashed(desk: Desk, *, messages: int, kills: int, seed: int) -> Crashed:
         _kill_after(desk, draw.uniform(0, LONGEST_LIFE_S))
         at_work += desk.rows("SELECT count(*) FROM inbox WHERE state = 'pending'") != [(0,)]
     options = ("--deliver-to", "out", "--target", TARGET, "--retry-seconds", "0.05")
-    desk.drained(options=options, limit_s=120)
+    desk.drained(options=options)
     return Crashed(kills, at_work, time.monotonic() - began)
 
 

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.store.connection import open_raw
 from tests.cli.standby import STANDBYS, Asked, Forked
+from tests.hang import HANG_S
 from tests.store.command_line import ROOT, Told, clean_environment, measured
 
 DAEMON = (sys.executable, "-m", "agent")
@@ -40,13 +41,13 @@ class Desk:
         """All that a process sees."""
         return {**clean_environment(self.folder), **measured(), "MINIONS_EVALS_DB": str(self.db), **self.more}
 
-    def ran(self, program: str, *arguments: str, stdin: str = "", limit_s: float = 60) -> Told:
+    def ran(self, program: str, *arguments: str, stdin: str = "", limit_s: float = HANG_S) -> Told:
         """How the command ended, in a process of its own that one on standby forks."""
         asked = Asked([*arguments], str(self.folder), self.environment(), program)
         code, out, err = STANDBYS.carried_out(asked, stdin.encode(), limit_s)
         return Told(code, out.decode(), err.decode())
 
-    def drained(self, *messages: Json, options: Sequence[str] = (), limit_s: float = 60) -> Told:
+    def drained(self, *messages: Json, options: Sequence[str] = (), limit_s: float = HANG_S) -> Told:
         """The daemon has done what those messages ask for, and all that follows from it."""
         lines = "".join(f"{json.dumps(one)}\n" for one in messages)
         told = self.ran(AGENT, "drain", "--stdin", *options, stdin=lines, limit_s=limit_s)
@@ -110,7 +111,7 @@ class Desk:
             finally:
                 if process.poll() is None:
                     process.send_signal(signal.SIGTERM)
-                    process.communicate(timeout=30)
+                    process.communicate(timeout=HANG_S)
 
 
 def message(ident: str, kind: str, **payload: JsonValue) -> Json:

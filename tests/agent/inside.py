@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages.send_message import Letter, send_message
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Message
+from tests.hang import HANG_S
 from tests.workshop import Json
 
 QUICK = Rhythm(retry_s=0.01)
@@ -29,7 +30,7 @@ async def at_work(engine: Engine, *, route: Route = pulled, rhythm: Rhythm = QUI
 
 async def drained(engine: Engine, *, route: Route = pulled, rhythm: Rhythm = QUICK) -> Agent:
     """Everything that is in the store is done, with all that follows from it."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(HANG_S):
         async with at_work(engine, route=route, rhythm=rhythm) as agent:
             await serve(agent, until_quiet=True)
             return agent

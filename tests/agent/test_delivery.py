@@ -21,6 +21,7 @@ from minions_evals_mcp.store.agent import delivery
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
 from tests.agent.inside import at_work, drained
+from tests.hang import HANG_S
 from tests.workshop import START
 
 
@@ -73,7 +74,7 @@ async def test_one_who_is_down_delays_nobody_else_and_loses_nothing(engine: Engi
     down.error = InstrumentError("no connection.")
     await queued(engine, "a", "b")
     await queued(engine, "t1", "t2", tasks=True)
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         agent = await drained(engine, route=routed(orchestrator=down, tasks=up))
     assert (down.keys, up.keys) == ([], ["t1", "t2"])
     assert agent.down == {"orchestrator"}
@@ -88,7 +89,7 @@ async def test_a_neighbour_that_comes_back_is_told_without_a_restart(engine: Eng
     told = Told()
     told.error = OSError("refused")
     await queued(engine, "a", "b")
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with at_work(engine, route=routed(orchestrator=told)) as agent, anyio.create_task_group() as tasks:
             tasks.start_soon(serve_on, agent)
             while told.tries < 2:  # noqa: ASYNC110  the neighbour is told from outside

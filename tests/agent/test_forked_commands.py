@@ -10,6 +10,7 @@ import pytest
 
 from tests.agent.desk import AGENT, DAEMON, Desk
 from tests.agent.story import case, rubrics
+from tests.hang import HANG_S
 from tests.store.command_line import ROOT
 
 
@@ -31,7 +32,7 @@ def test_a_forked_command_says_and_ends_as_a_started_one(tmp_path: Path, argumen
         input=stdin,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=HANG_S,
         check=False,
         cwd=desk.folder,
         env={**desk.environment(), "PYTHONPATH": str(ROOT)},

@@ -19,14 +19,14 @@ from minions_evals_mcp.store.agent.inbox import Message
 from minions_evals_mcp.store.check import check_store
 from tests.agent.inside import QUICK, at_work, drained, kept, sent
 from tests.agent.scripted import finish, led_by_a_model, step
-from tests.fakes.llm_server import FakeSettings
+from tests.hang import HANG_S
 from tests.workshop import all_of, answer, case, first, fleet, measured, minion, outbox, save
 
 
 async def carried_out(engine: Engine, bounds: Bounds | None = None, *, rhythm: Rhythm = QUICK) -> Message:
     """How the one instruction ended."""
     await sent(engine, "asked", "instruction", text="Find out whether p@2 is better, and approve it if so.")
-    with anyio.fail_after(30):
+    with anyio.fail_after(HANG_S):
         async with at_work(engine, rhythm=rhythm) as agent:
             agent.bounds = bounds or Bounds()
             await serve(agent, until_quiet=True)
@@ -82,12 +82,12 @@ async def test_a_run_that_a_model_starts_is_the_senders_and_bounded_by_what_is_l
             step("run-benchmark", benchmarkId="b", promptVersionRef="p@2", triggeredBy="somebody", maxSeconds=10_000),
             finish(),
         ]
-        ended = await carried_out(engine, Bounds(seconds=20))
+        ended = await carried_out(engine, Bounds(seconds=HANG_S))
         assert ended.result is not None
         made: Any = ended.result["steps"]
         step_message = await kept(engine, made[0]["messageId"])
         assert step_message.payload["triggeredBy"] == "orchestrator"
-        assert 0 < float(str(step_message.payload["maxSeconds"])) <= 20
+        assert 0 < float(str(step_message.payload["maxSeconds"])) <= HANG_S
         job = await engine.store.read(lambda db: jobs.job_by_key(db, f"message:{step_message.id}"))
         assert job is not None
         assert job.state == "completed"
@@ -140,15 +140,16 @@ async def test_after_a_crash_the_steps_that_were_taken_are_not_taken_again(tmp_p
 async def test_an_agent_that_is_stopped_goes_on_with_the_instruction_at_the_next_start(tmp_path: Path) -> None:
     async with led_by_a_model(tmp_path) as (engine, server):
         await save(engine, case("c", expectedOutputs={"output": "good"}), answer("a", "c", "good"))
-        server.configure(FakeSettings(latency_ms=200))
+        server.hold()
         server.scripted = [step("run-test-case", testCaseId="c"), finish()]
         await sent(engine, "asked", "instruction", text="Judge c.")
-        with anyio.fail_after(30):
+        with anyio.fail_after(HANG_S):
             async with at_work(engine) as agent, anyio.create_task_group() as tasks:
                 tasks.start_soon(partial(serve, agent, until_quiet=False))
                 while server.requests == 0:  # noqa: ASYNC110  the fake tells nobody that it is asked
                     await anyio.sleep(0.001)
                 agent.stop()  # while the model still thinks about the first step
+                server.release()
         stopped = await kept(engine, "asked")
         assert (stopped.state, "was stopped before" in stopped.reason) == ("pending", True)
         await drained(engine)

@@ -19,6 +19,7 @@ from minions_evals_mcp.store.agent import lease
 from minions_evals_mcp.store.agent.lease import Lease
 from minions_evals_mcp.store.connection import open_raw
 from tests.agent.inside import at_work, drained, kept, sent
+from tests.hang import HANG_S
 from tests.workshop import answer, case, config_in, save
 
 
@@ -45,7 +46,7 @@ async def test_a_second_agent_on_the_store_is_refused_while_the_first_lives(engi
 
 async def test_what_died_on_this_machine_is_replaced_at_once(engine: Engine) -> None:
     await left_behind(engine, socket.gethostname(), 3600)
-    with anyio.fail_after(2):
+    with anyio.fail_after(HANG_S):
         async with held_lease(engine):
             pass
 
@@ -53,7 +54,7 @@ async def test_what_died_on_this_machine_is_replaced_at_once(engine: Engine) -> 
 async def test_what_died_on_another_machine_is_replaced_once_its_lease_is_over(tmp_path: Path) -> None:
     async with open_engine(config_in(tmp_path)) as engine:
         await left_behind(engine, "elsewhere", 0.3)
-        with anyio.fail_after(5):
+        with anyio.fail_after(HANG_S):
             async with held_lease(engine):
                 kept_now = await engine.store.read(lease.lease)
         assert kept_now is not None
@@ -69,11 +70,11 @@ async def test_a_lease_on_another_machine_that_is_renewed_is_respected(tmp_path:
             looks.append(wall_clock())
             if len(looks) == 2:
                 with closing(open_raw(engine.config.db)) as db:
-                    lease.renew(db, "somebody", until=looks[-1] + timedelta(seconds=10))
+                    lease.renew(db, "somebody", until=looks[-1] + timedelta(seconds=HANG_S))
             return looks[-1]
 
         engine.clock = renewed_before_the_second_look
-        with anyio.fail_after(5), pytest.raises(BusyError, match="somebody"):
+        with anyio.fail_after(HANG_S), pytest.raises(BusyError, match="somebody"):
             async with held_lease(engine):
                 pass
 

@@ -27,6 +27,7 @@ from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Arriving
 from tests.agent.inside import QUICK, at_work, drained, kept, sent
 from tests.fakes.llm_server import FakeSettings, serving
+from tests.hang import HANG_S
 from tests.workshop import (
     all_of,
     answer,
@@ -191,7 +192,7 @@ async def test_messages_about_one_topic_keep_their_order_and_others_run_beside_t
         for topic in ("x", "y"):
             await sent(engine, f"{topic}{number}", "run-benchmark", benchmarkId=topic)
     watched = Watched()
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with at_work(engine) as agent, anyio.create_task_group() as tasks:
             agent.doings = {"run-benchmark": (Doing("run-benchmark", watched),)}
             tasks.start_soon(_until_quiet, agent)
@@ -218,7 +219,7 @@ async def test_a_message_that_is_put_off_holds_up_its_topic_and_no_other(engine:
 
     for ident in ("x0", "x1", "y0"):
         await sent(engine, ident, "run-benchmark", benchmarkId=ident[0])
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with at_work(engine) as agent:
             agent.doings = {"run-benchmark": (Doing("run-benchmark", failing_once),)}
             await serve(agent, until_quiet=True)
@@ -243,7 +244,7 @@ async def test_an_unforeseen_error_does_not_end_the_loop(engine: Engine) -> None
     await one_case(engine)
     await sent(engine, "m", "run-benchmark", benchmarkId="b")
     await sent(engine, "n", "run-test-case", testCaseId="c")
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with at_work(engine, rhythm=replace(QUICK, attempts=2)) as agent:
             agent.doings = {**agent.doings, "run-benchmark": (Doing("run-benchmark", broken),)}
             await serve(agent, until_quiet=True)
@@ -265,7 +266,7 @@ async def test_many_messages_run_side_by_side_up_to_the_bound(engine: Engine) ->
 
     for number in range(20):
         await sent(engine, f"m{number}", "run-benchmark", benchmarkId=f"b{number}")
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with at_work(engine, rhythm=Rhythm(workers=3)) as agent:
             agent.doings = {"run-benchmark": (Doing("run-benchmark", counted),)}
             await serve(agent, until_quiet=True)

@@ -16,6 +16,7 @@ from tests.agent.desk import ROOT, Desk, Json, message, record
 from tests.agent.story import case, measured, rubrics
 from tests.agent.traces import agent_span, document
 from tests.cli.installed import program
+from tests.hang import HANG_S
 
 RUNS = 150
 CASES = 10
@@ -51,7 +52,7 @@ def lines(path: Path) -> list[Any]:
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
-def until(desk: Desk, has_come: Callable[[], bool], limit_s: float = 120) -> None:
+def until(desk: Desk, has_come: Callable[[], bool], limit_s: float = HANG_S) -> None:
     """Returns once it holds: other processes' work calls nobody here."""
     end = time.monotonic() + limit_s
     while not has_come():

@@ -25,6 +25,7 @@ from minions_evals_mcp.ports import Arrived
 from tests.agent.desk import AGENT, Desk, Json
 from tests.agent.inside import QUICK
 from tests.agent.story import answer, case, rubrics
+from tests.hang import HANG_S
 
 RUN: Json = {"type": "run-test-case", "payload": {"testCaseId": "c"}}
 FULL = 4096
@@ -69,7 +70,7 @@ def test_a_disk_that_stays_full_ends_nothing_and_is_said_in_the_status(desk: Des
         assert b"agent-started" in process.stderr.readline()
         before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (FULL, before[1]))
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + HANG_S
         while not (status := desk.status())["cannotWrite"]:  # once its lease has run out
             assert time.monotonic() < deadline, status
             time.sleep(0.5)
@@ -107,7 +108,7 @@ class Down:
 async def test_a_source_that_stays_down_is_asked_less_and_less_often(engine: Engine) -> None:
     source = Down(looks=5)
     reader = Reader(Agent(engine, {}, "nobody", QUICK), Origin("down", source, 0.01))
-    with anyio.fail_after(60):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(partial(reader.follow, once=False))
             await source.enough.wait()
@@ -140,7 +141,7 @@ async def test_a_source_that_is_down_is_told_in_the_status_until_it_is_up_again(
                 return now
             await anyio.sleep(0.005)
 
-    with anyio.fail_after(60):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(partial(reader.follow, once=False))
             down = await seen(1)
@@ -169,7 +170,7 @@ def test_a_broken_file_from_a_clock_that_is_ahead_is_refused_and_ends_the_draini
     (folder / "torn.json").write_text('{"type": "run-')
     ahead = time.time() + 3600
     os.utime(folder / "torn.json", (ahead, ahead))
-    assert desk.ran(AGENT, "drain", "--watch", "incoming", limit_s=30).code == 0
+    assert desk.ran(AGENT, "drain", "--watch", "incoming").code == 0
     assert (folder / "refused" / "torn.json").exists()
 
 

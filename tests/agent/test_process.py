@@ -16,9 +16,10 @@ from tests.agent.desk import AGENT, DAEMON, EVALS, Desk, Json
 from tests.agent.story import answer, case, rubrics
 from tests.bench.agent import resident_mb
 from tests.bench.process import serving
+from tests.hang import HANG_S
 
 
-def until(has_come: Callable[[], bool], limit_s: float = 20) -> None:
+def until(has_come: Callable[[], bool], limit_s: float = HANG_S) -> None:
     """Returns once it holds: another process's work calls nobody here."""
     end = time.monotonic() + limit_s
     while not has_come():
@@ -118,7 +119,7 @@ def test_a_running_daemon_wakes_for_another_process_tells_its_status_and_stops_w
         second = desk.ran(AGENT, "drain")
         assert (second.code, "works on this store already" in second.err) == (3, True)
         process.send_signal(signal.SIGTERM)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=HANG_S)
         assert process.returncode == 0, err
     assert json.loads(err.decode().splitlines()[-1])["event"] == "agent-stopped"
     assert desk.status()["running"] is False

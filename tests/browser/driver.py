@@ -17,12 +17,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from tests.hang import HANG_S
+
 CHROMIUM = shutil.which("chromium")
 FLAGS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--v=0",
 )  # fmt: skip
-LIMIT_S = 20
 ABOVE_STANDARD = 10
 """The pipe's ends are moved above the descriptors under which Chromium reads (3) and writes (4) DevTools messages."""
 CODES = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32} | {one: ord(one.upper()) for one in "0123456789?/jk[]ugz"}
@@ -65,12 +66,12 @@ class Chromium:
             self.told.append(self._next())
 
     def _next(self) -> Told:
-        until = time.monotonic() + LIMIT_S
+        until = time.monotonic() + HANG_S
         while b"\0" not in self._read:
             ready, _, _ = select.select([self.reading], [], [], max(0, until - time.monotonic()))
             piece = os.read(self.reading, 1 << 20) if ready else b""
             if not piece:
-                raise ChromiumError("Chromium has ended" if ready else f"Chromium said nothing for {LIMIT_S} s")
+                raise ChromiumError("Chromium has ended" if ready else f"Chromium said nothing for {HANG_S} s")
             self._read += piece
         message, _, self._read = self._read.partition(b"\0")
         return cast("Told", json.loads(message))
@@ -99,10 +100,10 @@ def started(folder: Path) -> Generator[Chromium]:
     try:
         yield browser
         browser.ask("Browser.close")
-        process.wait(LIMIT_S)
+        process.wait(HANG_S)
     finally:
         process.kill()
-        process.wait(LIMIT_S)
+        process.wait(HANG_S)
         os.close(writing)
         os.close(reading)
 

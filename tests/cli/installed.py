@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.cli.standby import LONGEST, PROGRAMS, ROOT, STANDBYS, Asked
-from tests.cli.terminal import LIMIT_S
+from tests.hang import HANG_S
 
 SCRIPTS = Path(sys.executable).parent
 BELL = """#!{python} -IS
@@ -75,7 +75,7 @@ def _carried_out(bell: socket.socket) -> None:
         for stream in streams:
             os.close(stream)
         ending = os.pidfd_open(pid)
-        ready, _, _ = select.select([ending, bell], [], [], LIMIT_S)
+        ready, _, _ = select.select([ending, bell], [], [], HANG_S)
         if ending not in ready:
             os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
@@ -92,5 +92,5 @@ SESSION = ExitStack()
 def program(name: str) -> str:
     """Our program of that name, for whoever starts it by its file: a start costs a fork, and its end is the command's."""
     imported = Asked(["--help"], str(ROOT), {**os.environ}, name)  # noqa: TID251  it is not to be waited for by who starts it
-    STANDBYS.carried_out(imported, b"", LIMIT_S)
+    STANDBYS.carried_out(imported, b"", HANG_S)
     return str(Path(SESSION.enter_context(installed()).partition(":")[0]) / name)

@@ -14,10 +14,10 @@ from typing import cast
 from pydantic import JsonValue
 
 from tests.cli.standby import STANDBYS, THEIRS, Asked
+from tests.hang import HANG_S
 
 ROOT = Path(__file__).parents[2]
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
-LIMIT_S = 300
 OURS = ("ANTHROPIC_", "OPENAI_", "GEMINI_", "MINIONS_EVALS_", "NO_COLOR", "FORCE_COLOR", "COLUMNS", "TERM", "XDG_")
 Json = dict[str, JsonValue]
 
@@ -82,7 +82,7 @@ class Terminal:
             return self.carried_out([*CLI, *arguments], stdin)
         given = stdin.encode() if isinstance(stdin, str) else stdin
         asked = Asked([*arguments], str(self.folder), self.environment)
-        code, out, err = STANDBYS.carried_out(asked, given, LIMIT_S)
+        code, out, err = STANDBYS.carried_out(asked, given, HANG_S)
         return Ended(code, out.decode(), err.decode())
 
     def carried_out(self, command: Sequence[str], stdin: str | bytes = "") -> Ended:
@@ -94,7 +94,7 @@ class Terminal:
             capture_output=True,
             cwd=self.folder,
             env=self.environment,
-            timeout=LIMIT_S,
+            timeout=HANG_S,
             check=False,
         )
         return Ended(found.returncode, found.stdout.decode(), found.stderr.decode())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
@@ -23,10 +22,8 @@ def results(run: Json) -> Json:
     return {name: value for name, value in run.items() if name != "trend"}
 
 
-def test_the_demo_catches_the_planted_regression_in_under_a_minute(at: Terminal) -> None:
-    began = time.monotonic()
+def test_the_demo_catches_the_planted_regression(at: Terminal) -> None:
     found = at.run("demo", "--json")
-    assert time.monotonic() - began < 60
     before, after = runs_of(found)
     assert (found.code, found.err) == (0, "")
     assert [one["state"] for one in (before, after)] == ["completed", "completed"]

@@ -15,6 +15,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.cli.commands import COMMANDS
 from tests.cli.suites import answer, record, suite
 from tests.cli.terminal import CLI, Ended, Json, Terminal
+from tests.hang import HANG_S
 
 ONES: list[JsonValue] = [{"criterionId": name, "score": 1, "rationale": "fine"} for name in ("r/tone", "r/facts")]
 
@@ -112,7 +113,7 @@ def test_who_is_second_is_told_and_ctrl_c_leaves_the_rest_waiting(at: Terminal) 
         until(process.stdout, b"judged already")
         until(process.stdout, b"score from")
         process.send_signal(SIGINT)
-        rest, wrong = process.communicate(timeout=30)
+        rest, wrong = process.communicate(timeout=HANG_S)
     assert b"The rest waits" in rest
     assert (process.returncode, wrong) == (0, b"")
 
@@ -227,6 +228,6 @@ def typed_at(at: Terminal, *lines: str) -> str:
         with suppress(OSError):  # the terminal is gone with its last user
             while piece := os.read(ours, 4096):
                 shown += piece
-        process.wait(60)
+        process.wait(HANG_S)
     os.close(ours)
     return shown.decode()

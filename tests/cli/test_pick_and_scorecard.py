@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from tests.cli.suites import answer, benchmark, case, record, suite
 from tests.cli.terminal import CLI, Json, Terminal
+from tests.hang import HANG_S
 
 
 def pick_row(ident: str, *outputs: str, **value: JsonValue) -> str:
@@ -67,7 +68,7 @@ def test_a_producer_that_waits_for_each_selection_is_answered(at: Terminal) -> N
             process.stdin.flush()
             assert json.loads(process.stdout.readline())["id"] == ident
         process.stdin.close()
-        assert process.wait(30) == 0
+        assert process.wait(HANG_S) == 0
 
 
 @pytest.fixture

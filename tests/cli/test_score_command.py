@@ -6,6 +6,7 @@ import json
 import subprocess
 
 from tests.cli.terminal import CLI, Terminal
+from tests.hang import HANG_S
 
 GOOD = json.dumps({"id": "g", "output": "Paris", "assert": [{"type": "contains", "value": "Paris"}]})
 POOR = json.dumps({"id": "p", "output": "Rome", "assert": [{"type": "contains", "value": "Paris"}]})
@@ -42,7 +43,7 @@ def test_a_reader_that_goes_away_is_no_error(at: Terminal) -> None:
         assert json.loads(process.stdout.readline())["pass"] is True
         process.stdout.close()
         assert process.stderr.read() == b""
-        assert process.wait(30) == 0
+        assert process.wait(HANG_S) == 0
 
 
 def test_nothing_is_kept_and_no_store_is_made(at: Terminal) -> None:

@@ -16,6 +16,7 @@ from pydantic import JsonValue
 
 from tests.cli.suites import answer, benchmark, case, suite
 from tests.cli.terminal import CLI, Terminal
+from tests.hang import HANG_S
 
 
 @contextmanager
@@ -29,7 +30,7 @@ def watching(at: Terminal, *options: str) -> Generator[subprocess.Popen[str]]:
         cwd=at.folder,
         env=at.environment,
     )
-    giving_up = threading.Timer(60, process.kill)
+    giving_up = threading.Timer(HANG_S, process.kill)
     giving_up.start()
     try:
         yield process

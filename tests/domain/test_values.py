@@ -28,6 +28,7 @@ from minions_evals_mcp.domain.values import (
     to_millis,
     utc,
 )
+from tests.hang import HANG_S
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -156,7 +157,7 @@ def test_a_digest_is_128_bits_in_hexadecimal_and_takes_text_that_utf_8_cannot_ho
 
 def test_a_digest_is_the_same_in_every_process() -> None:
     code = "from minions_evals_mcp.domain.digests import digest; print(digest({'b': [1, None], 'a': 'é'}))"
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=30)
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=HANG_S)
     assert said.stdout.strip() == digest({"a": "é", "b": [1, None]})
 
 

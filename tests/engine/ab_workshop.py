@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.models.registry import ProviderSettings
 from tests.fakes.llm_server import Server
+from tests.hang import HANG_S
 from tests.workshop import Json, all_of, config_in, minion, opened, save
 
 OPENAI, ANTHROPIC, GEMINI = "gpt-4o", "claude-opus-4-7", "gemini-2.5-flash"
@@ -60,7 +61,7 @@ async def laboratory(
         retry_base_s=0.001,
         retry_cap_s=0.002,
     )
-    async with opened(replace(config_in(folder), providers=providers, call_timeout_s=5)) as engine:
+    async with opened(replace(config_in(folder), providers=providers, call_timeout_s=HANG_S)) as engine:
         engine.opened_embedder = Words()
         yield engine
 

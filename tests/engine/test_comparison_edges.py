@@ -25,6 +25,7 @@ from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, silent, st
 from minions_evals_mcp.errors import BadInputError, BusyError, EvalsError, InstrumentError, NotFoundError
 from minions_evals_mcp.store.jobs import Job
 from tests.fakes.llm_server import FakeSettings, serving
+from tests.hang import HANG_S
 from tests.workshop import all_of, answer, benchmark, case, config_in, first, fleet, minion, opened, rubric, save, says
 
 
@@ -90,7 +91,7 @@ async def test_a_comparison_is_carried_on_by_one_process_and_a_second_start_leav
             at_work.set()
             await go_on.wait()
 
-        with anyio.fail_after(10):
+        with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as tasks:
                 waiting: Progress = wait
                 tasks.start_soon(partial(compare_prompt_versions, engine, asked(), progress=waiting))

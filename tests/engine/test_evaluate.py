@@ -20,6 +20,7 @@ from minions_evals_mcp.errors import BadInputError, StoppedError, UnsupportedErr
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from tests.engine.seed_configs import CODE, CONTENT, RESPONSE
 from tests.fakes.llm_server import Server, serving
+from tests.hang import HANG_S
 from tests.workshop import START, all_of, config_in, found, opened, outbox
 
 WEATHER = '{"output": {"temperature": 20, "humidity": 3, "conditions": "sun"}}'
@@ -48,7 +49,7 @@ async def evaluated(
     folder = engine.config.db.parent
     (folder / "c.yaml").write_text(text)
     evaluation = read_config(folder / "c.yaml", now=START, given=given or Given())
-    with anyio.fail_after(60):
+    with anyio.fail_after(HANG_S):
         return await evaluate(
             engine, evaluation, asked or Asked(), environment={**environment, **evaluation.given_variables}
         )

@@ -24,6 +24,7 @@ from minions_evals_mcp.interop.promptfoo_results import results_json
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
 from tests.engine.asks_config import FILES
 from tests.fakes.llm_server import Server, serving
+from tests.hang import HANG_S
 from tests.targets.application import Asked as Heard
 from tests.targets.application import application, reply
 from tests.workshop import START, all_of, config_in, opened
@@ -41,7 +42,7 @@ def read(engine: Engine, text: str, **files: str) -> Evaluation:
 
 
 async def evaluated(engine: Engine, evaluation: Evaluation, **environment: str) -> Matrix:
-    with anyio.fail_after(60):
+    with anyio.fail_after(HANG_S):
         return await evaluate(engine, evaluation, Asked(), environment=environment)
 
 

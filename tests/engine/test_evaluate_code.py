@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config import read_config
 from minions_evals_mcp.interop.promptfoo_results import results_json
+from tests.hang import HANG_S
 from tests.targets.application import Asked as Heard
 from tests.targets.application import application, reply
 from tests.workshop import START
@@ -61,7 +62,7 @@ async def evaluated(engine: Engine, **files: str) -> tuple[Matrix, Json]:
     for name, content in files.items():
         (folder / name).write_text(content)
     evaluation = read_config(folder / "c.yaml", now=START)
-    with anyio.fail_after(60):
+    with anyio.fail_after(HANG_S):
         matrix = await evaluate(engine, evaluation, Asked(), environment={})
     results = results_json(matrix, evaluation, at="2026-11-21T09:00:00Z")["results"]
     assert isinstance(results, dict)

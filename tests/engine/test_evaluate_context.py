@@ -15,6 +15,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import Asked
 from minions_evals_mcp.engine.config_eval.matrix import Cell
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.interop.promptfoo_config import read_config
+from tests.hang import HANG_S
 from tests.workshop import START
 
 PROVIDER = """
@@ -112,7 +113,7 @@ async def cells(engine: Engine, head: dict[str, JsonValue], checks: list[JsonVal
     (folder / "p.py").write_text(PROVIDER)
     tests: list[JsonValue] = [{**TEST, "assert": [check]} for check in checks]
     (folder / "c.yaml").write_text(yaml.safe_dump({**head, "tests": tests}))
-    with anyio.fail_after(60):
+    with anyio.fail_after(HANG_S):
         matrix = await evaluate(engine, read_config(folder / "c.yaml", now=START), Asked(), environment={})
     return [row.cells[0] for row in matrix.rows]
 

@@ -14,6 +14,7 @@ from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import read_config
+from tests.hang import HANG_S
 from tests.targets.application import Asked as Heard
 from tests.targets.application import application, reply
 from tests.workshop import START, config_in, opened
@@ -49,7 +50,7 @@ QUESTIONS = ["Say: a fruit", "Say: why kiwi?", "Say: against kiwi: <Say: why kiw
 async def evaluated(engine: Engine, text: str) -> Matrix:
     path = engine.config.db.parent / "c.yaml"
     path.write_text(text)
-    with anyio.fail_after(60):
+    with anyio.fail_after(HANG_S):
         return await evaluate(engine, read_config(path, now=START), Asked(), environment={})
 
 

@@ -13,6 +13,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import Asked
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from tests.hang import HANG_S
 from tests.workshop import START
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
@@ -42,7 +43,7 @@ def written(folder: Path, **other: str) -> Path:
 async def test_modules_write_prompts_make_tests_and_variables_and_answer(engine: Engine) -> None:
     path = written(engine.config.db.parent)
     evaluation = await anyio.to_thread.run_sync(lambda: read_config(path, now=START, given=Given(trust_code=True)))
-    with anyio.fail_after(120):
+    with anyio.fail_after(HANG_S):
         matrix = await evaluate(engine, evaluation, Asked(), environment={})
     first, second = matrix.rows
     assert first.variables == {"q": "x-", "v": "v of x-"}

@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import InstrumentError, StoppedError, UnsupportedError
 from tests.fakes.llm_server import FakeSettings, serving
+from tests.hang import HANG_S
 from tests.workshop import (
     all_of,
     answer,
@@ -120,7 +121,7 @@ async def test_without_a_model_the_case_is_refused_before_anything_runs(engine: 
 async def test_a_cap_leaves_the_grades_open_and_the_run_goes_on_under_its_key(tmp_path: Path) -> None:
     async with serving() as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
         await graded(engine, POLITE, {"type": "llm-rubric", "value": "is brief"})
-        with anyio.fail_after(20), pytest.raises(StoppedError, match="time cap"):
+        with anyio.fail_after(HANG_S), pytest.raises(StoppedError, match="time cap"):
             await try_case(engine, "c", key="k", max_seconds=1e-9)
         assert server.judge == 0
         assert not await all_of(engine, TestRun)

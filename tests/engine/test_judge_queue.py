@@ -10,6 +10,7 @@ from minions_evals_mcp.engine.jobs import get_job, working_on
 from minions_evals_mcp.engine.people.judge_queue import Question, hand_in, next_question, question_of
 from minions_evals_mcp.errors import BusyError, ConflictError, NotFoundError
 from minions_evals_mcp.judges.packets import GivenJudgment
+from tests.hang import HANG_S
 from tests.view.visitor import TWO, waiting
 from tests.workshop import Json, answer, bench, benchmark, case, judgments, rubric, save
 
@@ -83,7 +84,7 @@ async def test_a_run_that_is_worked_on_is_waited_for_and_in_the_end_said_to_be_b
     job = await waiting(engine)
     (one,) = await queue(engine)
     async with working_on(engine, job):
-        with anyio.fail_after(30), pytest.raises(BusyError):
+        with anyio.fail_after(HANG_S), pytest.raises(BusyError):
             await hand_in(engine, job.id, one.digest, given(one, 1, 5), judged_by="anna")
     await hand_in(engine, job.id, one.digest, given(one, 1, 5), judged_by="anna")
 

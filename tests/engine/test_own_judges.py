@@ -21,6 +21,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, StoppedError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from tests.fakes.llm_server import Server, serving
+from tests.hang import HANG_S
 from tests.workshop import START, Json, all_of, answer, bench, case, config_in, found, opened, save, try_case
 
 pytestmark = pytest.mark.anyio
@@ -57,7 +58,7 @@ async def run(
     path = engine.config.db.parent / "c.yaml"
     path.write_text(text)
     asking = read_config(path, now=START, given=given or Given())
-    with anyio.fail_after(40):
+    with anyio.fail_after(HANG_S):
         return await evaluate(engine, asking, asked or Asked(), environment={**variables, **asking.given_variables})
 
 

@@ -28,6 +28,7 @@ from minions_evals_mcp.errors import InstrumentError, StoppedError
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job
 from tests.fakes.llm_server import FakeSettings, serving
+from tests.hang import HANG_S
 from tests.workshop import (
     START,
     Json,
@@ -111,7 +112,7 @@ async def test_no_more_units_are_held_than_a_bounded_window_and_no_more_are_in_f
 
     health = Health(Switch())
     bench_ = Bench(engine, request, judging, gate, RunVersions(), frame)
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:
 
             async def carry_on() -> None:
@@ -137,9 +138,10 @@ def a_job(ident: str, total: int) -> Job:
 
 async def test_a_judge_is_asked_by_no_more_workers_at_once_than_were_set(tmp_path: Path) -> None:
     async with (
-        serving(FakeSettings(latency_ms=5)) as server,
+        serving() as server,
         opened(config_in(tmp_path, model_url=server.url, concurrency=3)) as engine,
     ):
+        server.hold(crowd=3)
         await to_be_judged(engine, 24)
         await bench(engine, "b")
         assert server.judge == 24
@@ -190,7 +192,7 @@ async def test_an_interrupted_model_run_pays_for_no_judgment_twice(tmp_path: Pat
     ):
         await to_be_judged(engine, 30)
         request = RunRequest(subject_id="b", key="k")
-        with anyio.fail_after(10), anyio.CancelScope() as scope:
+        with anyio.fail_after(HANG_S), anyio.CancelScope() as scope:
             seen = 0
 
             async def interrupt(_: Outcome) -> None:
@@ -212,7 +214,7 @@ async def test_a_run_that_is_interrupted_while_calls_hang_stops_at_once(tmp_path
         opened(config_in(tmp_path, model_url=server.url)) as engine,
     ):
         await to_be_judged(engine, 8)
-        with anyio.fail_after(5):
+        with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(run_benchmark, engine, RunRequest(subject_id="b", key="k"))
                 while server.in_flight < engine.config.concurrency:  # noqa: ASYNC110  the fake counts, it tells nobody

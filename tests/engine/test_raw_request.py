@@ -12,6 +12,7 @@ from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import Asked
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config import read_config
+from tests.hang import HANG_S
 from tests.targets.application import Asked as Heard
 from tests.targets.application import application, reply
 from tests.workshop import START, config_in, opened
@@ -43,7 +44,7 @@ async def heard(folder: Path, request: str, prompt: str = "hi") -> tuple[Heard, 
         }  # fmt: skip
         (folder / "c.yaml").write_text(json.dumps(config))
         async with opened(config_in(folder)) as engine:
-            with anyio.fail_after(60):
+            with anyio.fail_after(HANG_S):
                 matrix = await evaluate(
                     engine, read_config(folder / "c.yaml", now=START), Asked(), environment={"CHAT_KEY": "k-1"}
                 )

@@ -41,6 +41,7 @@ from tests.engine.ab_workshop import (
     says,
 )
 from tests.fakes.llm_server import FakeSettings, Server, serving
+from tests.hang import HANG_S
 from tests.workshop import Json, counts, minion, save
 
 
@@ -120,7 +121,8 @@ async def test_a_case_without_a_prompt_sends_its_input_and_has_no_version(lab: E
 
 
 async def test_branches_run_in_parallel(tmp_path: Path) -> None:
-    async with serving(FakeSettings(latency_ms=200)) as server, laboratory(tmp_path, server) as lab:
+    async with serving() as server, laboratory(tmp_path, server) as lab:
+        server.hold(crowd=3)
         await prepared(lab, branch("a"), branch("b", ANTHROPIC), branch("c", GEMINI))
         await ab(lab, "a", "b", "c")
         assert server.max_in_flight == 3
@@ -128,12 +130,18 @@ async def test_branches_run_in_parallel(tmp_path: Path) -> None:
 
 async def test_the_fastest_branch_is_the_one_whose_provider_answers_first(tmp_path: Path) -> None:
     async with (
-        serving(FakeSettings(latency_ms=150)) as slow,
+        serving() as slow,
         serving() as quick,
         laboratory(tmp_path, openai=slow, anthropic=quick) as lab,
     ):
         await prepared(lab)
-        found = await ab(lab, winner_criteria="fastest")
+        slow.hold()
+
+        async def first_is_there(_: Outcome) -> None:
+            slow.release()
+
+        asked = AbTestRequest(test_case_id="case", branch_ids=("a", "b"), winner_criteria="fastest")
+        found = await run_ab_test(lab, asked, progress=first_is_there)
         assert found.winner is not None
         assert found.winner.branch_id == "b"
         again = await ab(lab, winner_criteria="cheapest")
@@ -206,7 +214,7 @@ async def test_one_iteration_says_that_it_says_nothing_about_how_sure_it_is(lab:
 async def test_a_failed_branch_is_shown_ranked_last_and_never_wins(tmp_path: Path) -> None:
     async with (
         serving(FakeSettings(p500=1)) as broken,
-        serving(FakeSettings(latency_ms=50)) as well,
+        serving() as well,
         laboratory(tmp_path, openai=broken, anthropic=well) as lab,
     ):
         await prepared(lab, branch("a", isControl=True), branch("b", ANTHROPIC))
@@ -232,7 +240,7 @@ async def test_where_every_branch_fails_nobody_wins(tmp_path: Path) -> None:
 async def test_a_refusal_or_a_cut_off_answer_cannot_win_by_being_quick(tmp_path: Path, fault: str, error: str) -> None:
     async with (
         serving(FakeSettings(**{fault: 1})) as cheap,
-        serving(FakeSettings(latency_ms=50)) as well,
+        serving() as well,
         laboratory(tmp_path, openai=cheap, anthropic=well) as lab,
     ):
         await prepared(lab)
@@ -332,7 +340,7 @@ async def test_a_test_that_is_cancelled_keeps_what_was_paid_for(tmp_path: Path) 
     ):
         await prepared(lab)
         asked = AbTestRequest(test_case_id="case", branch_ids=("a", "b"), key="k")
-        with anyio.fail_after(30):
+        with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as tasks:
 
                 async def stop(outcome: Outcome) -> None:

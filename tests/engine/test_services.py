@@ -19,6 +19,7 @@ from minions_evals_mcp.engine.config_eval.matrix import Cell
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.interop.promptfoo_config import read_config
+from tests.hang import HANG_S
 from tests.targets.application import Application, application, reply
 from tests.targets.application import Asked as Heard
 from tests.workshop import START, all_of, answer, case, config_in, opened, place_store, save, try_case
@@ -69,7 +70,7 @@ async def first(config: EngineConfig, assertion: str, *, text: str = "a tweet", 
     )
     evaluation = read_config(path, now=START)
     async with opened(config) as engine:
-        with anyio.fail_after(60):
+        with anyio.fail_after(HANG_S):
             return (await evaluate(engine, evaluation, Asked(), environment={})).rows[0].cells[0]
 
 

@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import InstrumentError
 from tests.fakes.llm_server import FakeSettings, serving
+from tests.hang import HANG_S
 from tests.workshop import all_of, answer, bench, benchmark, benchmark_run, case, config_in, measured, opened, save
 
 pytestmark = pytest.mark.anyio
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.anyio
 async def test_a_model_that_makes_nothing_is_the_targets_error_and_no_case_fails(tmp_path: Path) -> None:
     async with (
         serving(FakeSettings(pnothing=1.0)) as server,
-        opened(replace(config_in(tmp_path, model_url=server.url), call_timeout_s=60)) as engine,
+        opened(replace(config_in(tmp_path, model_url=server.url), call_timeout_s=HANG_S)) as engine,
     ):
         await save(engine, case("x", expectedOutputs={"output": "good"}), benchmark("b", "x"))
         with pytest.raises(InstrumentError, match="no text, and with 0 completion tokens"):

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from tests.cli.terminal import inherited
+from tests.hang import HANG_S
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "python.md"
@@ -22,7 +23,7 @@ def test_the_program_on_the_page_runs_and_tells_its_verdict(tmp_path: Path) -> N
     program = re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL)[0]
     environment = {**inherited(), "MINIONS_EVALS_DB": str(tmp_path / "evals.db")}
     ended = subprocess.run(
-        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, timeout=120
+        [sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False, timeout=HANG_S
     )  # fmt: skip
     assert ended.stderr.endswith("AssertionError\n")  # the second case fails
     assert "1 of 2 passed" in ended.stdout

@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.store import records
+from tests.hang import HANG_S
 from tests.workshop import config_in
 
 CAPITALS = {"France": "Paris", "Italy": "Rome"}
@@ -107,7 +108,7 @@ async def test_checks_that_wait_do_so_at_the_same_time(tmp_path: Path) -> None:
         await all_asked.wait()
         return True
 
-    with anyio.fail_after(60):
+    with anyio.fail_after(HANG_S):
         found = await evaluate_async(answer, CASES, checks=waiting, store=tmp_path / "evals.db", progress=False)
     assert found.passed is True
 

@@ -24,7 +24,7 @@ import struct
 import sys
 import time
 from collections import Counter
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
@@ -174,7 +174,11 @@ class Connection(asyncio.Protocol):
             work = self.reset_connection
         elif fault == "ptrickle":
             work = partial(self.trickle, reply)
-        if server.settings.latency_ms:
+        if server.held is not None:
+            server.held.append(work)
+            if len(server.held) == server.crowd:
+                server.release()
+        elif server.settings.latency_ms:
             self.loop.call_later(server.settings.latency_ms / 1000, work)
         else:
             work()
@@ -294,6 +298,8 @@ class Server:
         default_factory=list[str]
     )  # set in process: what an agent's model replies, one after the other
     canned: bytes = b""  # set in process: the body of every 200 from then on
+    held: list[Callable[[], None]] | None = None  # replies that wait until they are released
+    crowd: int = 0
     streams: bool = True  # set to False in process: whoever asks for a stream gets a whole reply
     faults: Counter[str] = field(default_factory=Counter[str])
     statuses: Counter[str] = field(default_factory=Counter[str])
@@ -314,6 +320,16 @@ class Server:
         self.statuses.clear()
         self.bodies.clear()
         self.cpu_at_reset = time.process_time()
+
+    def hold(self, crowd: int = 0) -> None:
+        """In process: replies wait until they are released, each time that so many wait or once for all."""
+        self.held, self.crowd = [], crowd
+
+    def release(self) -> None:
+        """Sends what was held; without a crowd to wait for, replies go out at once from now on."""
+        held, self.held = self.held or [], [] if self.crowd else None
+        for reply in held:
+            reply()
 
     def stats(self) -> Object:
         """Everything counted since the start or the last reset."""

@@ -15,6 +15,7 @@ from minions_evals_mcp.interop.pick_rows import read_pick_row
 from minions_evals_mcp.interop.score_rows import Tally, answers
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
+from tests.hang import HANG_S
 
 PARIS: JsonValue = {"type": "contains", "value": "Paris"}
 FRANCE: JsonValue = {"type": "icontains", "value": "france"}
@@ -31,7 +32,7 @@ async def told(*lines: str) -> tuple[list[dict[str, JsonValue]], Tally]:
     tally = Tally()
     async with RegexSandbox() as regexes, Snippets() as snippets:
         judges = Judges(regexes, snippets, wordllama_embedder)
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             return await answers(list(enumerate(lines, 1)), judges, tally, read_pick_row), tally
 
 

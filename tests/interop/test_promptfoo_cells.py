@@ -17,6 +17,7 @@ from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.interop.promptfoo_results import results_json
 from tests.bench.promptfoo_configs import ANSWERS, CONFIGS, TRUST, cells, compared, configs, environment, written
 from tests.fakes.scripted_model import scripted_model
+from tests.hang import HANG_S
 from tests.workshop import START
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +38,7 @@ async def ours(engine: Engine, name: str, address: str) -> list[dict[str, Any]]:
     given = Given(environment=around, trust_code=engine.config.trust_code)
     evaluation = await anyio.to_thread.run_sync(lambda: read_config(path, now=START, given=given))
     named = {variable: around[variable] for variable in evaluation.variables}
-    with anyio.fail_after(120):
+    with anyio.fail_after(HANG_S):
         matrix = await evaluate(engine, evaluation, Asked(), environment={**named, **evaluation.given_variables})
     told = results_json(matrix, evaluation, at="2026-11-22T16:00:00Z")["results"]
     assert isinstance(told, dict)

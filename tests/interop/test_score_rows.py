@@ -16,6 +16,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.score_rows import CHUNK, Tally, answers, batches, read_row
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
+from tests.hang import HANG_S
 
 CONTAINS: JsonValue = [{"type": "contains", "value": "Paris"}]
 
@@ -33,7 +34,7 @@ async def told(*lines: str | bytes) -> tuple[list[dict[str, JsonValue]], Tally]:
     tally = Tally()
     async with RegexSandbox() as regexes, Snippets() as snippets:
         judges = Judges(regexes, snippets, wordllama_embedder)
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             source = io.BytesIO(b"\n".join(line.encode() if isinstance(line, str) else line for line in lines))
             found = [one for batch in batches(source) for one in await answers(batch, judges, tally)]
     return found, tally

@@ -16,8 +16,9 @@ from minions_evals_mcp.judges.grading import Choice, best_of, grade, grade_crite
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 from tests.fakes.llm_server import FakeSettings, Server
+from tests.hang import HANG_S
 from tests.judges.workpieces import work
-from tests.models.asking import PATIENT_S, QUICK, client_and_server
+from tests.models.asking import QUICK, client_and_server
 
 MARK = "=====OUTPUT-0123456789abcdef====="
 TEXT = "The refund is on its way."
@@ -43,7 +44,7 @@ class Bench:
 
     async def verdict(self, need: GradeNeed) -> Verdict:
         """The grade as it is kept."""
-        with anyio.fail_after(60):
+        with anyio.fail_after(HANG_S):
             said = await grade(self.judge, need, work(need.text))
         assert isinstance(said, Verdict), said
         return said
@@ -56,7 +57,7 @@ class Bench:
 @asynccontextmanager
 async def bench(faults: FakeSettings | None = None) -> AsyncGenerator[Bench]:
     async with client_and_server("anthropic", faults, QUICK, key="test") as (client, server):
-        yield Bench(LlmJudge(client, "fake-judge", lambda: MARK, PATIENT_S), server)
+        yield Bench(LlmJudge(client, "fake-judge", lambda: MARK, HANG_S), server)
 
 
 pytestmark = pytest.mark.anyio
@@ -111,7 +112,7 @@ async def test_the_judge_is_shown_what_is_asked_and_the_output_between_marks() -
 async def test_a_reply_that_breaks_the_form_is_sent_back_and_then_no_verdict(said: JsonValue, flaw: str) -> None:
     async with bench() as at:
         at.replies(said)
-        with anyio.fail_after(60):
+        with anyio.fail_after(HANG_S):
             found = await grade(at.judge, RUBRIC, work(TEXT))
         assert "Your last reply could not be used" in at.asked()
     assert isinstance(found, JudgeErrored)
@@ -121,7 +122,7 @@ async def test_a_reply_that_breaks_the_form_is_sent_back_and_then_no_verdict(sai
 
 async def test_a_judge_that_fails_gives_no_grade() -> None:
     async with bench(FakeSettings(p401=1)) as at:
-        with anyio.fail_after(60):
+        with anyio.fail_after(HANG_S):
             found = await grade(at.judge, RUBRIC, work(TEXT))
     assert isinstance(found, JudgeErrored)
     assert found.fatal

@@ -22,8 +22,9 @@ from minions_evals_mcp.models.prices import cost_usd
 from minions_evals_mcp.models.registry import Provider
 from minions_evals_mcp.models.replies import Usage
 from tests.fakes.llm_server import FakeSettings, Server
+from tests.hang import HANG_S
 from tests.judges.workpieces import Json, criterion, work
-from tests.models.asking import PATIENT_S, QUICK, client_and_server
+from tests.models.asking import QUICK, client_and_server
 
 MARK = "=====OUTPUT-0123456789abcdef====="
 FAIR = criterion("fair", guide="0 is rude, 4 is kind", low=0, high=4, description="Is it kind?")
@@ -38,7 +39,7 @@ class Bench:
     server: Server
 
     async def said(self, *criteria: Criterion, of: Work | None = None) -> list[Said]:
-        with anyio.fail_after(60):
+        with anyio.fail_after(HANG_S):
             return await self.judge.judge(criteria or (FAIR,), of or work())
 
     async def verdict(self, one: Criterion = FAIR, *, of: Work | None = None) -> Verdict:
@@ -76,7 +77,7 @@ class Bench:
 @asynccontextmanager
 async def bench(
     faults: FakeSettings | None = None, *, provider: Provider = "anthropic", model: str = "fake-judge",
-    together: bool = False, key: str = "test", deadline_s: float = PATIENT_S, attempts: int = 3,
+    together: bool = False, key: str = "test", deadline_s: float = HANG_S, attempts: int = 3,
 ) -> AsyncGenerator[Bench]:  # fmt: skip
     async with client_and_server(provider, faults, replace(QUICK, attempts=attempts), key=key) as (client, server):
         yield Bench(LlmJudge(client, model, lambda: MARK, deadline_s, together), server)

@@ -17,6 +17,7 @@ from minions_evals_mcp.judges.grading import best_of, chooser_digest, grade, gra
 from minions_evals_mcp.judges.llm import Flaw
 from minions_evals_mcp.judges.templated import Choice, choice_reply, facts_reply, rubric_reply
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
+from tests.hang import HANG_S
 from tests.judges.test_grading import TEXT, Bench, bench
 from tests.judges.workpieces import work
 
@@ -109,7 +110,7 @@ async def test_an_output_stays_data_in_a_template() -> None:
 async def test_a_reply_without_a_verdict_is_sent_back_and_then_no_verdict(kind: str, flaw: str) -> None:
     async with bench() as at:
         at.replies("I would rather not.")
-        with anyio.fail_after(10):
+        with anyio.fail_after(HANG_S):
             found = await grade(at.judge, need("Grade {{output}}{{completion}}", kind=kind), work(TEXT))
         assert "Your last reply could not be used" in at.asked()
     assert isinstance(found, JudgeErrored)

@@ -14,9 +14,9 @@ from minions_evals_mcp.models.registry import ModelRef, Models, Provider, Provid
 from minions_evals_mcp.models.replies import Reply
 from minions_evals_mcp.models.request import ModelRequest
 from tests.fakes.llm_server import FakeSettings, Server, serving
+from tests.hang import HANG_S
 
 QUICK = ProviderSettings(concurrency=32, retry_base_s=0.001, retry_cap_s=0.005)
-PATIENT_S = 4.0
 
 
 def provider_settings(url: str, settings: ProviderSettings = QUICK, *, key: str = "test") -> ProviderSettings:
@@ -45,14 +45,14 @@ def ask(number: int = 1, *, model: str = "fake-target", max_tokens: int = 100) -
     return ModelRequest(model=model, user=f"What became of REF-{number:06}?", max_tokens=max_tokens)
 
 
-async def ask_all(client: ModelClient, count: int, *, deadline_s: float = PATIENT_S) -> list[Reply]:
+async def ask_all(client: ModelClient, count: int, *, deadline_s: float = HANG_S) -> list[Reply]:
     """The replies to `count` different questions asked at once."""
     replies: list[Reply] = []
 
     async def one(number: int) -> None:
         replies.append(await client.complete(ask(number), deadline_s=deadline_s))
 
-    with anyio.fail_after(15):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:
             for number in range(count):
                 tasks.start_soon(one, number)

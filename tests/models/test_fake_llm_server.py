@@ -17,7 +17,8 @@ from minions_evals_mcp.models.request import ModelRequest
 from tests.fakes.llm_answers import Object, answer, judged_output
 from tests.fakes.llm_server import FakeSettings
 from tests.fakes.llm_wire import dumps
-from tests.models.asking import PATIENT_S, ask_all, client_and_server
+from tests.hang import HANG_S
+from tests.models.asking import ask_all, client_and_server
 
 VERDICT: Object = {
     "type": "object",
@@ -69,7 +70,7 @@ async def test_a_broken_score_is_out_of_range_or_no_number() -> None:
     async with client_and_server("openai", FakeSettings(pbadscore=1)) as (client, _):
         for user in ("a", "aa"):
             request = ModelRequest(model="judge", user=user, max_tokens=9, schema=schema)
-            reply = await client.complete(request, deadline_s=PATIENT_S)
+            reply = await client.complete(request, deadline_s=HANG_S)
             assert isinstance(reply, Completion)
             broken.add(json.loads(reply.text)["score"])
     assert broken == {999, "very high"}

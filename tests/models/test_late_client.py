@@ -10,7 +10,8 @@ import anyio
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.late_client import LateClient
 from minions_evals_mcp.models.replies import Completion
-from tests.models.asking import PATIENT_S, ask, client_and_server
+from tests.hang import HANG_S
+from tests.models.asking import ask, client_and_server
 
 LOOKED_AT = """
 import sys
@@ -23,7 +24,9 @@ print(sorted({"anthropic", "openai"} & sys.modules.keys()))
 
 
 def test_looking_whether_a_provider_can_be_asked_imports_no_sdk() -> None:
-    ended = subprocess.run([sys.executable, "-c", LOOKED_AT], capture_output=True, text=True, check=True, timeout=60)
+    ended = subprocess.run(
+        [sys.executable, "-c", LOOKED_AT], capture_output=True, text=True, check=True, timeout=HANG_S
+    )
     assert ended.stdout == "[]\n"
 
 
@@ -39,10 +42,10 @@ async def test_calls_that_come_together_make_one_client_which_is_closed_once() -
         replies: list[object] = []
 
         async def call() -> None:
-            replies.append(await late.complete(ask(), deadline_s=PATIENT_S))
+            replies.append(await late.complete(ask(), deadline_s=HANG_S))
 
         assert not late.fault_counts
-        with anyio.fail_after(30):
+        with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as tasks:
                 for _ in range(8):
                     tasks.start_soon(call)

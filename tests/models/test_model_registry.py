@@ -14,7 +14,8 @@ from minions_evals_mcp.models import prices
 from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings, parse_model
 from minions_evals_mcp.models.replies import Completion, Usage
 from tests.fakes.llm_server import serving
-from tests.models.asking import PATIENT_S, ask
+from tests.hang import HANG_S
+from tests.models.asking import ask
 
 
 @pytest.mark.parametrize(
@@ -53,7 +54,7 @@ async def test_a_missing_key_is_refused_with_the_name_of_the_variable(text: str)
 
 async def test_a_server_of_ones_own_needs_no_openai_key() -> None:
     async with serving() as server, Models(ProviderSettings({"openai": Access(base_url=f"{server.url}/v1")})) as models:
-        reply = await models.client(parse_model("openai:llama3:8b")).complete(ask(), deadline_s=PATIENT_S)
+        reply = await models.client(parse_model("openai:llama3:8b")).complete(ask(), deadline_s=HANG_S)
     assert isinstance(reply, Completion)
 
 
@@ -77,7 +78,7 @@ def test_settings_do_not_show_their_keys() -> None:
 
 
 def run_python(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=HANG_S)
     return done.stdout
 
 

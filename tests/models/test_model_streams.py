@@ -17,7 +17,8 @@ from minions_evals_mcp.models.replies import Completion, Failed, FaultKind, Refu
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.models.streaming import events
 from tests.fakes.llm_server import FakeSettings
-from tests.models.asking import PATIENT_S, QUICK, ask, client_and_server
+from tests.hang import HANG_S
+from tests.models.asking import QUICK, ask, client_and_server
 
 ONCE = replace(QUICK, attempts=1)
 KINDS: list[tuple[str, FaultKind]] = [
@@ -43,15 +44,15 @@ def streamed(number: int = 1, *, model: str = "fake-target") -> ModelRequest:
 
 async def reply_under(provider: Provider, **faults: float) -> Reply:
     async with client_and_server(provider, FakeSettings(retry_after_s=0.001, **faults), ONCE) as (client, _):
-        with anyio.fail_after(5):
-            return await client.complete(streamed(), deadline_s=PATIENT_S)
+        with anyio.fail_after(HANG_S):
+            return await client.complete(streamed(), deadline_s=HANG_S)
 
 
 async def test_a_streamed_answer_is_the_whole_one_with_the_time_of_its_first_token(provider: Provider) -> None:
     async with client_and_server(provider, FakeSettings(token_ms=4)) as (client, server):
-        with anyio.fail_after(5):
-            pieces = await client.complete(streamed(), deadline_s=PATIENT_S)
-            whole = await client.complete(ask(), deadline_s=PATIENT_S)
+        with anyio.fail_after(HANG_S):
+            pieces = await client.complete(streamed(), deadline_s=HANG_S)
+            whole = await client.complete(ask(), deadline_s=HANG_S)
         sent = json.loads(server.last_body)
     assert isinstance(pieces, Completion)
     assert isinstance(whole, Completion)
@@ -70,7 +71,7 @@ async def test_a_streamed_answer_is_the_whole_one_with_the_time_of_its_first_tok
 async def test_a_stream_of_a_known_model_carries_its_cost(provider: Provider) -> None:
     model = {"anthropic": "claude-opus-4-7", "openai": "gpt-4o"}[provider]
     async with client_and_server(provider) as (client, server):
-        reply = await client.complete(streamed(model=model), deadline_s=PATIENT_S)
+        reply = await client.complete(streamed(model=model), deadline_s=HANG_S)
         sent = json.loads(server.last_body)
     assert sent["stream"] is True
     assert isinstance(reply, Completion)
@@ -81,7 +82,7 @@ async def test_a_stream_of_a_known_model_carries_its_cost(provider: Provider) ->
 async def test_a_server_that_does_not_stream_answers_without_the_time_of_its_first_token(provider: Provider) -> None:
     async with client_and_server(provider) as (client, server):
         server.streams = False
-        reply = await client.complete(streamed(), deadline_s=PATIENT_S)
+        reply = await client.complete(streamed(), deadline_s=HANG_S)
     assert isinstance(reply, Completion)
     assert reply.first_token_ms is None
 
@@ -96,7 +97,7 @@ async def test_a_stream_that_breaks_or_ends_early_is_no_answer(provider: Provide
 async def test_a_stream_that_ended_early_is_asked_for_again(provider: Provider) -> None:
     faults = FakeSettings(pearly=0.5)
     async with client_and_server(provider, faults, replace(QUICK, attempts=20)) as (client, server):
-        replies = [await client.complete(streamed(number), deadline_s=PATIENT_S) for number in range(8)]
+        replies = [await client.complete(streamed(number), deadline_s=HANG_S) for number in range(8)]
     assert all(isinstance(reply, Completion) for reply in replies)
     assert 0 < server.faults["pearly"] == client.fault_counts["transient"]
 
@@ -104,10 +105,10 @@ async def test_a_stream_that_ended_early_is_asked_for_again(provider: Provider) 
 @pytest.mark.parametrize("fault", ["phang", "ptrickle"])
 async def test_a_stream_that_never_ends_is_given_up_at_the_deadline(provider: Provider, fault: str) -> None:
     async with client_and_server(provider, FakeSettings(**{fault: 1}), ONCE) as (client, server):
-        with anyio.fail_after(5):
+        with anyio.fail_after(HANG_S):
             reply = await client.complete(streamed(), deadline_s=0.1)
             server.configure(FakeSettings())
-            again = await client.complete(streamed(2), deadline_s=PATIENT_S)
+            again = await client.complete(streamed(2), deadline_s=HANG_S)
     assert reply == Failed("deadline", "no whole reply within 0.1 s", False, ("deadline",), 1)
     assert isinstance(again, Completion), "the client is usable afterwards"
 
@@ -138,7 +139,7 @@ async def test_thinking_is_no_part_of_a_streamed_answer() -> None:
     ]
     async with client_and_server("anthropic") as (client, server):
         server.canned = b"".join(b"data: " + json.dumps(one).encode() + b"\r\n\r\n" for one in told)
-        reply = await client.complete(streamed(), deadline_s=PATIENT_S)
+        reply = await client.complete(streamed(), deadline_s=HANG_S)
     assert isinstance(reply, Completion)
     assert reply.text == "Paris"
     assert reply.usage is not None

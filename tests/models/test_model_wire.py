@@ -12,7 +12,8 @@ from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.models.openai_client import token_limit_name
 from minions_evals_mcp.models.registry import Provider
 from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated, Usage
-from tests.models.asking import PATIENT_S, QUICK, ask, client_and_server
+from tests.hang import HANG_S
+from tests.models.asking import QUICK, ask, client_and_server
 
 Object = dict[str, JsonValue]
 TEXT: Object = {"type": "text", "text": "Paris"}
@@ -30,7 +31,7 @@ def chat(content: JsonValue = "Paris", finish: JsonValue = "stop", **parts: Json
 async def reply_to(provider: Provider, body: JsonValue | bytes) -> Reply:
     async with client_and_server(provider, settings=replace(QUICK, attempts=1)) as (client, server):
         server.canned = body if isinstance(body, bytes) else json.dumps(body).encode()
-        return await client.complete(ask(), deadline_s=PATIENT_S)
+        return await client.complete(ask(), deadline_s=HANG_S)
 
 
 @pytest.mark.parametrize(

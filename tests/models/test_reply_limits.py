@@ -11,20 +11,20 @@ from minions_evals_mcp.models.registry import ModelRef, Models, Provider
 from minions_evals_mcp.models.replies import Completion, Failed
 from minions_evals_mcp.models.reply_limits import MOST_BYTES, same_host
 from tests.fakes.llm_server import FakeSettings, serving
+from tests.hang import HANG_S
 from tests.models.asking import QUICK, ask, client_and_server, provider_settings
 
 pytestmark = pytest.mark.anyio
 PROVIDERS: tuple[Provider, ...] = ("anthropic", "openai")
-WAIT_S = 60
 
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_a_reply_that_unpacks_to_too_much_is_not_read_to_its_end(provider: Provider, stream: bool) -> None:
     async with client_and_server(provider, FakeSettings(pbomb=1.0)) as (client, server):
-        warm = await client.complete(ask(1), deadline_s=WAIT_S)
+        warm = await client.complete(ask(1), deadline_s=HANG_S)
         tracemalloc.start()
-        reply = await client.complete(replace(ask(2), stream=stream), deadline_s=WAIT_S)
+        reply = await client.complete(replace(ask(2), stream=stream), deadline_s=HANG_S)
         peak = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
     assert isinstance(warm, Failed)
@@ -37,7 +37,7 @@ async def test_a_reply_that_unpacks_to_too_much_is_not_read_to_its_end(provider:
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_the_key_is_not_sent_on_to_another_host(provider: Provider) -> None:
     async with client_and_server(provider, FakeSettings(predirect=1.0)) as (client, server):
-        reply = await client.complete(ask(), deadline_s=WAIT_S)
+        reply = await client.complete(ask(), deadline_s=HANG_S)
     assert isinstance(reply, Failed)
     assert reply.kind == "permanent"
     assert "redirects to another place, http://127.0.0.2:" in reply.reason
@@ -51,14 +51,14 @@ async def test_vectors_have_the_same_limits() -> None:
             Models(provider_settings(server.url, QUICK)) as models,
         ):
             client = models.embeddings(ModelRef("openai", "any"))
-            reply = await client.complete(replace(ask(), user='["text"]'), deadline_s=WAIT_S)
+            reply = await client.complete(replace(ask(), user='["text"]'), deadline_s=HANG_S)
         assert isinstance(reply, Failed)
         assert said in reply.reason
 
 
 async def test_the_limit_can_be_set() -> None:
     async with client_and_server("anthropic", settings=replace(QUICK, reply_bytes=100)) as (client, _):
-        reply = await client.complete(ask(), deadline_s=WAIT_S)
+        reply = await client.complete(ask(), deadline_s=HANG_S)
     assert isinstance(reply, Failed)
     assert "longer than 0 MB" in reply.reason
 
@@ -67,7 +67,7 @@ async def test_the_limit_can_be_set() -> None:
 @pytest.mark.parametrize("provider", PROVIDERS)
 async def test_no_text_for_no_tokens_is_no_answer(provider: Provider, stream: bool) -> None:
     async with client_and_server(provider, FakeSettings(pnothing=1.0)) as (client, server):
-        reply = await client.complete(replace(ask(), stream=stream), deadline_s=WAIT_S)
+        reply = await client.complete(replace(ask(), stream=stream), deadline_s=HANG_S)
     assert isinstance(reply, Failed)
     assert reply.kind == "empty"
     assert reply.reason.startswith("it answered with no text, and with 0 completion tokens")
@@ -77,7 +77,7 @@ async def test_no_text_for_no_tokens_is_no_answer(provider: Provider, stream: bo
 async def test_no_text_without_a_count_of_tokens_is_an_empty_answer() -> None:
     async with client_and_server("openai") as (client, server):
         server.canned = b'{"model": "m", "choices": [{"message": {"content": ""}, "finish_reason": "stop"}]}'
-        reply = await client.complete(ask(), deadline_s=WAIT_S)
+        reply = await client.complete(ask(), deadline_s=HANG_S)
     assert isinstance(reply, Completion)
     assert reply.text == ""
 

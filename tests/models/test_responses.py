@@ -17,6 +17,7 @@ from minions_evals_mcp.models.client import Answer
 from minions_evals_mcp.models.faults import Fault
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.responses import read_response
+from tests.hang import HANG_S
 from tests.targets.application import Asked as Heard
 from tests.targets.application import application, reply
 from tests.workshop import START, config_in, opened
@@ -55,7 +56,7 @@ async def cell(
         }
         (folder / "c.yaml").write_text(json.dumps(whole))
         async with opened(config_in(folder)) as engine:
-            with anyio.fail_after(60):
+            with anyio.fail_after(HANG_S):
                 matrix = await evaluate(engine, read_config(folder / "c.yaml", now=START), Asked(), environment={})
         (asked,) = app.asked
         assert (asked.path, asked.headers["authorization"]) == ("/v1/responses", "Bearer a-key-of-ours")

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.standby import STANDBYS, Asked
-from tests.cli.terminal import LIMIT_S, inherited
+from tests.cli.terminal import inherited
+from tests.hang import HANG_S
 from tests.store.small_store import raw
 
 QUIET = ("-p", "no:cacheprovider", "-q")
@@ -46,7 +47,7 @@ class Project:
     def run(self, *arguments: str) -> str:
         """What pytest says, and its exit code in the last line."""
         asked = Asked([*QUIET, *arguments], str(self.folder), self.environment(), "pytest")
-        code, out, err = STANDBYS.carried_out(asked, b"", LIMIT_S)
+        code, out, err = STANDBYS.carried_out(asked, b"", HANG_S)
         return f"{out.decode()}{err.decode()}\nexit {code}"
 
     def started(self) -> str:
@@ -59,7 +60,7 @@ class Project:
             capture_output=True,
             text=True,
             check=False,
-            timeout=LIMIT_S,
+            timeout=HANG_S,
         ).stdout
 
 

@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from minions_evals_mcp.report.rows import csv_row
+from tests.hang import HANG_S
 
 TABLE = "{urn:oasis:names:tc:opendocument:xmlns:table:1.0}"
 TEXT = "{urn:oasis:names:tc:opendocument:xmlns:text:1.0}"
@@ -46,7 +47,7 @@ def libreoffice_cells(file: Path) -> list[list[str]]:
     profile = f"-env:UserInstallation={(file.parent / 'office').as_uri()}"
     read_as = "--infilter=CSV:44,34,76,1,,0,true"  # comma, quote, UTF-8, from row 1, quoted cells are texts
     command = [office, profile, "--headless", read_as, "--convert-to", "ods", "--outdir", str(file.parent), str(file)]
-    subprocess.run(command, check=True, capture_output=True, timeout=300)
+    subprocess.run(command, check=True, capture_output=True, timeout=HANG_S)
     with zipfile.ZipFile(file.with_suffix(".ods")) as book:
         sheet = ET.fromstring(book.read("content.xml"))  # noqa: S314  LibreOffice made it just now
     assert not [cell for cell in sheet.iter(f"{TABLE}table-cell") if cell.get(f"{TABLE}formula")]

@@ -8,6 +8,8 @@ from pathlib import Path
 import anyio
 import pytest
 
+from tests.hang import HANG_S
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux gives orphans to another than init")
 
 
@@ -42,7 +44,7 @@ def lives(process: int) -> bool:
 
 async def is_there(pid_file: Path) -> int:
     """Waits until the daemon has written its number."""
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_S):
         while not await anyio.Path(pid_file).exists():
             await anyio.lowlevel.checkpoint()
     process = int(await anyio.Path(pid_file).read_text())
@@ -53,6 +55,6 @@ async def is_there(pid_file: Path) -> int:
 async def is_gone(pid_file: Path) -> None:
     """Waits until the process whose number stands in the file is dead."""
     process = int(await anyio.Path(pid_file).read_text())
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         while lives(process):
             await anyio.lowlevel.checkpoint()

@@ -14,13 +14,12 @@ from minions_evals_mcp.sandbox.limits import Limits
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import Broke, Language, Ran
 from tests.cli.terminal import inherited
+from tests.hang import HANG_S
 from tests.sandbox.attempts import JAVASCRIPT, PYTHON, STANDARD_PYTHON
 
 pytestmark = pytest.mark.anyio
 
-LIMITS = Limits(seconds=0.15, memory_bytes=32 << 20, output_bytes=10_000)
-SLACK_SECONDS = 5.0
-"""What a loaded machine may add to the limit and the grace."""
+LIMITS = Limits(seconds=0.15, wall_seconds=2, memory_bytes=32 << 20, output_bytes=10_000)
 SECRET = "correct horse battery"
 
 
@@ -46,23 +45,21 @@ def escaped(found: Ran | Broke) -> bool:
 async def offenders(
     language: Language, attempts: Mapping[str, str], folder: Path, port: int, *, confined: bool
 ) -> list[str]:
-    """The attempts that got out or overstayed."""
+    """The attempts that got out; one that overstays is never ended."""
     found: list[str] = []
     room = anyio.CapacityLimiter(4)
 
     async def one(snippets: Snippets, name: str, code: str) -> None:
         async with room:
-            began = anyio.current_time()
             answer = await snippets.run(language, aimed(code, folder, port), {"output": "x"})
-            took = anyio.current_time() - began
-        if escaped(answer) or took > LIMITS.seconds + SLACK_SECONDS:
-            found.append(f"{name}: {answer} after {took:.1f} s")
+        if escaped(answer):
+            found.append(f"{name}: {answer}")
 
     async with Snippets(limits=LIMITS, confined=confined) as snippets:
         async with anyio.create_task_group() as tasks:
             for name, code in attempts.items():
                 tasks.start_soon(one, snippets, name, code)
-        if await snippets.run(language, "1 + 1", {}) != Ran(2):
+        if await snippets.run(language, "1 + 1", {}, limits=Limits()) != Ran(2):
             found.append("afterwards nothing runs")
     return found
 
@@ -82,7 +79,7 @@ async def test_no_attempt_gets_out_takes_the_process_down_or_overstays(
     (tmp_path / "secret").write_text(SECRET)
     port = int(listener.getsockname()[1])
     assert len(attempts) >= 40
-    with anyio.fail_after(120):
+    with anyio.fail_after(HANG_S):
         assert await offenders(language, attempts, tmp_path, port, confined=confined) == []
     assert untouched(tmp_path)
     with pytest.raises(BlockingIOError):

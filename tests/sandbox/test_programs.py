@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from minions_evals_mcp.sandbox.keeper import descendants, parents, parents_by_ps
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
 from tests.cli.terminal import ROOT
+from tests.hang import HANG_S
 from tests.sandbox.daemon import daemon, is_gone, is_there, linux, lives
 
 pytestmark = pytest.mark.anyio
@@ -51,7 +52,7 @@ async def test_a_daemon_that_a_program_started_dies_when_the_program_is_ended(tm
 @linux
 async def test_a_daemon_that_a_program_leaves_behind_dies_before_the_program_counts_as_ended(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_S):
         async with running(python(f"{daemon(pid)}\nraise SystemExit(3)")) as program:
             assert await program.wait() == 3
             assert not lives(int(pid.read_text()))
@@ -61,7 +62,7 @@ async def test_a_daemon_that_a_program_leaves_behind_dies_before_the_program_cou
 async def test_a_family_that_grows_while_it_is_killed_leaves_nobody() -> None:
     grow = f"grow() {{ sh -c 'sleep {MARK} & setsid sleep {MARK} & wait' & sleep 0.005; grow; }}; grow"
     async with running(["sh", "-c", grow], stderr=DEVNULL) as program:
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             while len(descendants(program.pid, parents())) < 20:
                 await anyio.lowlevel.checkpoint()
         assert sleeping()
@@ -71,7 +72,7 @@ async def test_a_family_that_grows_while_it_is_killed_leaves_nobody() -> None:
 @linux
 @pytest.mark.parametrize("name", ["INT", "HUP", "TERM"])
 async def test_a_program_that_signals_its_keeper_to_end_is_ended_with_all_that_it_started(name: str) -> None:
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_S):
         async with running(["sh", "-c", f"setsid sleep {MARK} & kill -{name} $PPID; sleep {MARK}"]) as program:
             assert await program.wait() == -signal.SIGKILL
             assert sleeping() == []
@@ -79,7 +80,7 @@ async def test_a_program_that_signals_its_keeper_to_end_is_ended_with_all_that_i
 
 @linux
 async def test_a_program_that_stops_its_keeper_is_ended_all_the_same() -> None:
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_S):
         async with running(["sh", "-c", f"kill -STOP $PPID; setsid sleep {MARK}"]):
             while not sleeping():
                 await anyio.lowlevel.checkpoint()
@@ -105,7 +106,7 @@ async def test_a_program_dies_with_the_process_that_started_it(tmp_path: Path) -
 async def test_a_program_reads_writes_and_ends_as_if_nobody_stood_between() -> None:
     ends = "import os, signal, sys; sys.stdout.write(sys.stdin.read()); sys.stdout.flush(); "
     found: list[tuple[bytes, int]] = []
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_S):
         for last in ("os._exit(7)", "os.kill(os.getpid(), signal.SIGTERM)", "os.kill(os.getpid(), signal.SIGKILL)"):
             async with running(python(ends + last)) as program:
                 assert program.stdin is not None
@@ -122,7 +123,7 @@ async def test_a_program_has_its_environment_its_limits_and_no_pipe_but_three() 
         " [one for one in range(3, 64) if os.path.exists(f'/dev/fd/{one}')],"
         " signal.pthread_sigmask(signal.SIG_BLOCK, []))"
     )
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_S):
         async with running(python(code), env={"A": "b"}, limits={resource.RLIMIT_CORE: 0}) as program:
             assert program.stdout is not None
             assert await program.stdout.receive() == b"b (0, 0) [] set()\n"
@@ -133,10 +134,10 @@ async def test_what_cannot_be_started_says_why(tmp_path: Path, name: str) -> Non
     nonsense = tmp_path / "nonsense"
     nonsense.write_bytes(b"\x7fELF")
     nonsense.chmod(0o755)
-    with anyio.fail_after(20), pytest.raises(NotStartedError, match=r"No such file|Permission denied|Exec format"):
+    with anyio.fail_after(HANG_S), pytest.raises(NotStartedError, match=r"No such file|Permission denied|Exec format"):
         async with running([str(nonsense) if name == "nonsense" else name]) as program:
             await program.wait()
-    with anyio.fail_after(20), pytest.raises(NotStartedError, match="too long"):
+    with anyio.fail_after(HANG_S), pytest.raises(NotStartedError, match="too long"):
         async with running([sys.executable, "-c", "pass", "x" * 10_000_000]):
             pass
 

@@ -13,6 +13,7 @@ import pytest
 from minions_evals_mcp.sandbox import regex_worker
 from minions_evals_mcp.sandbox.regex import RegexSandbox, worker_command
 from minions_evals_mcp.scoring.checks import RegexNeed, Unmet
+from tests.hang import HANG_S
 
 pytestmark = pytest.mark.anyio
 
@@ -41,14 +42,14 @@ async def test_back_references_and_look_around_are_found_or_not() -> None:
 
 async def test_a_catastrophic_pattern_ends_at_the_time_limit_and_the_worker_lives_on() -> None:
     async with RegexSandbox(seconds=0.1) as sandbox:
-        with anyio.fail_after(10):
+        with anyio.fail_after(HANG_S):
             found = await sandbox.search([CATASTROPHE, DOUBLED])
     assert found == {CATASTROPHE: Unmet("time limit of 0.1 s"), DOUBLED: True}
 
 
 async def test_a_search_that_does_not_stop_is_killed_and_the_next_one_gets_a_new_worker() -> None:
     async with RegexSandbox(seconds=60, kill_after_seconds=0.2) as sandbox:
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             found = await sandbox.search([CATASTROPHE])
             again = await sandbox.search([CATASTROPHE])
     assert found == again == {CATASTROPHE: Unmet("time limit of 0.2 s")}
@@ -88,14 +89,14 @@ async def test_lone_surrogates_and_line_ends_reach_the_worker_whole() -> None:
 )
 async def test_a_worker_that_dies_or_talks_nonsense_costs_the_need_and_not_the_caller(code: str) -> None:
     async with RegexSandbox(command=worker(code)) as sandbox:
-        with anyio.fail_after(10):
+        with anyio.fail_after(HANG_S):
             assert await sandbox.search([DOUBLED]) == {DOUBLED: Unmet("the search process died")}
 
 
 async def test_a_worker_that_was_killed_between_two_needs_is_replaced() -> None:
     code = "print('{\"hit\": true}', flush=True)"
     async with RegexSandbox(command=worker(code)) as sandbox:
-        with anyio.fail_after(10):
+        with anyio.fail_after(HANG_S):
             first = await sandbox.search([DOUBLED])
             second = await sandbox.search([DOUBLED])
             third = await sandbox.search([DOUBLED])
@@ -108,7 +109,7 @@ async def test_a_worker_that_was_killed_between_two_needs_is_replaced() -> None:
 )
 async def test_a_worker_that_does_not_start_is_no_hang(command: tuple[str, ...]) -> None:
     async with RegexSandbox(command=command, start_seconds=0.1) as sandbox:
-        with anyio.fail_after(10):
+        with anyio.fail_after(HANG_S):
             assert await sandbox.search([DOUBLED]) == {DOUBLED: Unmet("the search process died")}
 
 
@@ -118,7 +119,7 @@ async def test_a_cancelled_search_leaves_no_answer_behind_for_the_next_one() -> 
         with anyio.move_on_after(0.1) as scope:
             await sandbox.search([CATASTROPHE])
         assert scope.cancelled_caught
-        with anyio.fail_after(10):
+        with anyio.fail_after(HANG_S):
             assert await sandbox.search([DOUBLED]) == {DOUBLED: True}
 
 
@@ -143,7 +144,14 @@ async def test_no_process_is_started_without_a_need() -> None:
 def test_the_worker_sees_no_environment_and_runs_from_any_folder() -> None:
     request = json.dumps({"pattern": r"(\w)\1", "text": "hello", "seconds": 1})
     done = subprocess.run(
-        worker_command(), input=request + "\n", capture_output=True, text=True, env={}, cwd="/", check=True, timeout=20
+        worker_command(),
+        input=request + "\n",
+        capture_output=True,
+        text=True,
+        env={},
+        cwd="/",
+        check=True,
+        timeout=HANG_S,
     )
     assert done.stdout.splitlines() == ["ready", '{"hit": true}']
 
@@ -166,5 +174,5 @@ def test_the_worker_stops_a_search_at_its_limit() -> None:
 def test_the_workers_memory_is_capped() -> None:
     code = f"import resource; from {regex_worker.__name__} import limit_memory; limit_memory(); "
     code += "print(resource.getrlimit(resource.RLIMIT_AS)[0])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=20)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=HANG_S)
     assert int(done.stdout) == regex_worker.MEMORY_LIMIT

@@ -18,6 +18,7 @@ from minions_evals_mcp.sandbox.limits import DEEPEST_RESULT, Limits, returned
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.sandbox.worker import Worker, WorkerDiedError, Workers
 from minions_evals_mcp.scoring.checks import Broke, Language, Ran, SnippetNeed
+from tests.hang import HANG_S
 
 pytestmark = pytest.mark.anyio
 
@@ -248,6 +249,14 @@ async def test_a_failure_says_what_and_in_which_line(
     assert (found.kind, said in found.error) == (kind, True), found
 
 
+@linux
+async def test_waiting_is_no_computing_and_has_a_limit_of_its_own(snippets: Snippets) -> None:
+    waits = "import time\ntime.sleep(0.3)\n7"
+    assert await snippets.run("python", waits, {}, limits=BRIEF) == Ran(7)
+    found = await snippets.run("python", waits.replace("0.3", "600"), {}, limits=Limits(wall_seconds=0.3))
+    assert found == Broke("time-limit", "it had not ended after 0.3 s")
+
+
 async def test_code_before_a_snippet_is_no_fault_of_it(snippets: Snippets) -> None:
     fine = await snippets.run("python", "assert double(2) == 4", {}, before="def double(x): return 2 * x")
     wrong = await snippets.run("python", "assert double(2) == 4", {}, before="def double(x): return x")
@@ -301,9 +310,9 @@ async def test_what_one_of_several_snippets_does_is_nothing_to_the_others(langua
 @pytest.mark.parametrize("language", LANGUAGES)
 async def test_a_cancelled_snippet_leaves_no_process_and_no_answer_for_the_next(language: Language) -> None:
     before = children()
-    async with Snippets(limits=Limits(seconds=1.0)) as snippets:
+    async with Snippets(limits=Limits(seconds=20)) as snippets:
         assert await snippets.run(language, "1", {}) == Ran(1)
-        with anyio.fail_after(10):
+        with anyio.fail_after(HANG_S):
             with anyio.move_on_after(0.2) as scope:
                 await snippets.run(language, LOOPS[language], {})
             assert scope.cancelled_caught or language == "python"
@@ -319,7 +328,7 @@ async def test_a_process_that_was_killed_is_replaced(language: Language) -> None
         assert await snippets.run(language, "1", {}) == Ran(1)
         for process in children() - before:
             os.kill(process, signal.SIGKILL)
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             await snippets.run(language, "2", {})
             assert await snippets.run(language, "3", {}) == Ran(3)
 
@@ -357,10 +366,10 @@ def worker(code: str) -> tuple[str, ...]:
 )
 async def test_a_worker_that_dies_or_talks_nonsense_costs_one_request(code: str) -> None:
     async with Workers(worker(code), 1, 10_000) as workers:
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             for _ in range(2):
                 with pytest.raises(WorkerDiedError):
-                    await workers.ask({}, seconds=10)
+                    await workers.ask({}, seconds=HANG_S)
 
 
 @pytest.mark.parametrize(
@@ -368,14 +377,14 @@ async def test_a_worker_that_dies_or_talks_nonsense_costs_one_request(code: str)
 )
 async def test_a_worker_that_does_not_start_is_no_hang(command: tuple[str, ...]) -> None:
     async with Workers(command, 1, 100, start_seconds=0.1) as workers:
-        with anyio.fail_after(20), pytest.raises(WorkerDiedError):
-            await workers.ask({}, seconds=10)
+        with anyio.fail_after(HANG_S), pytest.raises(WorkerDiedError):
+            await workers.ask({}, seconds=HANG_S)
 
 
 async def test_a_worker_that_does_not_answer_is_killed() -> None:
-    slow = await Worker.started(worker("sys.stdin.read()"), longest=100, seconds=20)
+    slow = await Worker.started(worker("sys.stdin.read()"), longest=100, seconds=HANG_S)
     async with Workers(worker(""), 1, 100, idle=[slow]) as workers:
-        with anyio.fail_after(20), pytest.raises(TimeoutError):
+        with anyio.fail_after(HANG_S), pytest.raises(TimeoutError):
             await workers.ask({}, seconds=0.1)
         assert slow.process.returncode is not None
         assert workers.idle == []

@@ -14,6 +14,7 @@ from minions_evals_mcp.sandbox import trusted_python
 from minions_evals_mcp.sandbox.limits import Limits
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import Broke, Language, Ran
+from tests.hang import HANG_S
 from tests.sandbox.daemon import daemon, is_gone, linux
 
 pytestmark = pytest.mark.anyio
@@ -81,17 +82,23 @@ async def test_the_real_node_runs(snippets: Snippets, code: str, value: object) 
 )
 async def test_a_failure_says_what(language: Language, code: str, kind: str, said: str) -> None:
     async with Snippets(trusted=True, limits=BRIEF) as snippets:
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             found = await snippets.run(language, code, {})
     assert isinstance(found, Broke)
     assert (found.kind, said in found.error) == (kind, True), found
+
+
+async def test_a_snippet_that_waits_and_does_not_compute_is_ended_by_the_clock() -> None:
+    async with Snippets(trusted=True, limits=Limits(wall_seconds=0.3)) as snippets:
+        found = await snippets.run("python", "import time\ntime.sleep(600)", {})
+    assert found == Broke("time-limit", "it had not ended after 0.3 s")
 
 
 @linux
 async def test_what_a_snippet_started_is_killed_with_it(tmp_path: Path) -> None:
     code = f"import subprocess, sys\nchild = subprocess.Popen(['sleep', '600'])\nopen({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))"
     async with Snippets(trusted=True, limits=BRIEF) as snippets:
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             ended = await snippets.run("python", f"{code}\nreturn 1", {})
             first = (tmp_path / "pid").read_text()
             stuck = await snippets.run("python", f"{code}\nwhile True: pass", {})
@@ -105,7 +112,7 @@ async def test_what_a_snippet_started_is_killed_with_it(tmp_path: Path) -> None:
 @linux
 async def test_a_daemon_that_a_snippet_started_is_killed_with_it(tmp_path: Path) -> None:
     async with Snippets(trusted=True, limits=BRIEF) as snippets:
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             ended = await snippets.run("python", f"{daemon(tmp_path / 'first')}\nreturn 1", {})
             await is_gone(tmp_path / "first")
             stuck = await snippets.run("python", f"{daemon(tmp_path / 'second')}\nwhile True: pass", {})

@@ -16,6 +16,7 @@ from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions import check, vet
 from minions_evals_mcp.scoring.checks import Checked, Subject, Unchecked, Unmet
 from minions_evals_mcp.scoring.lenient import json_objects
+from tests.hang import HANG_S
 
 
 def outcome(kind: str, value: JsonValue, output: str) -> Checked:
@@ -291,5 +292,7 @@ def test_heavy_libraries_are_imported_only_when_a_type_needs_them() -> None:
         "import sys, minions_evals_mcp.scoring.assertions; print([one for one in sys.argv[1:] if one in sys.modules])"
     )
     heavy = ["jsonschema", "rapidfuzz", "regex", "yaml"]
-    done = subprocess.run([sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True, timeout=20)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *heavy], capture_output=True, text=True, check=True, timeout=HANG_S
+    )
     assert done.stdout == "[]\n"

@@ -115,14 +115,14 @@ def commands() -> set[str]:
 
 BRANCHES = [{"name": name, "provider": "openai", "model": name} for name in ("one", "other")]
 OF_TOOLS: dict[str, list[dict[str, object]]] = {
-    "run_test_case": [{"testCaseId": "c1", "waitSeconds": 5}, {"testCaseId": "c1", "agentRunId": "v1/1", "waitSeconds": 5}],
+    "run_test_case": [{"testCaseId": "c1", "waitSeconds": 50}, {"testCaseId": "c1", "agentRunId": "v1/1", "waitSeconds": 50}],
     "run_benchmark": [
-        {"benchmarkId": "b", "waitSeconds": 5}, {"benchmarkId": "b", "testCaseIds": ["c1"], "waitSeconds": 5},
-        {"benchmarkId": "b", "judge": "caller", "waitSeconds": 5}, {"benchmarkId": "b", "rejudgeRunId": "run-v1"},
+        {"benchmarkId": "b", "waitSeconds": 50}, {"benchmarkId": "b", "testCaseIds": ["c1"], "waitSeconds": 50},
+        {"benchmarkId": "b", "judge": "caller", "waitSeconds": 50}, {"benchmarkId": "b", "rejudgeRunId": "run-v1"},
         {"benchmarkId": "b", "dryRun": True},
     ],
     "compare_prompt_versions": [
-        {"benchmarkId": "b", "versionA": "v1", "versionB": "v3", "waitSeconds": 20, "idempotencyKey": "tool"},
+        {"benchmarkId": "b", "versionA": "v1", "versionB": "v3", "waitSeconds": 50, "idempotencyKey": "tool"},
         {"benchmarkId": "b", "versionA": "v1", "versionB": "v3", "dryRun": True}, {"runIds": ["run-v1", "run-v2"]},
         {"runIds": ["TOLD:A", "TOLD:B"]},
     ],

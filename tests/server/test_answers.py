@@ -85,7 +85,7 @@ async def test_a_usual_answer_costs_less_than_2000_tokens(host: Host) -> None:
     records = suite(60, bad=60)
     await host.call("save_records", records=records)
     for tool, asked in (
-        ("run_benchmark", {"benchmarkId": "b", "waitSeconds": 20, "idempotencyKey": "k"}),
+        ("run_benchmark", {"benchmarkId": "b", "waitSeconds": 50, "idempotencyKey": "k"}),
         ("get_run", {"runId": "k", "limit": 100}),
         ("classify_failure", {"id": "k", "limit": 50}),
         ("list_records", {"type": "test-run", "limit": 100}),
@@ -112,7 +112,7 @@ async def test_every_record_is_reached_page_by_page(host: Host) -> None:
 
 async def test_every_failure_is_reached_page_by_page(host: Host) -> None:
     await host.call("save_records", records=suite(40, bad=33))
-    page = await host.call("run_benchmark", benchmarkId="b", waitSeconds=20)
+    page = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
     seen = [one["testCaseId"] for one in rows(page, "failures")]
     while "nextCursor" in page:
         page = await host.call("get_run", runId=page["runId"], cursor=page["nextCursor"], limit=20)

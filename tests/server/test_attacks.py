@@ -32,7 +32,7 @@ async def test_a_packet_for_a_person_is_not_answered_by_an_agent_in_annas_name(t
         await add_person(engine, "anna")
     async with hosted(config_in(tmp_path)) as host:
         await host.call("save_records", records=read_by_people(1))
-        asked = await host.call("run_test_case", testCaseId="c0", judge="human", waitSeconds=20)
+        asked = await host.call("run_test_case", testCaseId="c0", judge="human", waitSeconds=50)
         (packet,) = rows(await host.call("get_run", runId=asked["runId"]), "packets")
         for name, why in (("anna", "anna is a person whom this store knows"), ("ide", "asks a person")):
             said = await host.refused("submit_judgments", runId=asked["runId"], judgedBy=name, packets=[judged(packet)])
@@ -44,7 +44,7 @@ async def test_a_packet_for_a_person_is_not_answered_by_an_agent_in_annas_name(t
 async def test_what_an_agent_judges_for_itself_is_never_a_persons_word(tmp_path: Path) -> None:
     async with hosted(config_in(tmp_path)) as host:
         await host.call("save_records", records=read_by_people(1))
-        asked = await host.call("run_test_case", testCaseId="c0", judge="caller", waitSeconds=20)
+        asked = await host.call("run_test_case", testCaseId="c0", judge="caller", waitSeconds=50)
         (packet,) = rows(asked, "packets")
         done = await host.call("submit_judgments", runId=asked["runId"], judgedBy="anna", packets=[judged(packet)])
         (run,) = rows(done, "testRuns")
@@ -62,7 +62,7 @@ async def test_a_bad_version_slipped_under_the_chain_gets_no_worse_one_approved(
     async with hosted(config_in(tmp_path)) as host:
         await host.call("save_records", records=[*cases(), version(2), version(3)])
         await host.call("save_records", records=[version(1)])
-        under: Json = {"benchmarkId": "b", "versionA": "p@1", "versionB": "p@3", "waitSeconds": 20}
+        under: Json = {"benchmarkId": "b", "versionA": "p@1", "versionB": "p@3", "waitSeconds": 50}
         compared = part(await host.call("compare_prompt_versions", **under), "comparison")
         assert compared["verdict"] == "improved"
         said = await host.refused(
@@ -85,7 +85,7 @@ async def test_an_agent_names_no_version_as_the_one_to_beat(tmp_path: Path) -> N
 async def test_the_lucky_one_of_many_comparisons_approves_nothing(tmp_path: Path) -> None:
     async with hosted(config_in(tmp_path, concurrency=1), target=test_error_budget.TARGET) as host:
         await host.call("save_records", records=[*cases(), version(1), version(2)])
-        asked: Json = {"benchmarkId": "b", "versionA": "p@1", "versionB": "p@2", "waitSeconds": 20}
+        asked: Json = {"benchmarkId": "b", "versionA": "p@1", "versionB": "p@2", "waitSeconds": 50}
         for right in (6, 7, 5, 6, 12):
             test_error_budget.SCRIPT[:] = [iter([*first(4 if right == 12 else 6, CASES), *first(right, CASES)])]
             compared = part(await host.call("compare_prompt_versions", **asked), "comparison")

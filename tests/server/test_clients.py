@@ -9,22 +9,22 @@ import anyio
 import pytest
 from mcp import Client, stdio_client
 
+from tests.hang import HANG_S
 from tests.node_clients import MODULES, node
 from tests.server.hosts import ERAS, Host
 from tests.server.story import LIVED, SCORES, lived, records, relations
-from tests.server.test_stdio import COMMAND, LIMIT_S, environment, forked
+from tests.server.test_stdio import COMMAND, environment, forked
 from tests.store.command_line import measured
 from tests.workshop import Json
 
 STORY = Path(__file__).parents[1] / "node" / "story.mjs"
 INSPECTOR = MODULES / "@modelcontextprotocol" / "inspector" / "clients" / "launcher" / "build" / "index.js"
-NODE_LIMIT_S = 180
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_python_client_lives_the_story(tmp_path: Path, era: str) -> None:
     server = forked(tmp_path)
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         async with Client(stdio_client(server), mode=era) as client:
             assert await lived(Host(client)) == LIVED
 
@@ -35,7 +35,7 @@ async def test_the_typescript_client_lives_the_story(tmp_path: Path, era: str) -
         "command": COMMAND[0], "args": [*COMMAND[1:]], "env": {**environment(tmp_path)}, "records": records(),
         "relations": relations(), "scores": {**SCORES},
     }  # fmt: skip
-    with anyio.fail_after(NODE_LIMIT_S):
+    with anyio.fail_after(HANG_S):
         done = await anyio.run_process(
             [node(), str(STORY), str(MODULES), era], input=json.dumps(told).encode(), check=False
         )
@@ -49,7 +49,7 @@ async def _inspected(folder: Path, era: str, *arguments: str) -> str:
     given = [one for name, value in seen.items() for one in ("-e", f"{name}={value}")]
     command = [node(), str(INSPECTOR), "--cli", *given, "--protocol-era", era, *arguments, "--", *COMMAND]
     home = {"HOME": str(folder), "PATH": f"{Path(node()).parent}:/usr/bin:/bin"}
-    with anyio.fail_after(NODE_LIMIT_S):
+    with anyio.fail_after(HANG_S):
         done = await anyio.run_process(command, check=False, env=home)
     assert done.returncode == 0, (done.stdout + done.stderr).decode()[-3000:]
     return done.stdout.decode()
@@ -57,7 +57,7 @@ async def _inspected(folder: Path, era: str, *arguments: str) -> str:
 
 QUALITY = "support/quality"
 ONE, TWO = "support/prompt@1", "support/prompt@2"
-WAIT: Json = {"waitSeconds": 20}
+WAIT: Json = {"waitSeconds": 50}
 FIVE: tuple[tuple[str, Json], ...] = (
     ("run_test_case", {"testCaseId": "support/refund-within-window", "promptVersionRef": ONE, **WAIT}),
     ("run_benchmark", {"benchmarkId": QUALITY, "promptVersionRef": TWO, "idempotencyKey": "k", **WAIT}),

@@ -13,6 +13,7 @@ import pytest
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
 from minions_evals_mcp.server.session.opened import Session
+from tests.hang import HANG_S
 from tests.node_clients import MODULES, node
 from tests.server.conformance_asking import register_asking
 from tests.server.conformance_fixtures import register_fixtures
@@ -23,7 +24,6 @@ from tests.workshop import config_in, opened
 # The suite calls what the SDK has deprecated: 2025-era clients still do.
 pytestmark = pytest.mark.filterwarnings("ignore::mcp.shared.exceptions.MCPDeprecationWarning")
 SUITE = MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
-LIMIT_S = 240
 LINE = re.compile(r"^([✓✗]) ([\w-]+): (\d+) passed, (\d+) failed$", re.MULTILINE)
 UNSCORED = re.compile(r"^  [✓✗] ([\w-]+) \(", re.MULTILINE)
 TASKS = (
@@ -50,7 +50,7 @@ async def test_every_scored_scenario_of_the_revision_passes(tmp_path: Path, revi
     server = build_server(session, Options())
     register_fixtures(server)
     register_asking(server)
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         async with on_the_web(server, session) as door:
             code, said = await _said(door.url, "--requirements", revision)
     unscored = UNSCORED.findall(said)
@@ -62,7 +62,7 @@ async def test_the_nine_scenarios_of_the_tasks_extension_pass(tmp_path: Path) ->
     node()
     session = Session(lambda: opened(config_in(tmp_path)))
     said = ""
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as going:
             async with on_the_web(tasks_server(going), session) as door:
                 _, said = await _said(

@@ -25,7 +25,7 @@ from minions_evals_mcp.server.options import Options, read_options
 from minions_evals_mcp.server.session.opened import Session
 from tests.engine.ab_workshop import ANSWER, laboratory, says
 from tests.fakes.llm_server import Server, serving
-from tests.server.test_stdio import LIMIT_S
+from tests.hang import HANG_S
 from tests.server.testing_api import DOCUMENTS
 from tests.server.web import on_the_web
 from tests.workshop import config_in, minion, save
@@ -58,7 +58,7 @@ class Api:
 @asynccontextmanager
 async def served(folder: Path, *, token: str | None = None) -> AsyncGenerator[Api]:
     """The API over a store with the prompt `mood`, whose target is a model at the fake server."""
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         async with serving() as model, laboratory(folder, model) as engine:
             says(model, ANSWER)
             prompt = {"promptId": "mood", "content": "Say how you feel: {{text}}"}
@@ -74,7 +74,7 @@ async def served(folder: Path, *, token: str | None = None) -> AsyncGenerator[Ap
                 url = door.url.replace("/mcp", "/graphql")
                 headers = {} if token is None else {"Authorization": f"Bearer {token}"}
                 async with Client(
-                    transport=AIOHTTPTransport(url=url, headers=headers), execute_timeout=LIMIT_S
+                    transport=AIOHTTPTransport(url=url, headers=headers), execute_timeout=HANG_S
                 ) as client:
                     yield Api(client, url, engine, model)
 
@@ -184,7 +184,7 @@ async def test_an_ab_test_runs_over_several_cases_with_intervals(tmp_path: Path)
 
 async def test_the_page_for_a_browser_is_there_on_this_machine_only(tmp_path: Path) -> None:
     asking = {"accept": "text/html"}
-    async with served(tmp_path) as api, httpx2.AsyncClient(timeout=LIMIT_S) as client:
+    async with served(tmp_path) as api, httpx2.AsyncClient(timeout=HANG_S) as client:
         shown = await client.get(api.url, headers=asking)
         assert (shown.status_code, "graphiql" in shown.text.lower()) == (200, True)
         everywhere = TransportSecuritySettings(enable_dns_rebinding_protection=False)
@@ -214,7 +214,7 @@ async def test_a_case_of_a_batch_that_cannot_be_run_is_null_beside_the_others(tm
         good = (await api.ask("CreateTestCase", input=case_input("Happy")))["createTestCase"]["id"]
         lacking = {**case_input("Lacks a variable"), "input": {"other": 1}}
         bad = (await api.ask("CreateTestCase", input=lacking))["createTestCase"]["id"]
-        async with httpx2.AsyncClient(timeout=LIMIT_S) as client:
+        async with httpx2.AsyncClient(timeout=HANG_S) as client:
             asked = {"input": {"promptId": "mood", "testCaseIds": [bad, good]}}
             found = await client.post(api.url, json={"query": DOCUMENTS["BatchRunTests"], "variables": asked})
         answer = found.json()
@@ -226,7 +226,7 @@ async def test_a_case_of_a_batch_that_cannot_be_run_is_null_beside_the_others(tm
 
 
 async def test_a_document_that_is_too_deep_too_long_or_of_many_aliases_is_refused(tmp_path: Path) -> None:
-    async with served(tmp_path) as api, httpx2.AsyncClient(timeout=LIMIT_S) as client:
+    async with served(tmp_path) as api, httpx2.AsyncClient(timeout=HANG_S) as client:
         aliases = " ".join(f'a{number}: testCases(promptId: "mood") {{ id }}' for number in range(20))
         long = '{ testCases(promptId: "mood") { ' + "id " * 3000 + "} }"
         for query in (aliases.join("{}"), long):
@@ -237,7 +237,7 @@ async def test_a_document_that_is_too_deep_too_long_or_of_many_aliases_is_refuse
 async def test_the_door_asks_for_the_token_and_knows_its_hosts(tmp_path: Path) -> None:
     token = "a-token-of-some-length"
     body = {"query": "{ __typename }"}
-    async with served(tmp_path, token=token) as api, httpx2.AsyncClient(timeout=LIMIT_S) as client:
+    async with served(tmp_path, token=token) as api, httpx2.AsyncClient(timeout=HANG_S) as client:
         known = {"authorization": f"Bearer {token}"}
         assert (await client.post(api.url, json=body)).status_code == 401
         assert (await client.post(api.url, json=body, headers=known)).status_code == 200

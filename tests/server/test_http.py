@@ -24,8 +24,9 @@ from minions_evals_mcp.server.connections import Bounds
 from minions_evals_mcp.server.http import Door, listening, read_door
 from minions_evals_mcp.server.options import Options, read_options
 from minions_evals_mcp.server.session.opened import Session
+from tests.hang import HANG_S
 from tests.server.hosts import ERAS, Host, suite
-from tests.server.test_stdio import COMMAND, LIMIT_S, environment
+from tests.server.test_stdio import COMMAND, environment
 from tests.server.web import on_the_web
 from tests.workshop import Json, config_in, opened
 
@@ -39,7 +40,7 @@ async def served(
 ) -> AsyncGenerator[Door]:
     """The door of a server on an empty store."""
     session = Session(lambda: opened(config_in(folder)))
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         async with on_the_web(
             build_server(session, Options()), session, token=token, names=names, bounds=bounds
         ) as door:
@@ -58,7 +59,7 @@ async def test_a_suite_is_run_over_http_in_either_era(tmp_path: Path, era: str) 
     async with served(tmp_path) as door, Client(door.url, mode=era) as client:
         host = Host(client)
         await host.call("save_records", records=suite(3))
-        answer = await host.call("run_benchmark", benchmarkId="b", waitSeconds=20)
+        answer = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
         assert "2 of 3 passed" in str(answer["summary"])
 
 
@@ -120,7 +121,7 @@ async def test_health_needs_no_token_and_says_whether_calls_can_be_answered(tmp_
     (tmp_path / "ill").mkdir()
     config_in(tmp_path / "ill").db.write_text("no database at all")
     # What the log says of the store is slow to write where tests show every local.
-    async with served(tmp_path / "ill") as door, httpx2.AsyncClient(timeout=60) as client:
+    async with served(tmp_path / "ill") as door, httpx2.AsyncClient(timeout=HANG_S) as client:
         found = await client.get(door.url.replace("/mcp", "/health"))
         assert (found.status_code, found.json()) == (503, {"status": "unavailable", "code": "store"})
 
@@ -163,7 +164,7 @@ def test_an_allowed_host_without_http_and_an_address_in_use_are_told() -> None:
 
 async def test_the_real_process_serves_says_where_and_ends_when_told_to(tmp_path: Path) -> None:
     command = [*COMMAND, "--http", "127.0.0.1:0"]
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         async with await anyio.open_process(command, env=environment(tmp_path), stdout=PIPE, stderr=PIPE) as process:
             assert process.stdout is not None
             assert process.stderr is not None

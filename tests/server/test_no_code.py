@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.records import IMPORTABLE
 from minions_evals_mcp.domain.schema import field_definitions
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from minions_evals_mcp.server.edge.schemas import schema_of
+from tests.hang import HANG_S
 from tests.server.hosts import Host, hosted, judged, suite
 from tests.workshop import Json, config_in
 
@@ -99,7 +100,7 @@ def with_planted(asked: Json, path: tuple[str, ...], value: JsonValue) -> Json:
 
 
 async def _nothing_shows(host: Host, tool: str, asked: Json, snare: Snare) -> None:
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_S):
         found = await host.raw(tool, **asked)
     said = found.model_dump_json()
     assert SECRET not in said, (tool, asked)

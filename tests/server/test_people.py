@@ -17,6 +17,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.server.app import build_server
 from minions_evals_mcp.server.options import Options
 from minions_evals_mcp.server.session.opened import Session
+from tests.hang import HANG_S
 from tests.server.hosts import ERAS, Host, hosted, part, read_by_people, rows
 from tests.workshop import Json, config_in, opened
 
@@ -134,7 +135,7 @@ async def test_a_person_who_is_away_is_waited_for_no_longer_than_was_asked(tmp_p
         raise AssertionError
 
     server = build_server(Session(lambda: opened(config_in(tmp_path))), Options())
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with Client(server, mode="legacy", elicitation_callback=away) as client:
             host = Host(client)
             await host.call("save_records", records=read_by_people(1))

@@ -37,7 +37,7 @@ async def watched(tmp_path: Path) -> AsyncGenerator[Watched]:
     async with Client(build_server(session, Options())) as client:
         host = Host(client)
         await host.call("save_records", records=suite(4))
-        await host.call("run_benchmark", benchmarkId="b", idempotencyKey="k", waitSeconds=20)
+        await host.call("run_benchmark", benchmarkId="b", idempotencyKey="k", waitSeconds=50)
         store = (await session.engine()).store
         await store.read(lambda db: db.set_trace_callback(statements.append))
         yield Watched(host, statements)

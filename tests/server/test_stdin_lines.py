@@ -15,8 +15,9 @@ from mcp_types import JSONRPCError, jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from minions_evals_mcp.server.edge.stdin_lines import LONGEST, Lines, id_in, refusal_of
+from tests.hang import HANG_S
 from tests.server.hosts import ERAS
-from tests.server.test_stdio import LIMIT_S, environment, wired
+from tests.server.test_stdio import environment, wired
 from tests.workshop import Json
 
 pytestmark = pytest.mark.anyio
@@ -60,7 +61,7 @@ MODERN: Json = {
 @pytest.mark.parametrize("era", ERAS)
 async def test_whatever_is_no_message_gets_an_error_and_the_next_call_works(tmp_path: Path, era: str) -> None:
     legacy = era == "legacy"
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         async with wired(environment(tmp_path), handshake=legacy) as wire:
             await wire.ask("tools/list", **({} if legacy else MODERN))
             for text, code, ident in STRANGE:

@@ -23,6 +23,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from tests.cli.installed import program
 from tests.fakes.llm_server import FakeSettings, serving
+from tests.hang import HANG_S
 from tests.server.hosts import ERAS, Host, read_by_people, suite
 from tests.store.command_line import measured
 from tests.workshop import Json
@@ -30,7 +31,6 @@ from tests.workshop import Json
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = (sys.executable, "-c", "from minions_evals_mcp.server.app import main; main()")
 """The server started anew, for what is about its start or its end; else `forked()`."""
-LIMIT_S = 60
 
 
 def forked(folder: Path, **more: str) -> StdioServerParameters:
@@ -108,22 +108,22 @@ async def wired(
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_suite_is_run_over_stdio_in_either_era(tmp_path: Path, era: str) -> None:
     server = forked(tmp_path)
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         async with Client(stdio_client(server), mode=era) as client:
             host = Host(client)
             assert [tool.name for tool in (await client.list_tools()).tools] == list(CATALOGUE)
             await host.call("save_records", records=suite(3))
-            answer = await host.call("run_benchmark", benchmarkId="b", waitSeconds=20)
+            answer = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
             assert "2 of 3 passed" in str(answer["summary"])
 
 
 async def test_stdout_carries_protocol_only_and_closing_stdin_ends_the_process(tmp_path: Path) -> None:
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         async with wired(environment(tmp_path), anew=True) as wire:
             tools = await wire.ask("tools/list")
             assert len(cast("list[JsonValue]", tools["tools"])) == len(CATALOGUE)
             await wire.call("save_records", records=suite(2))
-            await wire.call("run_benchmark", benchmarkId="b", waitSeconds=20)
+            await wire.call("run_benchmark", benchmarkId="b", waitSeconds=50)
             assert wire.process.stdin is not None
             await wire.process.stdin.aclose()
             assert await wire.process.wait() == 0
@@ -132,7 +132,7 @@ async def test_stdout_carries_protocol_only_and_closing_stdin_ends_the_process(t
 async def test_a_killed_server_leaves_a_run_that_the_next_start_resumes_by_itself(tmp_path: Path) -> None:
     """Nothing that was judged before the kill is judged again, and nobody has to ask for the rest."""
     size = 12
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         async with serving(FakeSettings(latency_ms=150)) as judge:
             env = environment(
                 tmp_path, ANTHROPIC_API_KEY="key", ANTHROPIC_BASE_URL=judge.url, MINIONS_EVALS_JUDGE_MODEL="anthropic:fake-judge",
@@ -146,7 +146,7 @@ async def test_a_killed_server_leaves_a_run_that_the_next_start_resumes_by_itsel
                 wire.process.send_signal(signal.SIGKILL)
                 await wire.process.wait()
             async with wired(env) as wire:
-                done = await wire.call("get_run", runId="k", waitSeconds=30)
+                done = await wire.call("get_run", runId="k", waitSeconds=50)
                 assert (done["runId"], done["state"]) == (begun["runId"], "completed")
                 assert "of 12 passed" in str(done["summary"])
             assert size <= judge.requests <= size + 4, "only what was in flight is asked again"
@@ -163,7 +163,7 @@ def test_a_bad_start_says_why_on_stderr_and_exits_2(
     tmp_path: Path, arguments: list[str], more: dict[str, str], why: str
 ) -> None:
     done = subprocess.run(
-        [*COMMAND, *arguments], env=environment(tmp_path, **more), capture_output=True, text=True, check=False, timeout=LIMIT_S,
+        [*COMMAND, *arguments], env=environment(tmp_path, **more), capture_output=True, text=True, check=False, timeout=HANG_S,
         stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
@@ -178,7 +178,7 @@ def test_a_missing_store_under_read_only_or_a_broken_skill_stops_the_start(tmp_p
     ):
         done = subprocess.run(
             [program("minions-evals-mcp"), *arguments], env=environment(tmp_path, **more), capture_output=True, text=True,
-            check=False, timeout=LIMIT_S,
+            check=False, timeout=HANG_S,
         )  # fmt: skip
         assert done.returncode == code
         assert why in done.stderr
@@ -187,7 +187,7 @@ def test_a_missing_store_under_read_only_or_a_broken_skill_stops_the_start(tmp_p
 async def test_a_store_that_cannot_be_used_is_told_to_every_call(tmp_path: Path) -> None:
     (tmp_path / "evals.db").write_text("this is no database, but a letter to my aunt")
     server = forked(tmp_path)
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         async with Client(stdio_client(server)) as client:
             for _ in range(2):
                 said = await Host(client).refused("list_records", type="test-case")

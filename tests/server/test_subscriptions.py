@@ -34,8 +34,9 @@ from minions_evals_mcp.server.resources.addresses import (
 )
 from minions_evals_mcp.server.resources.subscriptions import Watch
 from minions_evals_mcp.server.session.opened import Session
+from tests.hang import HANG_S
 from tests.server.hosts import ERAS, Host, hosted, judged, read_by_people, rows, suite
-from tests.server.test_stdio import LIMIT_S, environment, forked, wired
+from tests.server.test_stdio import environment, forked, wired
 from tests.workshop import Json, config_in, opened
 
 
@@ -53,7 +54,7 @@ class Heard:
 
     async def all_of(self, *addresses: str) -> None:
         """Returns once each of them was heard."""
-        with anyio.fail_after(LIMIT_S):
+        with anyio.fail_after(HANG_S):
             while not self.addresses >= set(addresses):
                 await self.more.wait()
 
@@ -121,14 +122,14 @@ async def test_writes_of_another_process_are_told(tmp_path: Path, era: str) -> N
     """Two servers on one file: what the one saves and runs, the other's host hears."""
     here = forked(tmp_path)
     wanted = (record_address("test-case", "c0"), history_address("c0"), trend_address("b"))
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         async with (
             listening(stdio_client(here), era, wanted) as (_, heard),
             wired(environment(tmp_path)) as other,
         ):
             await other.call("save_records", records=suite(2))
             await heard.all_of(record_address("test-case", "c0"))
-            await other.call("run_benchmark", benchmarkId="b", waitSeconds=20)
+            await other.call("run_benchmark", benchmarkId="b", waitSeconds=50)
             await heard.all_of(*wanted)
 
 
@@ -170,7 +171,7 @@ async def test_both_eras_say_that_they_can_be_subscribed_to(host: Host) -> None:
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_store_that_cannot_be_used_is_told_to_who_subscribes(tmp_path: Path, era: str) -> None:
     (tmp_path / "evals.db").write_text("this is no database, but a letter to my aunt")
-    with anyio.fail_after(LIMIT_S), pytest.raises((MCPError, ExceptionGroup)) as told:
+    with anyio.fail_after(HANG_S), pytest.raises((MCPError, ExceptionGroup)) as told:
         async with listening(server_on(tmp_path), era, (INDEX,)):
             raise AssertionError("it was taken")
     assert "store: " in repr(told.value)

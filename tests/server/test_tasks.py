@@ -20,6 +20,7 @@ from minions_evals_mcp.server.options import Options
 from minions_evals_mcp.server.session.opened import Session
 from minions_evals_mcp.server.tasks.extension import EXTENSION
 from tests.fakes.llm_server import FakeSettings, serving
+from tests.hang import HANG_S
 from tests.server.hosts import hosted, read_by_people, suite
 from tests.workshop import config_in, opened
 
@@ -80,7 +81,7 @@ async def following(folder: Path, url: str | None = None) -> AsyncGenerator[Clie
     """A client that knows handles."""
     config = config_in(folder, model_url=url) if url else config_in(folder)
     server = build_server(Session(lambda: opened(config)), Options())
-    with anyio.fail_after(30):
+    with anyio.fail_after(HANG_S):
         async with Client(server, extensions=[_Handles()]) as client:
             yield client
 
@@ -99,12 +100,14 @@ async def state(client: Client, task_id: str) -> _State:
 
 
 async def test_a_run_that_goes_on_is_a_task_whose_result_is_the_tools_answer(tmp_path: Path) -> None:
-    async with serving(FakeSettings(latency_ms=400)) as judge, following(tmp_path, judge.url) as client:
+    async with serving() as judge, following(tmp_path, judge.url) as client:
+        judge.hold()
         await client.call_tool("save_records", {"records": read_by_people(3)})
         handle = await begun(client)
         assert (handle.status, handle.ttl_ms) == ("working", None)
         assert (await state(client, handle.task_id)).result is None
-        await client.call_tool("get_run", {"runId": handle.task_id, "waitSeconds": 20})
+        judge.release()
+        await client.call_tool("get_run", {"runId": handle.task_id, "waitSeconds": 50})
         done = await state(client, handle.task_id)
         assert done.status == "completed"
         assert done.result is not None
@@ -118,7 +121,7 @@ async def test_looking_at_a_run_gives_no_handle_and_a_short_run_none_either(tmp_
         handle = await begun(client)
         looked = await client.session.call_tool("get_run", {"runId": "k"}, allow_claimed=True)
         assert isinstance(looked, types.CallToolResult)
-        ruled = {"benchmarkId": "b", "judge": "caller", "waitSeconds": 20}
+        ruled = {"benchmarkId": "b", "judge": "caller", "waitSeconds": 50}
         short = await client.session.call_tool("run_benchmark", ruled, allow_claimed=True)
         assert isinstance(short, types.CallToolResult)
         await client.session.send_request(_Cancel(params=_About(task_id=handle.task_id)), _State)
@@ -143,7 +146,7 @@ async def test_a_closed_server_leaves_its_task_to_the_next(tmp_path: Path) -> No
         await client.call_tool("save_records", {"records": read_by_people(2)})
         handle = await begun(client)
     async with serving() as quick, following(tmp_path, quick.url) as client:
-        await client.call_tool("get_run", {"runId": "k", "waitSeconds": 20})
+        await client.call_tool("get_run", {"runId": "k", "waitSeconds": 50})
         assert (await state(client, handle.task_id)).status == "completed"
 
 

@@ -11,6 +11,7 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.server.session.calls import Call
+from tests.hang import HANG_S
 from tests.server.hosts import Host, hosted, part, rows, suite, text_of
 from tests.workshop import Json, config_in
 
@@ -104,7 +105,7 @@ async def test_arguments_that_are_too_large_or_too_deep_are_refused(host: Host) 
     deep: JsonValue = "end"
     for _ in range(150):
         deep = [deep]
-    with anyio.fail_after(5):
+    with anyio.fail_after(HANG_S):
         found = await host.raw(
             "save_records", records=[{"id": "x", "type": "test-case", "fields": {"name": "x", "inputs": {"q": deep}}}]
         )

@@ -10,9 +10,9 @@ import anyio
 import anyio.to_thread
 
 from tests.cli.standby import UNMEASURED, Asked
+from tests.hang import HANG_S
 
 ROOT = Path(__file__).resolve().parents[2]
-LIMIT_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def measured() -> dict[str, str]:
 async def told(home: Path, *arguments: str) -> Told:
     """What the command answers."""
     asked = Asked([*arguments], str(ROOT), clean_environment(home))
-    code, out, err = await anyio.to_thread.run_sync(UNMEASURED.carried_out, asked, b"", LIMIT_S)
+    code, out, err = await anyio.to_thread.run_sync(UNMEASURED.carried_out, asked, b"", HANG_S)
     return Told(code, out.decode(), err.decode())
 
 

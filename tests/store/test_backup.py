@@ -16,6 +16,7 @@ from minions_evals_mcp.store.backup import back_up
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Store, open_store
+from tests.hang import HANG_S
 from tests.store.command_line import ran, told
 from tests.store.small_store import contents
 from tests.store.writer import save
@@ -44,7 +45,7 @@ async def test_a_backup_made_while_a_writer_writes_is_whole_and_opens(small_stor
     stop, written = anyio.Event(), list[int]()
     before = after = size = 0
     async with open_store(small_store) as store:
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(write, store, stop, written)
                 while len(written) < 20:
@@ -100,7 +101,7 @@ async def test_a_backup_that_is_cancelled_leaves_no_half_file(small_store: Path)
     assert not target.exists()
 
     half = list[Path]()
-    with anyio.fail_after(20), anyio.CancelScope() as scope:
+    with anyio.fail_after(HANG_S), anyio.CancelScope() as scope:
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(back_up, small_store, target)
             while not (half or target.exists()):

@@ -19,11 +19,11 @@ from minions_evals_mcp.store.connection import Db, library_version, sqlite, wal_
 from minions_evals_mcp.store.database import GROUP, Store, open_store
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.rows import insert
+from tests.hang import HANG_S
 from tests.store.command_line import told
 from tests.store.small_store import START, execution, failure
 from tests.workshop import case
 
-LIMIT = 10
 SQLITE_TRANSACTION = 22
 """The authorizer's code for BEGIN, COMMIT and ROLLBACK."""
 
@@ -52,16 +52,16 @@ async def held(store: Store) -> AsyncGenerator[None]:
     def work(db: Db) -> None:
         append(db, Event("held", "test", "x", {}), at=START)
         anyio.from_thread.run_sync(begun.set, token=loop)
-        assert release.wait(LIMIT)
+        assert release.wait(HANG_S)
 
     ticket = await store.submit(work)
     try:
-        with anyio.fail_after(LIMIT):
+        with anyio.fail_after(HANG_S):
             await begun.wait()
         yield
     finally:
         release.set()
-        with anyio.CancelScope(shield=True), anyio.fail_after(LIMIT):
+        with anyio.CancelScope(shield=True), anyio.fail_after(HANG_S):
             await ticket.result()
 
 
@@ -90,7 +90,7 @@ async def test_callers_that_wait_together_are_committed_together(store: Store) -
     async with held(store):
         await store.submit(lambda db: db.set_trace_callback(seen.append))
         tickets = [await store.submit(noted(f"n{number}")) for number in range(50)]
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(HANG_S):
         assert [await ticket.result() for ticket in tickets] == [f"n{number}" for number in range(50)]
     assert seen.count("COMMIT") == 1
     assert await store.read(names) == ["held", *(f"n{number}" for number in range(50))]
@@ -108,7 +108,7 @@ async def test_a_caller_that_fails_takes_nobody_with_it(store: Store) -> None:
 
     async with held(store):
         tickets = [await store.submit(work) for work in (noted("a"), wrong, noted("b"), refused, noted("c"))]
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(HANG_S):
         with pytest.raises(ValueError, match="a caller's own mistake"):
             await tickets[1].result()
         with pytest.raises(RuleError, match="written already"):
@@ -124,7 +124,7 @@ async def test_a_reference_that_breaks_at_the_commit_stops_its_own_caller_only(s
 
     async with held(store):
         tickets = [await store.submit(work) for work in (noted("a"), stray, noted("b"))]
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(HANG_S):
         with pytest.raises(ConflictError, match="FOREIGN KEY"):
             await tickets[1].result()
         assert [await tickets[at].result() for at in (0, 2)] == ["a", "b"]
@@ -159,7 +159,7 @@ async def test_an_error_of_the_commit_reaches_every_caller_and_the_writer_goes_o
 
 async def test_readers_see_a_write_only_when_it_is_committed(store: Store) -> None:
     async with held(store):
-        with anyio.fail_after(LIMIT):
+        with anyio.fail_after(HANG_S):
             assert await store.read(names) == []
     assert await store.read(names) == ["held"]
 
@@ -172,7 +172,7 @@ async def test_a_read_stays_on_its_snapshot_while_others_commit(store: Store) ->
     def twice(db: Db) -> tuple[list[str], list[str]]:
         first = names(db)
         anyio.from_thread.run_sync(begun.set, token=loop)
-        assert release.wait(LIMIT)
+        assert release.wait(HANG_S)
         return first, names(db)
 
     seen: list[tuple[list[str], list[str]]] = []
@@ -180,7 +180,7 @@ async def test_a_read_stays_on_its_snapshot_while_others_commit(store: Store) ->
     async def read() -> None:
         seen.append(await store.read(twice))
 
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(read)
             await begun.wait()
@@ -197,7 +197,7 @@ async def test_a_read_that_fails_leaves_the_reader_usable(store: Store) -> None:
 
 
 async def test_a_read_that_lets_an_iterator_run_out_is_told_and_does_not_hang(store: Store) -> None:
-    with anyio.fail_after(20), pytest.raises(RuntimeError, match="StopIteration"):
+    with anyio.fail_after(HANG_S), pytest.raises(RuntimeError, match="StopIteration"):
         await store.read(lambda _: next(iter(())))
 
 
@@ -219,7 +219,7 @@ async def test_a_caller_cancelled_while_its_write_runs_leaves_no_transaction_ope
                     tasks.start_soon(store.write, noted("cancelled"))
                     await anyio.wait_all_tasks_blocked()
                     scope.cancel()
-        with anyio.fail_after(5):
+        with anyio.fail_after(HANG_S):
             assert await other.write(noted("other")) == "other"
         await store.write(noted("after"))  # its own queue is served in order, so what was cancelled is settled by now
         assert sorted(await store.read(names)) == ["after", "before", "cancelled", "held", "other"]
@@ -231,7 +231,7 @@ async def test_a_caller_cancelled_before_its_write_is_queued_writes_nothing(stor
         with anyio.move_on_after(0.01) as scope:
             await store.submit(noted("no room"))
         assert scope.cancelled_caught
-    with anyio.fail_after(LIMIT):
+    with anyio.fail_after(HANG_S):
         await tickets[-1].result()
     assert await store.read(names) == ["held", *(f"n{number}" for number in range(GROUP))]
 
@@ -247,7 +247,7 @@ async def test_closing_commits_what_is_queued(tmp_path: Path) -> None:
 
 async def test_a_cancelled_owner_still_commits_what_is_queued(tmp_path: Path) -> None:
     path = tmp_path / "evals.db"
-    with anyio.fail_after(LIMIT), anyio.CancelScope() as scope:
+    with anyio.fail_after(HANG_S), anyio.CancelScope() as scope:
         async with open_store(path) as store:
             for number in range(20):
                 await store.submit(noted(f"n{number}"))
@@ -323,7 +323,7 @@ async def test_a_second_process_writes_after_a_caller_was_cancelled(tmp_path: Pa
                     tasks.start_soon(store.write, noted("cancelled"))
                     await anyio.wait_all_tasks_blocked()
                     scope.cancel()
-        with anyio.fail_after(20):
+        with anyio.fail_after(HANG_S):
             said = await told(tmp_path, "import", str(suite), "--db", str(path))
         assert (said.code, said.err) == (0, "")
         assert await store.read(names) == ["held", "cancelled", "record-saved"]

@@ -10,6 +10,7 @@ import anyio
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.database import open_store
 from tests.bench.writers import raced
+from tests.hang import HANG_S
 from tests.store.command_line import Told, ran
 
 PROCESSES, WRITES = 4, 200
@@ -23,7 +24,7 @@ async def test_four_processes_that_write_at_once_lose_nothing(tmp_path: Path) ->
     async def write(name: str) -> None:
         said.append(await ran(tmp_path, sys.executable, "-m", "tests.store.writer", str(path), name, str(WRITES)))
 
-    with anyio.fail_after(60):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:
             for number in range(PROCESSES):
                 tasks.start_soon(write, f"p{number}")

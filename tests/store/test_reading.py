@@ -15,6 +15,7 @@ from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.queries.pages import listings
 from minions_evals_mcp.store.queries.pages.listings import Line
 from minions_evals_mcp.store.rows import TABLES, record_of
+from tests.hang import HANG_S
 
 
 @pytest.mark.parametrize("kind", [*TABLES, "test-case", "agent-message", "task"])
@@ -52,7 +53,7 @@ async def test_a_reader_that_gives_up_leaves_the_others_their_answers(small_stor
         async def ask(number: int) -> None:
             answers[number] = await store.read(lambda db: question(db, number))
 
-        with anyio.fail_after(5):
+        with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as others:
                 for number in range(50):
                     others.start_soon(ask, number)

@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.models.reply_limits import MOST_BYTES
 from minions_evals_mcp.targets.command import KEPT_OF_STDERR, CommandSettings, CommandTarget, command_settings
+from tests.hang import HANG_S
 from tests.sandbox.daemon import daemon, is_gone, linux
 
 Json = dict[str, JsonValue]
@@ -38,9 +39,9 @@ def shell(script: str) -> CommandSettings:
 
 async def produced(
     settings: CommandSettings, *, version: Record[PromptVersion] | None = None, timeout_ms: int | None = None,
-    deadline_s: float = 20,
+    deadline_s: float = HANG_S,
 ) -> Observed | TargetErrored:  # fmt: skip
-    with anyio.fail_after(20):
+    with anyio.fail_after(HANG_S):
         return await CommandTarget(settings, deadline_s).produce(INPUTS, version, timeout_ms=timeout_ms)
 
 
@@ -87,32 +88,41 @@ async def test_a_program_that_fails_is_the_targets_error_with_what_it_said() -> 
     assert not code.fatal
 
 
+async def cut_off(settings: CommandSettings, pid: Path, *, by_the_case: bool) -> tuple[Observed | TargetErrored, float]:
+    """What comes of a program that does not end, and its limit: long enough that it wrote to `pid` first; what it started is dead."""
+    for limit_s in (0.5, 5, 50):
+        limit_ms, deadline_s = (int(limit_s * 1000), HANG_S) if by_the_case else (None, limit_s)
+        found = await produced(settings, timeout_ms=limit_ms, deadline_s=deadline_s)
+        if await anyio.Path(pid).exists():
+            await is_gone(pid)
+            await anyio.Path(pid).unlink()
+            return found, limit_s
+    raise AssertionError("the program never started")
+
+
 async def test_beyond_the_limit_a_program_is_killed_with_its_children(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    settings = shell(f"sleep 600 & echo $! > {pid}; echo waiting >&2; wait")
-    late = await produced(settings, timeout_ms=1500)
-    await is_gone(pid)
-    lost = await produced(settings, deadline_s=1.5)
-    await is_gone(pid)
+    settings = shell(f"echo waiting >&2; sleep 600 & echo $! > {pid}.new; mv {pid}.new {pid}; wait")
+    late, _ = await cut_off(settings, pid, by_the_case=True)
+    lost, limit_s = await cut_off(settings, pid, by_the_case=False)
     assert isinstance(late, Observed)
-    assert (late.timed_out, late.output, late.stderr) == (True, {}, "waiting")
     assert isinstance(lost, TargetErrored)
+    assert (late.timed_out, late.output, late.stderr) == (True, {}, "waiting")
     assert lost.unanswered
-    assert lost.reason.endswith("did not answer within 1.5 s: waiting")
+    assert lost.reason.endswith(f"did not answer within {limit_s:g} s: waiting")
 
 
 @linux
 async def test_beyond_the_limit_a_daemon_that_left_its_program_is_killed_as_well(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    late = await produced(python(f"{daemon(pid)}\ntime.sleep(600)"), timeout_ms=1500)
-    await is_gone(pid)
+    late, _ = await cut_off(python(f"{daemon(pid)}\ntime.sleep(600)"), pid, by_the_case=True)
     assert isinstance(late, Observed)
     assert late.timed_out
 
 
 async def test_a_program_whose_caller_is_cancelled_is_killed_with_its_children(tmp_path: Path) -> None:
     pid = tmp_path / "pid"
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(lambda: produced(shell(f"sleep 600 & echo $! > {pid}.new; mv {pid}.new {pid}; wait")))
             while not pid.exists():
@@ -138,8 +148,8 @@ async def test_of_what_a_program_says_on_stderr_the_end_is_kept() -> None:
 
 
 async def test_a_program_that_does_not_read_its_input_is_not_held_up() -> None:
-    with anyio.fail_after(20):
-        target = CommandTarget(shell("exec <&-; echo deaf"), 15)
+    with anyio.fail_after(HANG_S):
+        target = CommandTarget(shell("exec <&-; echo deaf"), HANG_S)
         found = await target.produce({"long": "x" * 1_000_000}, None, timeout_ms=None)
     assert isinstance(found, Observed)
     assert found.output == {"output": "deaf"}

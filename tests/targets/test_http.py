@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.models.reply_limits import MOST_BYTES
 from minions_evals_mcp.targets.http import HttpSettings, HttpTarget, Web, http_settings
+from tests.hang import HANG_S
 from tests.targets.application import Answering, Asked, application, reply
 
 Json = dict[str, JsonValue]
@@ -48,7 +49,7 @@ async def produced(
     web: Web, settings: HttpSettings, *, version: Record[PromptVersion] | None = None, timeout_ms: int | None = None,
     inputs: Json = INPUTS, deadline_s: float = 10,
 ) -> Observed | TargetErrored:  # fmt: skip
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         return await HttpTarget(settings, web, deadline_s).produce(inputs, version, timeout_ms=timeout_ms)
 
 

@@ -21,7 +21,8 @@ from minions_evals_mcp.models.registry import Provider
 from minions_evals_mcp.models.replies import Usage
 from minions_evals_mcp.targets.live import MAX_TOKENS, ModelTarget, PythonTarget, python_target
 from tests.fakes.llm_server import FakeSettings, Server
-from tests.models.asking import PATIENT_S, QUICK, client_and_server
+from tests.hang import HANG_S
+from tests.models.asking import QUICK, client_and_server
 from tests.targets import callables
 
 Json = dict[str, JsonValue]
@@ -36,7 +37,7 @@ def version(content: str) -> Record[PromptVersion]:
 @asynccontextmanager
 async def model(
     faults: FakeSettings | None = None, *, provider: Provider = "anthropic", name: str = "fake-target",
-    deadline_s: float = PATIENT_S, key: str = "test",
+    deadline_s: float = HANG_S, key: str = "test",
 ) -> AsyncGenerator[tuple[ModelTarget, Server]]:  # fmt: skip
     quick = replace(QUICK, attempts=2)
     async with client_and_server(provider, faults, quick, key=key) as (client, server):
@@ -50,7 +51,7 @@ async def produced(
     *,
     timeout_ms: int | None = None,
 ) -> Observed | TargetErrored:
-    with anyio.fail_after(10):
+    with anyio.fail_after(HANG_S):
         return await target.produce(inputs, None if content is None else version(content), timeout_ms=timeout_ms)
 
 
@@ -179,14 +180,14 @@ async def test_a_hang_is_the_instruments_error() -> None:
 async def test_an_answer_slower_than_the_cases_limit_is_timed_out_with_what_it_said() -> None:
     async with model(FakeSettings(latency_ms=60)) as (target, _):
         slow = await observed(target, timeout_ms=20)
-        in_time = await observed(target, timeout_ms=5000)
+        in_time = await observed(target, timeout_ms=HANG_S * 1000)
     assert (slow.timed_out, in_time.timed_out) == (True, False)
     assert slow.output == in_time.output
 
 
 async def test_a_case_may_take_longer_than_the_deadline_where_it_says_so() -> None:
     async with model(FakeSettings(latency_ms=100), deadline_s=0.02) as (target, _):
-        assert not (await observed(target, timeout_ms=3000)).timed_out
+        assert not (await observed(target, timeout_ms=HANG_S * 1000)).timed_out
         assert isinstance(await produced(target), TargetErrored)
 
 
@@ -196,7 +197,7 @@ async def test_the_digest_of_a_model_target_is_its_provider_model_and_parameters
         assert len({one.digest(), replace(one, model="x").digest(), other.digest()}) == 3
 
 
-def function(name: str, *, deadline_s: float = 5) -> PythonTarget:
+def function(name: str, *, deadline_s: float = HANG_S) -> PythonTarget:
     return python_target(f"tests.targets.callables:{name}", deadline_s=deadline_s)
 
 
@@ -244,7 +245,7 @@ async def test_what_is_no_json_mapping_is_a_target_error_that_says_what_to_retur
     ],
 )
 async def test_a_function_that_raises_is_a_target_error_with_what_it_raised(name: str, said: str) -> None:
-    for timeout_ms in (None, 5000):
+    for timeout_ms in (None, HANG_S * 1000):
         assert said in (await errored(function(name), timeout_ms=timeout_ms)).reason
 
 
@@ -262,7 +263,7 @@ async def test_a_function_over_the_deadline_is_a_target_error_where_the_case_has
 
 async def test_a_sync_function_that_is_stuck_holds_nobody_up() -> None:
     try:
-        with anyio.fail_after(3):
+        with anyio.fail_after(HANG_S):
             assert (await observed(function("stuck"), timeout_ms=20)).timed_out
     finally:
         callables.RELEASED.set()

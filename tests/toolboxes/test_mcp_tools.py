@@ -25,6 +25,7 @@ from minions_evals_mcp.toolboxes.mcp_line import McpLine
 from minions_evals_mcp.toolboxes.mcp_tools import McpNeighbour, McpSource, filled
 from minions_evals_mcp.toolboxes.servers import ServerSettings
 from tests.cli.installed import program
+from tests.hang import HANG_S
 from tests.store.command_line import ROOT
 from tests.workshop import START
 
@@ -37,7 +38,7 @@ async def line_to(folder: Path, **more: Any) -> AsyncGenerator[McpLine]:
     """A line to a neighbour that keeps its files in the folder."""
     run = more.pop("run", (program("neighbour"), str(folder)))
     settings = ServerSettings(run=run, folder=str(ROOT), **more)
-    with anyio.fail_after(60):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:
             yield McpLine("desk", settings, {"PYTHONPATH": str(ROOT)}, tasks)
             tasks.cancel_scope.cancel()
@@ -112,7 +113,7 @@ async def test_a_server_that_cannot_be_started_is_named(tmp_path: Path, run: tup
 
 
 async def test_an_address_where_nobody_listens_is_tried_later(tmp_path: Path) -> None:
-    with anyio.fail_after(30):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:
             line = McpLine("web", ServerSettings(url="http://127.0.0.1:9/mcp"), {}, tasks)
             with pytest.raises(InstrumentError, match="web"):
@@ -126,7 +127,7 @@ def listening(folder: Path, port: int) -> Generator[None]:
     command = [program("neighbour"), str(folder), "--port", str(port)]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
         try:
-            end = time.monotonic() + 30
+            end = time.monotonic() + HANG_S
             while not answers(port):
                 assert time.monotonic() < end
                 time.sleep(0.05)
@@ -149,7 +150,7 @@ async def test_a_neighbour_at_an_address_is_told_and_reached_again_after_it_was_
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     settings = ServerSettings(url=f"http://127.0.0.1:{port}/mcp", headers_from={"Authorization": "TOKEN"})
-    with anyio.fail_after(90):
+    with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:
             neighbour = McpNeighbour(McpLine("web", settings, {"TOKEN": "Bearer t"}, tasks), "tell")
             with listening(tmp_path, port):

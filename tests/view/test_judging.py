@@ -10,6 +10,7 @@ import pytest
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, working_on
+from tests.hang import HANG_S
 from tests.view.visitor import judgment, visitor, waiting
 from tests.workshop import bench, case, counts, judgments, rubric, save, says
 
@@ -70,7 +71,7 @@ async def test_of_two_people_who_judge_the_same_output_one_wins_and_the_other_is
     async with visitor(engine) as one, visitor(engine) as other:
         _, digest, run_id = await asked(one)
         assert (await asked(other))[1] == digest
-        with anyio.fail_after(10):
+        with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(judge, "anna", one, digest, run_id)
                 tasks.start_soon(judge, "bob", other, digest, run_id)
@@ -87,7 +88,7 @@ async def test_two_people_who_judge_two_outputs_of_a_run_at_once_are_both_kept(e
     async with visitor(engine) as client:
         _, first, _ = await asked(client)
         _, second, _ = await asked(client, f"/judge?after={first}")
-        with anyio.fail_after(10):
+        with anyio.fail_after(HANG_S):
             async with anyio.create_task_group() as tasks:
                 for digest in (first, second):
                     tasks.start_soon(lambda digest: client.post("/judge", data=judgment(job.id, digest)), digest)
