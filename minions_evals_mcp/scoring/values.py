@@ -12,7 +12,7 @@ from minions_evals_mcp.scoring.checks import Checked, Named
 
 Frozen = str | float | tuple[object, ...] | None
 
-_EXACT_INTEGERS = 1e21
+_EXACT_INTEGERS, _LONG_INTEGERS = 2**53, 1e21
 _PLAIN_FRACTIONS = 1e-6
 
 
@@ -68,8 +68,8 @@ def said(value: JsonValue) -> str:
 def _float_text(value: float) -> str:
     if value.is_integer() and abs(value) < _EXACT_INTEGERS:
         return str(int(value))
-    if _PLAIN_FRACTIONS <= abs(value) < _EXACT_INTEGERS:
-        return format(Decimal(repr(value)), "f")
+    if _PLAIN_FRACTIONS <= abs(value) < _LONG_INTEGERS:
+        return f"{Decimal(repr(value)):f}".removesuffix(".0")
     mantissa, _, exponent = repr(value).partition("e")
     return f"{mantissa}e{int(exponent):+d}"
 

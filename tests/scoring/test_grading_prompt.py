@@ -66,7 +66,7 @@ def test_messages_may_be_made_by_filling_in() -> None:
         ("  ", InvalidRecordError, "must say something"),
         ("{% include 'x' %}", UnsupportedError, "include"),
         ("{{ output.normalize() }}", UnsupportedError, "method"),
-        ('[{"role": "user", "content": "{% block a %}{% endblock %}"}]', UnsupportedError, "block"),
+        ('[{"role": "user", "content": "{% include a %}"}]', UnsupportedError, "include"),
         ('[{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]', InvalidRecordError, "only one"),
         ('[{"role": "user", "content": [{"type": "text"}]}]', InvalidRecordError, "only one"),
     ],

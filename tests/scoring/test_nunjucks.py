@@ -41,6 +41,38 @@ TOLD = (
     ("{{ s }}\n", "Abc\n"),
     ("[{{ ''|wordcount }}]", "[]"),
     ("Title\n=====\nleft {{ open", "Title\n=====\nleft {{ open"),
+    (
+        "{{ 9 ** 9999 }} {{ 1/0 }} {{ 'x' * 3 }} {{ 2 ** 64 }} {{ nul + 1 }} {{ 1 < 2 < 3 }}",
+        "Infinity Infinity NaN 18446744073709552000 1 true",
+    ),
+    ("{{ n === 5 }}{{ n === '5' }}{{ n !== '5' }}{{ nul === null }}{{ missing === null }}", "truefalsetruetruefalse"),
+    ("{% if not s == 'x' %}T{% else %}F{% endif %}{% if not (s == 'x') %}T{% endif %}", "FT"),
+    ("{{ 'a' ~ 1 + 2 }} {{ 2 * 7 % 4 }} {{ 7 // 2 % 2 }} {{ n + 1 is even }} {{ not n in [5] }}", "a12 2 1 true false"),
+    ("{% set t = 0 %}{% for x in [1, 2] %}{% set t = t + x %}{% set u = x %}{% endfor %}{{ t }}[{{ u }}]", "3[]"),
+    ("{% macro m(a, b='d') %}{{ a }}{{ b }}{{ s }}{% endmacro %}{{ m(1) }} {{ m(b=2, a=3) }} {{ m() }}", "1dAbc 32Abc dAbc"),
+    ("{% macro w(t) %}<{{ t }}>{{ caller('in') }}{% endmacro %}{% call(x) w('p') %}{{ x }}{{ n }}{% endcall %}", "<p>in5"),
+    (
+        "{% switch n %}{% case 1 %}a{% case 5 %}{% case 6 %}b{% default %}c{% endswitch %}"
+        "{% switch '5' %}{% case 5 %}x{% default %}y{% endswitch %}",
+        "by",
+    ),
+    ("{% filter upper %}a{{ s }}{% endfilter %}{% if z %}a{% elseif n %}b{% endif %}{% block q %}{{ n }}{% endblock %}", "AABCb5"),
+    ("{% for k, g in [{a: 'x', b: 1}, {a: 'y', b: 0}, {a: 'x', b: 2}]|groupby('a') %}{{ k }}{{ g|length }}{% endfor %}", "x2y1"),
+    (
+        "{{ [{b: 1}, {b: 0}]|selectattr('b')|dump }}{{ [{b: 1}, {b: 0}]|rejectattr('b')|dump }}{{ [1, 2]|select('odd') }}",
+        '[{"b":1}][{"b":0}]1',
+    ),
+    ("{% for k, v in {b: 1, a: 3, C: 2}|dictsort %}{{ k }}{% endfor %}{{ {b: 1, a: 3}|dictsort(false, 'value') }}", "abCb,1,a,3"),
+    (
+        "{{ [1, 2, 3]|batch(2)|dump }}{{ [1, 2, 3]|slice(2)|dump }}[{{ 'ab'|center(5) }}]{{ '<b>x</b>  y'|striptags }}",
+        "[[1,2],[3]][[1,2],[3]][ ab  ]x y",
+    ),
+    (
+        "{{ 'a bc def'|truncate(4) }} {{ [1, 2]|sort(reverse=true) }} {{ [{p: 1}]|sum('p') }} {{ (1.005).toFixed(2) }} {{ f.toFixed(1) }}",
+        "a bc... 2,1 1 1.00 1.0",
+    ),
+    ("{% set c = cycler('a', 'b') %}{% set j = joiner('|') %}{% for x in l %}{{ j() }}{{ c.next() }}{% endfor %}", "a|b"),
+    ("{% for b, q in l %}{{ b }}-{{ q }};{% endfor %}{% for x in l if z %}{{ x }}{% endfor %}{{ True }}", "1-2;-;"),
     ("{{ ''.__class__ }}{{ s.__init__ }}{{ o.__class__ }}", ""),
 )  # fmt: skip
 
@@ -55,15 +87,14 @@ def test_a_template_comes_out_as_nunjucks_renders_it(template: str, said: str) -
     [
         ("{{ s.normalize() }}", "the method normalize()"),
         ("{{ s|foo }}", "the filter 'foo'"),
-        ("{{ s|groupby('x') }}", "the filter 'groupby'"),
-        ("{{ s is callable }}", "the test 'callable'"),
+        ("{{ s|urlize }}", "the filter 'urlize'"),
+        ("{{ l|join(separator='-') }}", "the filter 'join' with names"),
+        ("{{ s is sequence }}", "the test 'sequence'"),
         ("{% do x %}", "unknown tag 'do'"),
-        ("a\n{% switch s %}{% endswitch %}", "line 2 of the template"),
-        ("{% macro m(a) %}{{a}}{% endmacro %}", "the tag 'macro' is not carried out"),
+        ("a\n{% switch s %}{% nothing %}{% endswitch %}", "line 2 of the template"),
         ("{% include 'x' %}", "the tag 'include'"),
-        ("{{ 1 < 2 < 3 }}", "a comparison of more than two values"),
         ("{{ env.HOME }}", "env outside a provider's config"),
-        ("{{ 1 === 1 }}", "line 1 of the template"),
+        ("{{ s|replace(r/a/g, 'b') }}", "line 1 of the template"),
     ],
 )
 def test_what_differs_is_refused_by_name(template: str, named: str) -> None:
@@ -74,9 +105,9 @@ def test_what_differs_is_refused_by_name(template: str, named: str) -> None:
 
 @pytest.mark.parametrize(
     "template",
-    ["{{ 9 ** 9999 }}", "{{ 1/0 }}", "{% for i in range(99999999) %}x{% endfor %}", "{{ 'x' * 3 }}", "{{ n|join }}",
+    ["{% for i in range(99999999) %}x{% endfor %}", "{{ n|join }}", "{{ 5|upper }}", "{{ gone() }}",
      "{{ 'ab'|join }}", "{{ gone|trim }}", "{{ n|trim }}",
-     "{{ ('x' * 1000000000) }}", "{{ 's'|replace('s', s, n, n) }}"],
+     "{{ 's'|replace('s', s, n, n) }}"],
 )  # fmt: skip
 def test_what_has_no_value_is_an_error_and_not_a_text(template: str) -> None:
     with pytest.raises(BadInputError):

@@ -1,0 +1,173 @@
+"""Prompt templates of promptfoo configs: Nunjucks, rendered so that each comes out as it does there.
+
+What is not carried out is refused by name: other tags, filters and methods, regular expressions.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+from jinja2 import TemplateSyntaxError, nodes
+from pydantic import JsonValue
+
+from minions_evals_mcp.errors import BadInputError, UnsupportedError
+from minions_evals_mcp.scoring.nunjucks.budget import budget
+from minions_evals_mcp.scoring.nunjucks.conditions import CONDITIONS
+from minions_evals_mcp.scoring.nunjucks.evaluation import Evaluation
+from minions_evals_mcp.scoring.nunjucks.filters import FILTERS, WITH_NAMES
+from minions_evals_mcp.scoring.nunjucks.functions import OF_CYCLER
+from minions_evals_mcp.scoring.nunjucks.grammar import parsed
+from minions_evals_mcp.scoring.nunjucks.methods import METHODS
+from minions_evals_mcp.scoring.nunjucks.values import as_js
+from minions_evals_mcp.scoring.rendering import PREFIX, SUFFIX
+
+ENVIRONMENT = "environment_"
+"""The name that `env` has in a template while it is rendered by whoever knows the environment."""
+_OPENINGS = (("{%", "%"), ("{{", "}"), ("{#", "#"))
+_KNOWN_NODES = (
+    nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem, nodes.Filter,
+    nodes.Test, nodes.If, nodes.For, nodes.Assign, nodes.AssignBlock, nodes.CondExpr, nodes.Compare, nodes.Operand,
+    nodes.And, nodes.Or, nodes.Not, nodes.BinExpr, nodes.Neg, nodes.Pos, nodes.Concat, nodes.List, nodes.Dict, nodes.Pair,
+    nodes.Call, nodes.Keyword, nodes.Macro, nodes.CallBlock, nodes.FilterBlock,
+    nodes.Block,
+)  # fmt: skip
+
+
+def vet_template(template: str) -> None:
+    """Raises `UnsupportedError` or `BadInputError` for a template that could not be rendered as Nunjucks does."""
+    _compiled(template)
+
+
+def rendered(template: str, variables: Mapping[str, JsonValue], *, prompt: bool = True) -> str:
+    """The template with its variables filled in; a missing one is nothing, as in Nunjucks.
+
+    A `prompt` with a line that opens something and does not close it is text, as in promptfoo; an assertion may go on in
+    the next line.
+    """
+    if "{" not in template or (prompt and _is_partial(template)):
+        return template
+    try:
+        with budget():
+            body = _compiled(template, prompt=prompt).body
+            return Evaluation({name: as_js(value) for name, value in variables.items()}).text(body)
+    except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
+        raise BadInputError(f"the template cannot be rendered: {error}.", remedy="Check its variables.") from None
+
+
+def rendered_of(template: str, variables: Mapping[str, JsonValue]) -> str:
+    """The template that may name `env`, which its caller knows, filled in with those values."""
+    return rendered(re.sub(r"\benv\b", ENVIRONMENT, template), {ENVIRONMENT: variables.get("env")})
+
+
+def rendered_within(value: JsonValue, variables: Mapping[str, JsonValue]) -> JsonValue:
+    """The value with every string in it rendered."""
+    match value:
+        case str():
+            return rendered(value, variables)
+        case list():
+            return [rendered_within(one, variables) for one in value]
+        case dict():
+            return {key: rendered_within(one, variables) for key, one in value.items()}
+        case _:
+            return value
+
+
+def prompt_text(template: str, inputs: Mapping[str, JsonValue]) -> str:
+    """The prompt that a test's inputs make of the template: in one that is JSON the strings are rendered one by one."""
+    around = [str(inputs.get(name, "")) for name in (PREFIX, SUFFIX)]
+    template = f"{around[0]}{template}{around[1]}"
+    try:
+        parsed: JsonValue = json.loads(template)
+    except (ValueError, RecursionError):
+        return rendered(template, inputs)
+    return json.dumps(rendered_within(parsed, inputs), ensure_ascii=False, indent=2)
+
+
+def templates_in(prompt: str) -> list[str]:
+    """The templates of a prompt: its strings where it is JSON, else itself."""
+    try:
+        parsed: JsonValue = json.loads(prompt)
+    except (ValueError, RecursionError):
+        return [prompt]
+    return list(_strings(parsed))
+
+
+def _strings(value: JsonValue) -> Iterable[str]:
+    match value:
+        case str():
+            yield value
+        case list():
+            for one in value:
+                yield from _strings(one)
+        case dict():
+            for one in value.values():
+                yield from _strings(one)
+        case _:
+            return
+
+
+@lru_cache(maxsize=512)
+def _compiled(template: str, *, prompt: bool = True) -> nodes.Template:
+    if prompt and _is_partial(template):
+        return _compiled("")
+    try:
+        found = parsed(template)
+        _vet(found)
+    except TemplateSyntaxError as error:
+        raise UnsupportedError(
+            f"line {error.lineno} of the template: {error.message}.",
+            remedy="Write it in Nunjucks, without regular expressions.",
+        ) from None
+    except RecursionError:
+        raise BadInputError("the template is nested too deeply.") from None
+    return found
+
+
+def _vet(template: nodes.Template) -> None:
+    pairs = {id(one.target) for one in template.find_all((nodes.For, nodes.Assign))}
+    for node in template.find_all(nodes.Node):
+        said = "" if id(node) in pairs and isinstance(node, nodes.Tuple) else _unsupported(node)
+        if said:
+            raise UnsupportedError(
+                f"line {node.lineno} of the template: {said} is not carried out.",
+                remedy="Prepare the value in the test's vars instead.",
+            )
+
+
+def _unsupported(node: nodes.Node) -> str:
+    """What of the node is not carried out; empty where all is."""
+    match node:
+        case nodes.Call(dyn_args=None, dyn_kwargs=None, node=called):
+            return _call(called)
+        case nodes.Call() | nodes.For(recursive=True) | nodes.Assign(target=nodes.NSRef()):
+            return "what Nunjucks has not"
+        case nodes.Filter(name=name, kwargs=named):
+            known = name in FILTERS and {one.key for one in named} <= WITH_NAMES.get(name, frozenset[str]())
+            return "" if known else f"the filter {name!r}{' with names' if name in FILTERS else ''}"
+        case nodes.Test(name=name):
+            return "" if name in CONDITIONS else f"the test {name!r}"
+        case nodes.Name(name="env"):
+            return "env outside a provider's config"
+        case _:
+            return "" if isinstance(node, _KNOWN_NODES) else f"the tag {type(node).__name__.lower()!r}"
+
+
+def _call(called: nodes.Node) -> str:
+    match called:
+        case nodes.Getattr(attr=name):
+            return "" if name in METHODS | OF_CYCLER else f"the method {name}()"
+        case _:
+            return "" if isinstance(called, nodes.Name | nodes.Call) else "a call"
+
+
+def _is_partial(template: str) -> bool:
+    """Whether a line opens something that does not close in it."""
+    return any(_opens(line, *marks) for line in template.split("\n") for marks in _OPENINGS)
+
+
+def _opens(line: str, opening: str, closing: str) -> bool:
+    at = line.rfind(opening)
+    return at >= 0 and closing not in line[at + len(opening) :]
