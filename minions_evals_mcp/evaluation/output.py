@@ -76,7 +76,7 @@ def observed(returned: object) -> Observed:
     if isinstance(returned, Output):
         return _observed(returned.value, returned.tool_calls, returned.usage, returned.cost_usd)
     if isinstance(returned, str):
-        return Observed(output={"output": returned})
+        return Observed.trusted(output={"output": returned})
     value = plain_json(returned)
     if are_messages(value):
         said: Transcript = transcript(value)

@@ -143,11 +143,9 @@ class Task:
                 return TargetErrored(f"{function_name(self.function)}: {error}")
         late = scope.cancelled_caught or (timeout_ms is not None and latency_ms > timeout_ms)
         calls = recorder.recorded() if seen.tool_calls is None else seen.tool_calls
-        told = {
-            "prompt_version_ref": ref, "produced_by": self.name, "latency_ms": latency_ms, "timed_out": late,
-            "tool_calls": calls,
-        }  # fmt: skip
-        return seen.model_copy(update=told)
+        return seen.changed(
+            prompt_version_ref=ref, produced_by=self.name, latency_ms=latency_ms, timed_out=late, tool_calls=calls
+        )
 
     async def _called(self, inputs: Json) -> object:
         args, named = self.calling.arguments(inputs, plain=self.plain)

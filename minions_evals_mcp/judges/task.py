@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 from pydantic import JsonValue
 
@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Observed, Verdict
 from minions_evals_mcp.domain.outputs import output_text, output_value
-from minions_evals_mcp.judges.told import told_of
+from minions_evals_mcp.judges.told import ToldLater, told_of
 from minions_evals_mcp.known_secrets import masked_json
 from minions_evals_mcp.scoring.checks import Subject
 from minions_evals_mcp.scoring.rubric import criterion_digest
@@ -59,7 +59,7 @@ class Work:
             seen.finish_reason,
             self.prompt,
             None if isinstance(value, str) else value,
-            told_of(seen, value, self.prompt, self.inputs, self.written),
+            ToldLater(partial(told_of, seen, value, self.prompt, self.inputs, self.written)),
             {} if seen.told is None else seen.told.offered,
             seen.told is not None and seen.told.whole,
         )

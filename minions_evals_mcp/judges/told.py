@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 
 from pydantic import JsonValue
 
@@ -10,6 +11,26 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.scoring.rendering import HIDDEN
+
+
+class ToldLater(Mapping[str, JsonValue]):
+    """What code is told, put together when code asks: most outputs are judged without any."""
+
+    def __init__(self, tell: Callable[[], Json]) -> None:
+        self._tell = tell
+
+    @cached_property
+    def _told(self) -> Json:
+        return self._tell()
+
+    def __getitem__(self, name: str) -> JsonValue:
+        return self._told[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._told)
+
+    def __len__(self) -> int:
+        return len(self._told)
 
 
 def told_of(seen: Observed, value: JsonValue, prompt: str, inputs: Json, written: Json) -> Json:

@@ -24,6 +24,8 @@ def text_diff(before: str, after: str) -> tuple[DiffPart, ...] | None:
     """
     if len(before) + len(after) > MOST_CHARACTERS:
         return None
+    if before == after:
+        return tuple(_parts(iter([(before, "", "")])))
     first = _alike(before, after)
     most = min(len(before), len(after)) - first
     last = min(most, _alike(before[::-1], after[::-1]))
@@ -67,8 +69,8 @@ def _merged(stretches: Sequence[Stretch]) -> Iterator[Stretch]:
 def _parts(stretches: Iterator[Stretch]) -> Iterator[DiffPart]:
     for equal, deleted, inserted in stretches:
         if equal:
-            yield DiffPart(op="equal", text=equal)
+            yield DiffPart.trusted(op="equal", text=equal)
         if deleted:
-            yield DiffPart(op="delete", text=deleted)
+            yield DiffPart.trusted(op="delete", text=deleted)
         if inserted:
-            yield DiffPart(op="insert", text=inserted)
+            yield DiffPart.trusted(op="insert", text=inserted)

@@ -48,7 +48,7 @@ def kind_of(choice: JudgeChoice, criterion: RubricCriterion, *, has_model: bool)
 def implicit(measure: Measure) -> Criterion:
     """The criterion under which a case without a rubric is judged: its score is 0 to the case's `maxScore`."""
     case = measure.case
-    fields = RubricCriterion(
+    fields = RubricCriterion.trusted(
         rubric_id=f"implicit:{case.id}"[:128],
         name=case.fields.name,
         description=NO_GUIDE,
@@ -153,7 +153,7 @@ class Panel:
             case BySimilarity():
                 return self.engine.embedder().name
             case ByAssertions():
-                asked = embedders_asked(yardstick.assertions)
+                asked = embedders_asked(yardstick.asking)
                 return ", ".join(sorted({one.shown if one else self.engine.embedder().name for one in asked}))
             case RubricInUse() | ByExpectation() | ByNothing():
                 return ""
@@ -162,7 +162,7 @@ class Panel:
         """Whom the rules of the case ask for grades."""
         match measure.yardstick:
             case ByAssertions():
-                return [*grades_asked(measure.yardstick.assertions)]
+                return [*grades_asked(measure.yardstick.asking)]
             case RubricInUse():
                 return self._judged(measure.yardstick).asks
             case ByExpectation() | ByNothing() | BySimilarity():
@@ -198,7 +198,7 @@ class Panel:
                 )
             self.judge(asks.judge)
         if self.own is not None and isinstance(measure.yardstick, ByAssertions):
-            for grader in embedders_asked(measure.yardstick.assertions):
+            for grader in embedders_asked(measure.yardstick.asking):
                 if grader is not None:
                     self.own.embedder(grader)
 
@@ -217,9 +217,9 @@ class Panel:
         """Refuses a case that a service is to decide which cannot be asked, or WordNet which is not there."""
         if not isinstance(measure.yardstick, ByAssertions):
             return
-        if asks_wordnet(measure.yardstick.assertions):
+        if asks_wordnet(measure.yardstick.asking):
             vet_wordnet()
-        for assertion in services_asked(measure.yardstick.assertions):
+        for assertion in services_asked(measure.yardstick.asking):
             if self.own is None:
                 raise UnsupportedError(
                     f"test-case {measure.case.id}: {assertion.base_type} asks a service, under --judge auto or llm."

@@ -73,7 +73,7 @@ class UnitExamination:
             case RubricInUse():
                 return [need for criterion in self._by_rule() for need in guide_needs(criterion, self.work)]
             case ByAssertions() as yardstick:
-                return self._checks(yardstick).needs()
+                return self._checks(yardstick).needs() if yardstick.asking else ()
             case ByExpectation(expected):
                 return self._expectation(expected).needs()
             case BySimilarity() | ByNothing():

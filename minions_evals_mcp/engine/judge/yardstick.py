@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.outcomes import Expected
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.seals import SEALED
 from minions_evals_mcp.errors import NotFoundError, SealedError
+from minions_evals_mcp.scoring.assertions import asks_outside
 from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import RubricInUse, in_use
 from minions_evals_mcp.scoring.verdicts.expected import is_pattern
@@ -23,11 +24,16 @@ from minions_evals_mcp.store.connection import Db
 
 @dataclass(frozen=True, slots=True)
 class ByAssertions:
-    """The case's own assertions, with the threshold of their aggregate, and the code that judges in place of it."""
+    """The case's own assertions, with the threshold of their aggregate, and the code that judges in place of it.
+
+    Most look at the output alone: those that may ask anything outside for it are gone through, the others are not.
+    """
 
     assertions: tuple[Assertion, ...]
     threshold: float | None
     scoring: ScoringCode | None = None
+    asking: tuple[Assertion, ...] = ()
+    """Those that may need something to be fetched: a model's grade, a likeness, a search, code that runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +121,9 @@ def _yardstick(db: Db, case: TestCase, known: dict[str, RubricInUse]) -> Yardsti
             known[case.rubric_id] = rubric_in_use(db, case.rubric_id)
         return known[case.rubric_id]
     if case.assertions:
-        return ByAssertions(parted(case.assertions)[0], case.threshold, case.scoring)
+        assertions = parted(case.assertions)[0]
+        asking = tuple(one for one in assertions if asks_outside((one,)))
+        return ByAssertions(assertions, case.threshold, case.scoring, asking)
     if case.expected_outputs:
         return (
             BySimilarity(case.expected_outputs)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Protocol, TypeVar, assert_never
 
 import anyio
+import anyio.lowlevel
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from minions_evals_mcp.domain.neighbours import ApprovalRequest
@@ -184,7 +185,7 @@ async def _feed(pages: Pages, todo: MemoryObjectSendStream[list[Unit]], switch: 
         async for page in pages:
             if switch.is_off:
                 return
-            await todo.send(page)
+            await _handed_over(todo, page)
 
 
 async def _work(
@@ -203,7 +204,7 @@ async def _work(
                 if bench.judging.panel.asks_any_model(page[0].measure) or page[0].is_at_hand(bench):
                     await _ended(list(zip(page, await carry_out(bench, page), strict=True)), done, health)
                 else:
-                    await made.send((page[0], await output_of(bench, page[0])))
+                    await _handed_over(made, (page[0], await output_of(bench, page[0])))
                     health.switch.look()
             except HaltedError:
                 health.left(page)
@@ -234,10 +235,16 @@ async def _taken(bench: Bench, made: MemoryObjectReceiveStream[Made], taking: an
     """
     async with taking:
         try:
-            first = await made.receive()
+            page = [await made.receive()]
         except anyio.EndOfStream:
             return []
-        return [first] if bench.engine.own_checks else [first, *_there(made, TOGETHER - 1)]
+        while not bench.engine.own_checks and len(page) < TOGETHER:
+            await anyio.lowlevel.checkpoint()  # what others are just about to hand over comes along
+            more = [*_there(made, TOGETHER - len(page))]
+            if not more:
+                break
+            page += more
+        return page
 
 
 async def _ended(endings: Endings, done: MemoryObjectSendStream[Endings], health: Health) -> None:
@@ -245,6 +252,14 @@ async def _ended(endings: Endings, done: MemoryObjectSendStream[Endings], health
         health.saw(ended)
     health.switch.look()
     await done.send(endings)
+
+
+async def _handed_over(stream: MemoryObjectSendStream[T], item: T) -> None:
+    """Sends it, without a turn of the loop where there is room for it."""
+    try:
+        stream.send_nowait(item)
+    except anyio.WouldBlock:
+        await stream.send(item)
 
 
 def _there(stream: MemoryObjectReceiveStream[T], most: int) -> Iterator[T]:

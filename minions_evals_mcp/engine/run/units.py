@@ -25,7 +25,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.compose import Frame, Judged, compose
 from minions_evals_mcp.engine.judge.judging import Decision, Judging
 from minions_evals_mcp.engine.judge.likeness import is_put_off, likenesses
-from minions_evals_mcp.engine.judge.yardstick import Measure
+from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.versions import RunVersions
 from minions_evals_mcp.engine.seals.guard import hushed, hushed_ending
@@ -146,7 +146,9 @@ def _ending(bench: Bench, key: UnitKey, measure: Measure, work: Work, decision: 
 
 def _work(bench: Bench, unit: Unit, seen: Observed, alike: Likeness | None) -> Work:
     case = unit.measure.case.fields
-    prompt = _prompt(bench, case, seen) if case.assertions and _wants_prompt(case.assertions) else ""
+    measured = unit.measure.yardstick
+    asking = measured.asking if isinstance(measured, ByAssertions) else case.assertions
+    prompt = _prompt(bench, case, seen) if asking and _wants_prompt(asking) else ""
     inputs = recalled_inputs(case.inputs, seen.output)
     return Work(
         inputs, case.expected_outputs, seen, unit.proposed, alike, unit.earlier, prompt, unit.measure.case.id, case.written
@@ -222,7 +224,7 @@ async def _output(bench: Bench, unit: Unit) -> Seen:
     except BadInputError as error:  # a template variable that this case lacks
         return Skipped(str(error))
     if isinstance(seen, Observed):
-        seen = seen.model_copy(update={"made_from": made_from(bench, case)})
+        seen = seen.changed(made_from=made_from(bench, case))
         await _keep_output(bench, unit, seen)
     return seen
 
@@ -230,8 +232,8 @@ async def _output(bench: Bench, unit: Unit) -> Seen:
 def made_from(bench: Bench, case: TestCase) -> str:
     """The digest of what the target makes an output of the case from: equal ones ask it the same."""
     version = bench.versions.of(case)
-    content = None if version is None else digest(version.fields.content)
-    return digest([bench.frame.target_digest, None if version is None else version.id, content, case.inputs])
+    asked = [None, None] if version is None else [version.id, bench.versions.content_digest(version)]
+    return digest([bench.frame.target_digest, *asked, case.inputs])
 
 
 def made_before(db: Db, bench: Bench, case: TestCase) -> Observed | None:

@@ -34,6 +34,8 @@ class RunVersions:
     asked: str | None = None
     known: dict[str, Record[PromptVersion] | None] = field(default_factory=dict[str, "Record[PromptVersion] | None"])
     outputs: dict[str, OutputVersion] = field(default_factory=dict[str, OutputVersion])
+    contents: dict[str, str] = field(default_factory=dict[str, str])
+    """The digests of what versions say, by their ids."""
 
     def of(self, case: TestCase) -> Record[PromptVersion] | None:
         """The version that the case is asked with."""
@@ -59,6 +61,12 @@ class RunVersions:
         """What is known of the version that an output names; of an output that names none, the one asked for."""
         ref = ref or self.asked
         return UNKNOWN_VERSION if ref is None else self.outputs.get(ref, OutputVersion(ref))
+
+    def content_digest(self, version: Record[PromptVersion]) -> str:
+        """The digest of what the version says."""
+        if version.id not in self.contents:
+            self.contents[version.id] = digest(version.fields.content)
+        return self.contents[version.id]
 
     def meet_output(self, db: Db, ref: str | None) -> None:
         """Looks the version up that a recorded output names."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from minions_evals_mcp.scoring.assertions.judges import refuse_elsewhere
 from minions_evals_mcp.scoring.assertions.kinds.patterns import Elsewhere, compiled
 from minions_evals_mcp.scoring.assertions.kinds.refusal import refusal_signals
-from minions_evals_mcp.scoring.assertions.table import KINDS, SCORER_VERSION, check, check_all, needs, vet
+from minions_evals_mcp.scoring.assertions.table import KINDS, SCORER_VERSION, asks_outside, check, check_all, needs, vet
 
 __all__ = [
     "KINDS",
     "SCORER_VERSION",
     "Elsewhere",
+    "asks_outside",
     "check",
     "check_all",
     "compiled",

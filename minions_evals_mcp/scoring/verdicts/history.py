@@ -82,15 +82,16 @@ def likeness(texts: Compared, similarities: Sequence[float] | str, *, tokens: tu
 
     All keys must be alike: the score is that of the least similar.
     """
+    expected, actual, unequal = texts.expected, texts.actual, texts.unequal
     found = similarities if isinstance(similarities, str) else min(similarities, default=1.0)
     alike = not isinstance(found, str) and found >= SIMILAR_ENOUGH - SLACK
     return Likeness(
-        exact_match=not texts.unequal,
+        exact_match=not unequal,
         semantic_score=None if isinstance(found, str) else found,
-        length_diff=len(texts.actual) - len(texts.expected),
+        length_diff=len(actual) - len(expected),
         token_diff=tokens[1] - tokens[0],
-        output_diff=text_diff(texts.expected, texts.actual),
-        warnings=tuple(said for pair in texts.unequal for said in disagreements(*pair)) if alike else (),
+        output_diff=text_diff(expected, actual),
+        warnings=tuple(said for pair in unequal for said in disagreements(*pair)) if alike else (),
         unmeasured=found if isinstance(found, str) else "",
     )
 
