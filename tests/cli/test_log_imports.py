@@ -5,12 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import cast
 
-import pytest
 from pydantic import JsonValue
 
 from tests.cli.terminal import Ended, Terminal
 from tests.interop.logs.makers import INSPECT_HEADER, Json, inspect_archive, inspect_sample, written
-from tests.interop.logs.whole_files import WHOLE
 
 CASES = 12
 BENCHMARK = "log:inspect/capitals"
@@ -89,42 +87,3 @@ def test_a_format_can_be_named_and_an_unknown_one_is_refused(at: Terminal) -> No
     assert "there is no format 'inspect'" in wrong.err
     assert "a suite is `minions:" in suite.err
     assert "--format is for logs and suites" in rows.err
-
-
-FAMILIES = {
-    "promptfoo": (2, 2),
-    "openai-evals": (1, 2),
-    "tau-bench": (3, 3),
-    "mlflow": (2, 2),
-    "every-eval-ever": (3, 3),
-}
-"""Of each family of logs that say what is expected: how many pass here, of how many."""
-
-
-@pytest.mark.parametrize("name", FAMILIES)
-def test_what_came_from_another_tool_is_judged_followed_explained_and_audited(at: Terminal, name: str) -> None:
-    file, make = WHOLE[name]
-    make(at.folder / file)
-    taken = at.run("import", file, "--json").one()
-    benchmark, (version,) = str(taken["benchmarkId"]), cast("list[str]", taken["promptVersionRefs"])
-    assert taken["foreignScores"]
-    (before,) = at.many(["trend", benchmark, "--json"])
-    assert before.code == 2  # a foreign score is no point of a trend
-    ran = at.run("run-benchmark", benchmark, "--prompt-version", version, "--json")
-    assert counts(ran) == FAMILIES[name]
-    trend, audited, classified = at.many(
-        ["trend", benchmark, "--json"], ["audit", benchmark, "--json"], ["classify", str(ran.one()["runId"]), "--json"]
-    )
-    assert [one.code for one in (trend, audited, classified)] == [0, 0, 0]
-    passed, total = FAMILIES[name]
-    assert len(classified.rows()) == total - passed
-
-
-@pytest.mark.parametrize("name", ["langfuse", "langsmith", "openai-evals-items"])
-def test_outputs_of_which_nothing_says_what_is_expected_wait_for_a_judge(at: Terminal, name: str) -> None:
-    file, make = WHOLE[name]
-    make(at.folder / file)
-    taken = at.run("import", file, "--json").one()
-    (version,) = cast("list[str]", taken["promptVersionRefs"])
-    ran = at.run("run-benchmark", str(taken["benchmarkId"]), "--prompt-version", version, "--json").one()
-    assert (ran["state"], ran["benchmarkRun"]) == ("awaiting-judgments", None)

@@ -75,8 +75,11 @@ def told(taken: Taken) -> str:
     if counted.unread:
         checks = ", ".join(printable(name, 40) for name, _ in counted.unread.most_common(MOST_NAMED))
         lines.append(f"  checks that mean nothing here: {checks}; their cases are drafts (tag unread-checks)")
+    judged = f"judge it here: minions-evals run-benchmark {taken.benchmark}"
     lines += [
-        f"  judge it here: minions-evals run-benchmark {taken.benchmark} --prompt-version {one}"
+        f"  {judged} --prompt-version {one}"
+        if counted.case_ids
+        else f"  its version: {one}; `promote` makes cases of runs"
         for one in taken.versions
     ]
     lines += [f"  left out: {number} × {printable(why, 100)}" for why, number in counted.skipped.items()]

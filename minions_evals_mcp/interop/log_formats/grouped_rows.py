@@ -6,6 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from pydantic import JsonValue
+
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.interop.logs.files import json_lines, json_pieces
 from minions_evals_mcp.interop.logs.shapes import the_object
@@ -29,6 +31,11 @@ def rows_of(path: Path, lists: frozenset[str]) -> Iterator[tuple[str, Json]]:
             head[piece.path] = piece.value
     if head and not is_list:
         yield str(path), head
+
+
+def first_row(path: Path, lists: frozenset[str]) -> Json:
+    """The first row, which says where all of them come from; empty where there is none."""
+    return next((row for _, row in rows_of(path, lists)), dict[str, JsonValue]())
 
 
 def groups(path: Path, lists: frozenset[str], key: Key) -> Iterator[tuple[str, list[Json]]]:

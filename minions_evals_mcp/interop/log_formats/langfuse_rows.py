@@ -11,7 +11,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj, parsed
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.log_formats.grouped_rows import groups
+from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, groups
 from minions_evals_mcp.interop.logs.conversation import (
     asked,
     count,
@@ -68,7 +68,8 @@ def _key(row: Json) -> str | None:
 
 def read(path: Path) -> Iterator[Item]:
     """A sample for each trace and each item; rows of one trace may lie apart."""
-    yield Log(NAME, path.stem, path.stem)
+    first = first_row(path, LISTS)
+    yield Log(NAME, path.stem, str(first.get("datasetName") or first.get("projectId") or path.stem))
     for where, rows in groups(path, LISTS, _key):
         if _key(rows[0]) is None and not _is_score(rows[0]):
             raise InvalidRecordError("a row has an id, or a traceId", where=where)
@@ -102,6 +103,7 @@ def _trace(rows: list[Json], where: str) -> Sample:
     models = [step for step in steps if str(step.get("type", "")).upper() == MODEL]
     return Sample(
         id=_key(rows[0]),
+        case="",
         inputs=asked(question),
         name=str(root.get("name") or ""),
         produced=Produced(

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.log_formats.grouped_rows import groups
+from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, groups
 from minions_evals_mcp.interop.logs.conversation import asked, count, last_answer, number, objects, texts, without
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample, Skipped
 from minions_evals_mcp.interop.logs.shapes import object_under, objects_under
@@ -42,7 +42,7 @@ def _key(row: Json) -> str | None:
 
 def read(path: Path) -> Iterator[Item]:
     """A sample for each root run, and each example."""
-    yield Log(NAME, path.stem, path.stem)
+    yield Log(NAME, path.stem, _task(first_row(path, LISTS)) or path.stem)
     for where, rows in groups(path, LISTS, _key):
         if _key(rows[0]) is None:
             raise InvalidRecordError("a run has an id, and its trace_id is a text", where=where)
@@ -54,6 +54,12 @@ def read(path: Path) -> Iterator[Item]:
             yield from (Skipped(ORPHANS) for _ in rows)
         for root in roots:
             yield _sample(root, rows, where)
+
+
+def _task(row: Json) -> str:
+    """The data set that the rows belong to, else their project."""
+    names = ("reference_dataset_id", "dataset_id", "session_name", "session_id")
+    return str(next((found for name in names if (found := row.get(name))), ""))
 
 
 def _example(row: Json, where: str) -> Sample:
@@ -74,6 +80,7 @@ def _sample(root: Json, rows: list[Json], where: str) -> Sample:
     inputs = obj(root["inputs"])
     return Sample(
         id=root.get("id"),
+        case=str(root.get("reference_example_id") or ""),
         inputs=asked(inputs["messages"]) if isinstance(inputs.get("messages"), list) and len(inputs) == 1 else inputs,
         name=str(root.get("name") or ""),
         produced=Produced(

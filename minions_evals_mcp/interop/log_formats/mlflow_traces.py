@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj, parsed
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.interop.log_formats.grouped_rows import rows_of
+from minions_evals_mcp.interop.log_formats.grouped_rows import first_row, rows_of
 from minions_evals_mcp.interop.logs.conversation import asked, count, last_answer, objects, without
 from minions_evals_mcp.interop.logs.sample import ForeignScore, Item, Log, Produced, Sample
 from minions_evals_mcp.interop.logs.shapes import objects_under
@@ -30,9 +30,16 @@ def is_traces(seen: JsonValue) -> bool:
 
 def read(path: Path) -> Iterator[Item]:
     """A sample for each trace."""
-    yield Log(NAME, path.stem, path.stem)
+    yield Log(NAME, path.stem, _experiment(obj(first_row(path, LISTS).get("info"))) or path.stem)
     for where, row in rows_of(path, LISTS):
         yield _sample(row, where)
+
+
+def _experiment(info: Json) -> str | None:
+    """The experiment that the traces belong to: exports of one are of one benchmark."""
+    place = obj(obj(info.get("trace_location")).get("mlflow_experiment"))
+    found = place.get("experiment_id", info.get("experiment_id"))
+    return None if found is None else f"experiment-{found}"
 
 
 def _sample(row: Json, where: str) -> Sample:
@@ -50,6 +57,7 @@ def _sample(row: Json, where: str) -> Sample:
     )
     return Sample(
         id=ident,
+        case="",
         inputs=asked(_messages(question)),
         targets=() if wanted is None else (value_text(wanted),),
         extra=without({"expectations": expected or None}),

@@ -46,6 +46,8 @@ class Counted:
             case Recorded():
                 self.samples += 1
                 self.outputs += 1
+                if not _says_version(item.wire):
+                    self.variants[None] = None
                 self.scores.update(foreign_names(item.wire))
             case Skipped(why):
                 self.skipped[why] += 1
@@ -143,11 +145,24 @@ def _batches(form: Format, path: Path, counted: Counted, *, now: datetime) -> It
 
 def _wires(log: Log, item: Item, tried: Sequence[Variant | None], where: str) -> list[Json]:
     """What was tried for the first time, and what the item becomes."""
-    made = [item.wire] if isinstance(item, Recorded) else []
+    made = [_versioned(log, item.wire)] if isinstance(item, Recorded) else []
     try:
         return [*(version(log, one) for one in tried), *(records(log, item) if isinstance(item, Sample) else made)]
     except (ValueError, RecursionError) as error:
         raise _unfit(error, where) from None
+
+
+def _says_version(wire: Json) -> bool:
+    return bool(obj(wire.get("fields")).get("promptVersionRef"))
+
+
+def _versioned(log: Log, wire: Json) -> Json:
+    """The agent-run as one of the log's version, where it names none itself: two logs are two versions, to be compared."""
+    return (
+        wire
+        if _says_version(wire)
+        else {**wire, "fields": {**obj(wire["fields"]), "promptVersionRef": version_id(log)}}
+    )
 
 
 def foreign_names(wire: Json) -> list[str]:

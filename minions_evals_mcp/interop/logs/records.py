@@ -74,8 +74,10 @@ def _case(log: Log, sample: Sample) -> Json:
         "assertions": [*_assertions(sample)],
         "threshold": sample.threshold,
     })  # fmt: skip
-    ident = _id("log", slug(log.task, 30), slug(str(sample.id), 40), digest(said)[:12])
-    about: Json = {"sample": sample.id, "targets": [*sample.targets], **sample.extra, "unreadChecks": [*sample.unread]}
+    named = sample.id if sample.case is None else sample.case or None
+    names = [] if named is None else [slug(str(named), 40)]
+    ident = _id("log", slug(log.task, 30), *names, digest(said)[:12] if names else digest(said)[:20])
+    about: Json = {"sample": named, "targets": [*sample.targets], **sample.extra, "unreadChecks": [*sample.unread]}
     fields: Json = {
         "name": sample.name or _name(sample),
         **said,

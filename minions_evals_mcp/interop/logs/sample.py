@@ -74,12 +74,14 @@ class Produced:
 class Sample:
     """One sample: what was asked, what was expected (any of `targets`), and what came of it, where that was recorded.
 
-    `id` is as the log writes it; `epoch` counts how often the same sample was tried, from 1. `assertions` are checks
+    `id` is as the log writes it; where it names the output alone (a trace's), `case` is what the log calls what was
+    asked, "" where it has no name for that. `epoch` counts how often the same sample was tried, from 1. `assertions` are checks
     that mean here what the log's scorer meant there; `unread` names its checks that have no such meaning here.
     """
 
     id: JsonValue
     inputs: Json
+    case: str | None = None
     epoch: int = 1
     name: str = ""
     targets: tuple[str, ...] = ()

@@ -70,6 +70,7 @@ DEEPEVAL: Json = {
 TRACE: Json = {
     "info": {
         "trace_id": "tr-1",
+        "trace_location": {"type": "MLFLOW_EXPERIMENT", "mlflow_experiment": {"experiment_id": "7"}},
         "request_time": "2026-11-20T10:00:00Z",
         "state": "OK",
         "assessments": [

@@ -26,6 +26,7 @@ ITEM: Json = {
 RUN: Json = {
     "id": "r",
     "trace_id": "r",
+    "session_id": "s",
     "run_type": "chain",
     "name": "agent",
     "inputs": {"q": 1},
