@@ -131,7 +131,7 @@ class Value(BaseModel):
         _set(made, "__pydantic_private__", None)
         return made
 
-    def changed(self, **fields: Any) -> Self:
+    def with_trusted(self, **fields: Any) -> Self:
         """The value with these fields in place of its own, which fit for certain: as `model_copy`, in a quarter of the time."""
         made = type(self).__new__(type(self))
         _set(made, "__dict__", {**self.__dict__, **fields})

@@ -143,7 +143,7 @@ class Task:
                 return TargetErrored(f"{function_name(self.function)}: {error}")
         late = scope.cancelled_caught or (timeout_ms is not None and latency_ms > timeout_ms)
         calls = recorder.recorded() if seen.tool_calls is None else seen.tool_calls
-        return seen.changed(
+        return seen.with_trusted(
             prompt_version_ref=ref, produced_by=self.name, latency_ms=latency_ms, timed_out=late, tool_calls=calls
         )
 

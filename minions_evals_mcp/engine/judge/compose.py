@@ -158,7 +158,7 @@ def _against(run: TestRun, work: Work) -> TestRun:
     """The run with how it compares with what was expected and with the runs before it."""
     metrics = {} if work.likeness is None else metrics_of(work.likeness)
     against = _against_earlier(run, work) if work.earlier else {}
-    return run.changed(**metrics, **against) if metrics or against else run
+    return run.with_trusted(**metrics, **against) if metrics or against else run
 
 
 def _against_earlier(run: TestRun, work: Work) -> dict[str, object]:

@@ -224,7 +224,7 @@ async def _output(bench: Bench, unit: Unit) -> Seen:
     except BadInputError as error:  # a template variable that this case lacks
         return Skipped(str(error))
     if isinstance(seen, Observed):
-        seen = seen.changed(made_from=made_from(bench, case))
+        seen = seen.with_trusted(made_from=made_from(bench, case))
         await _keep_output(bench, unit, seen)
     return seen
 
