@@ -315,13 +315,6 @@ def benchmark_run(db: Db, run_id: str) -> Record[BenchmarkRun] | None:
     return None if row is None else record_of(table, row)
 
 
-def benchmark_runs(db: Db, run_ids: Sequence[str]) -> dict[str, Record[BenchmarkRun]]:
-    """Those benchmark-runs without the lists of their test-runs, by id."""
-    table = table_of(BenchmarkRun)
-    rows = db.execute(select(table, "id IN (SELECT value FROM json_each(?))"), (json.dumps(list(run_ids)),))
-    return {row[1]: record_of(table, row) for row in rows}
-
-
 def run_before(db: Db, *, run_id: str) -> str | None:
     """The newest whole run of the same benchmark that ended before that one."""
     row = db.execute(

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from functools import partial
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from minions_evals_mcp.engine.answers.failure_causes import causes_by_run
 from minions_evals_mcp.engine.answers.report_data import Report, find_subject, read_report
@@ -17,7 +17,8 @@ from minions_evals_mcp.report.documents.forms import FORMS
 from minions_evals_mcp.report.documents.page import report_policy
 from minions_evals_mcp.store.queries.pages import page_lists
 from minions_evals_mcp.view.asked import engine_of, named, required
-from minions_evals_mcp.view.rendering import rendered
+from minions_evals_mcp.view.kept import kept
+from minions_evals_mcp.view.rendering import part, rendered
 
 PAGE = 50
 CAUSES = 500
@@ -27,7 +28,10 @@ RUNS = 20
 
 async def failures(request: Request) -> Response:
     """Why the newest run of each benchmark failed, by cause: groups first, with cases that show them."""
-    engine = engine_of(request)
+    return HTMLResponse(await kept(request, "failures", _failures))
+
+
+async def _failures(engine: Engine) -> str:
     found = await engine.store.read(partial(page_lists.cause_lines, limit=CAUSES))
     causes: dict[str, list[page_lists.CauseLine]] = {}
     for one in found:
@@ -35,7 +39,7 @@ async def failures(request: Request) -> Response:
     shown = await engine.store.read(partial(page_lists.cause_examples, each=3))
     groups = await causes_by_run(engine, list(dict.fromkeys(one.run_id for one in found))[:RUNS])
     titles = {one.run_id: one.title for one in found}
-    return rendered(
+    return part(
         "failures", groups=groups, titles=titles, causes=causes, examples=shown, whole=sum(one.cases for one in found)
     )
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from contextlib import closing
 from pathlib import Path
 
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.seals.seal import SealAsked, seal_benchmark
 from minions_evals_mcp.store.connection import open_raw
+from minions_evals_mcp.store.queries.pages.run_cases import CaseLine
 from minions_evals_mcp.view.kept import MOST, Kept
 from tests.view.visitor import visitor
 from tests.workshop import case, config_in, first, fleet, measured, opened, save
@@ -73,3 +75,20 @@ async def test_pages_that_were_open_show_what_is_written_and_hide_what_is_sealed
         assert OUTPUT in (await client.get("/cases?id=job1")).text
         await seal_benchmark(engine, SealAsked(benchmark_id="b"), by="agent")
         assert OUTPUT not in (await client.get("/cases?id=job1")).text
+
+
+async def test_what_a_polled_part_was_made_of_goes_when_the_part_is_sent(engine: Engine) -> None:
+    await fleet(engine, 3)
+    await measured(engine, "v1", first(3, 3))
+    async with visitor(engine) as client:
+        await client.get("/cases?id=job1")
+        gc.collect()
+        gc.disable()  # an hour of polls makes less garbage than Python waits for
+        try:
+            for name in "xyz":
+                await save(engine, [case(name)])
+                assert OUTPUT in (await client.get("/cases?id=job1")).text
+            held = sum(isinstance(one, CaseLine) for one in gc.get_objects())
+            assert held <= 3, "at most what the thread that read last has in hand"
+        finally:
+            gc.enable()

@@ -216,9 +216,9 @@ async def read_report(engine: Engine, subject: Subject) -> Report:
     return await engine.store.read(partial(_report, subject=subject, run=run, before=before))
 
 
-async def read_side(engine: Engine, run_id: str) -> Side:
-    """The run in figures."""
-    summary = await summarize(engine, run_id, limit=0)
+async def read_side(engine: Engine, run_id: str, *, causes: bool = True) -> Side:
+    """The run in figures, and what its failures go back to."""
+    summary = await summarize(engine, run_id, limit=0, causes=causes)
     return await engine.store.read(partial(_side, summary=summary))
 
 

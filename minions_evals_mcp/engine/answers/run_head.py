@@ -51,10 +51,10 @@ class RunHead(Value):
     following: str | None
 
 
-async def read_run_head(engine: Engine, ident: str) -> RunHead:
-    """The run under that id or key; raises as `find_subject` does."""
+async def read_run_head(engine: Engine, ident: str, *, causes: bool = True) -> RunHead:
+    """The run under that id or key, with what its failures go back to; raises as `find_subject` does."""
     subject = await find_subject(engine, ident)
-    side = await read_side(engine, subject.run_id)
+    side = await read_side(engine, subject.run_id, causes=causes)
     return await engine.store.read(partial(_head, side=side))
 
 

@@ -118,17 +118,20 @@ class RunSummary(Value):
     workers: list[WorkerLine] = []
 
 
-async def summarize(engine: Engine, run_id: str, *, limit: int = 20) -> RunSummary:
-    """The summary of the run under that id or key; at most `limit` failures, unscored units and packets."""
-    summary, job = await engine.store.read(lambda db: _summary_of(db, kept_job(db, run_id), limit))
+async def summarize(engine: Engine, run_id: str, *, limit: int = 20, causes: bool = True) -> RunSummary:
+    """The summary of the run under that id or key; at most `limit` failures, unscored units and packets.
+
+    What its failures go back to takes longer to read than all else, and is left out without `causes`.
+    """
+    summary, job = await engine.store.read(lambda db: _summary_of(db, kept_job(db, run_id), limit, causes=causes))
     return summary.model_copy(update={"default_judge": engine.default_judge_said(model_of(job))})
 
 
-def _summary_of(db: Db, job: Job, limit: int) -> tuple[RunSummary, Job]:
-    return _summary(db, job, limit), job
+def _summary_of(db: Db, job: Job, limit: int, *, causes: bool) -> tuple[RunSummary, Job]:
+    return _summary(db, job, limit, causes=causes), job
 
 
-def _summary(db: Db, job: Job, limit: int) -> RunSummary:
+def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
     counts = _counts(db, job)
     found = runs.benchmark_run(db, job.id) if job.kind == "benchmark" else None
     failing = runs.failing_of(db, job.id, limit=limit) if limit else []
@@ -151,7 +154,7 @@ def _summary(db: Db, job: Job, limit: int) -> RunSummary:
         test_runs=[_run_json(db, run) for run in runs.job_runs(db, job.id, limit=limit)]
         if job.kind == "test-case"
         else [],
-        causes=[*causes_of(db, job)[: limit or NAMED_CAUSES]],
+        causes=[*causes_of(db, job)[: limit or NAMED_CAUSES]] if causes else [],
         failures=[_failure_line(db, run, failures[run.id]) for run in failing],
         failure_types=runs.failure_types(db, job.id),
         unscored=[

@@ -12,20 +12,20 @@ from itertools import groupby, pairwise
 from statistics import fmean
 
 from minions_evals_mcp.domain.definitions import Benchmark
-from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.domain.values import Count, Value, iso
 from minions_evals_mcp.engine.answers.trend_summary import no_points
 from minions_evals_mcp.engine.conclude.newly_failing import FailureGroups, groups_of_runs
-from minions_evals_mcp.engine.conclude.setup import RunSetup, changes, setup_of
+from minions_evals_mcp.engine.conclude.setup import RunSetup, changes, setup_with
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.stats.drift import BESIDE, begun, likeliest_place
 from minions_evals_mcp.stats.paired import mcnemar_exact
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.connection import Db
-from minions_evals_mcp.store.queries import trend_points
+from minions_evals_mcp.store.queries import run_origins, trend_points
 from minions_evals_mcp.store.queries.pages import level_cases
 from minions_evals_mcp.store.queries.pages.level_cases import CaseRun, CaseShare
+from minions_evals_mcp.store.queries.run_origins import Made
 from minions_evals_mcp.store.queries.trend_points import SeriesRun
 
 MOVED = 0.5
@@ -111,8 +111,8 @@ class _Run:
 def _answer(db: Db, *, benchmark_id: str, since: datetime | None) -> WhatChanged:
     benchmark = records.require(db, benchmark_id, Benchmark)
     points = trend_points.history(db, benchmark_id)
-    kept = runs.benchmark_runs(db, [point.run_id for point in points])
-    history = [_run(db, point, kept[point.run_id].fields) for point in points]
+    made = run_origins.made(db, [point.run_id for point in points])
+    history = [_run(point, made[point.run_id]) for point in points]
     shown = [run for run in history if since is None or run.point.at >= since]
     if not history:
         raise no_points(db, benchmark_id)
@@ -138,8 +138,8 @@ def _answer(db: Db, *, benchmark_id: str, since: datetime | None) -> WhatChanged
     )
 
 
-def _run(db: Db, point: SeriesRun, fields: BenchmarkRun) -> _Run:
-    return _Run(point, setup_of(db, point.run_id, fields), fields.passed_count, fields.total_count)
+def _run(point: SeriesRun, made: Made) -> _Run:
+    return _Run(point, setup_with(made.version, made.digests, made.target_name), made.passed, made.total)
 
 
 def _segments_of(db: Db, history: Sequence[_Run]) -> list[list[_Run]]:

@@ -110,6 +110,8 @@ def named(found: Sequence[str]) -> str:
 
 def unlike(a: CaseScores, b: CaseScores) -> tuple[str, ...]:
     """What a case was measured with differently in two runs; empty where it was measured alike."""
+    if a.digests == b.digests and a.possible == b.possible:
+        return ()
     names = tuple(name for name, one, other in zip(MEASURED, a.digests, b.digests, strict=True) if one != other)
     return names or (("maxScore",) if a.possible != b.possible else ())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import fmean
@@ -57,7 +57,7 @@ async def read_benchmark_page(engine: Engine, ident: str) -> BenchmarkPage:
     record, newest = await engine.store.read(partial(_benchmark, ident=ident))
     if newest is None:
         return BenchmarkPage(record, None, (), {}, frozenset(), (), (), ())
-    side = await read_side(engine, newest)
+    side = await read_side(engine, newest, causes=False)
     points = await engine.store.read(partial(history, summary=side.summary))
     moved = frozenset((await summarize_trend(engine, ident)).change_points) if points else frozenset[str]()
     return await engine.store.read(partial(_page, record=record, side=side, points=points, moved=moved))
@@ -97,14 +97,14 @@ def _grouped(points: Sequence[TrendPoint], names: Sequence[str]) -> tuple[ByWhat
     for point, name in zip(points, names, strict=True):
         groups.setdefault(name, []).append(point)
     starts = [at for at, point in enumerate(points) if point.new_series]
-    last_series = points[starts[-1] :] if starts else points
+    last_series = {point.run_id for point in (points[starts[-1] :] if starts else points)}
     found = [_group(name, group, last_series) for name, group in groups.items() if name]
     return tuple(sorted(found, key=lambda one: one.since, reverse=True))
 
 
-def _group(name: str, group: Sequence[TrendPoint], last_series: Sequence[TrendPoint]) -> ByWhat:
+def _group(name: str, group: Sequence[TrendPoint], last_series: Collection[str]) -> ByWhat:
     newest = group[-1]
-    alike = [point for point in group if point in last_series] or [newest]
+    alike = [point for point in group if point.run_id in last_series] or [newest]
     return ByWhat(
         name=name,
         runs=len(group),

@@ -98,7 +98,7 @@ async def read_change_page(engine: Engine, ident: str = "", *, before: str = "",
     one, other = subject.before or before, subject.run_id
     summary = await summarize_comparison(engine, ident) if subject.comparison is not None else None
     one, other = await find_benchmark_run(engine, one), await find_benchmark_run(engine, other)
-    heads = await read_run_head(engine, one), await read_run_head(engine, other)
+    heads = await read_run_head(engine, one, causes=False), await read_run_head(engine, other, causes=False)
     return await engine.store.read(partial(_page, heads=heads, summary=summary, comparison=subject.comparison))
 
 

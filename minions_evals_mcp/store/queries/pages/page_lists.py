@@ -106,14 +106,14 @@ class Example:
 def cause_examples(db: Db, *, each: int) -> dict[str, list[Example]]:
     """So many cases for each cause, those with the lowest scores first."""
     rows = db.execute(
-        "SELECT cause, run_id, place, title, description FROM (SELECT f.failure_type AS cause, b.id AS run_id,"
-        " r.id AS place, coalesce(c.title, r.test_case_id) AS title,"
-        " coalesce(nullif(f.rest ->> '$.rootCause', ''), f.rest ->> '$.description') AS description,"
-        " row_number() OVER (PARTITION BY f.failure_type ORDER BY r.total_score / r.max_possible_score, r.seq) AS nth"
+        "SELECT n.cause, n.run_id, n.place, coalesce(c.title, n.case_id), coalesce(nullif(f.rest ->> '$.rootCause', ''),"
+        " f.rest ->> '$.description') FROM (SELECT f.failure_type AS cause, b.id AS run_id, r.id AS place, f.seq AS failure,"
+        " r.test_case_id AS case_id, row_number() OVER (PARTITION BY f.failure_type"
+        " ORDER BY r.total_score / r.max_possible_score, r.seq) AS nth"
         f" FROM minion m JOIN benchmark_run b ON b.seq = ({_NEWEST})"
         " JOIN test_run r ON r.benchmark_run_id = b.id JOIN eval_failure f ON f.id = r.id || ':failure'"
-        " LEFT JOIN minion c ON c.id = r.test_case_id"
-        " WHERE m.type = 'benchmark' AND m.deleted_at IS NULL) WHERE nth <= ?",
+        " WHERE m.type = 'benchmark' AND m.deleted_at IS NULL) n JOIN eval_failure f ON f.seq = n.failure"
+        " LEFT JOIN minion c ON c.id = n.case_id WHERE n.nth <= ? ORDER BY n.cause, n.nth",
         (each,),
     )
     found: dict[str, list[Example]] = {}
