@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import assert_never
 
@@ -78,6 +79,11 @@ EVIDENCE = {
     "within-noise": "could be noise (exact McNemar test)",
     "undecidable": "too few cases changed to tell it from chance",
 }
+
+
+_SURE = re.compile(r" \((\d[\d.]* %: [^()]*)\)")
+DOUBTS = {"provisional": "provisional: few runs", "volatile": "its scores jump from run to run"}
+"""What makes the direction of a trend doubtful."""
 
 
 def set_up_words(diff: RunDiff) -> str:
@@ -204,12 +210,18 @@ def delta_words(found: PromptComparison) -> str:
     return ", ".join(parts)
 
 
+def parted(sentence: str) -> tuple[str, str]:
+    """A sentence without what it says in brackets of how sure it is, and that."""
+    found = _SURE.search(sentence)
+    return (sentence, "") if found is None else (sentence[: found.start()] + sentence[found.end() :], found[1])
+
+
 def trend_words(trend: Json) -> str:
     """Where a benchmark is heading; fewer runs than a direction needs have no trend."""
     points = trend["points"]
     if isinstance(points, int) and points < SMALLEST_WINDOW:
         return f"no trend yet: {points} of {SMALLEST_WINDOW} runs"
-    doubts = [word for word in ("provisional", "volatile") if trend[word] is True]
+    doubts = [words for name, words in DOUBTS.items() if trend[name] is True]
     return f"trend {trend['direction']}" + (f" ({', '.join(doubts)})" if doubts else "")
 
 

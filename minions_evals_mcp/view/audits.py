@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from minions_evals_mcp.domain.results import CaseAudit
 from minions_evals_mcp.engine.audit.suite import subject_of
 from minions_evals_mcp.engine.audit_standing.standing import standing_now
 from minions_evals_mcp.report.audits import FINDINGS, WORDS, remedy_of, verdict_line
@@ -31,6 +33,7 @@ async def audit(request: Request) -> Response:
         ident=ident,
         title=title,
         titles=titles,
+        groups=() if record is None else _alike(record.fields.cases),
         record=record,
         standing=standing,
         answer=answer,
@@ -38,3 +41,12 @@ async def audit(request: Request) -> Response:
         findings=FINDINGS,
         remedy_of=remedy_of,
     )
+
+
+def _alike(cases: Sequence[CaseAudit]) -> list[list[CaseAudit]]:
+    """The cases with the same holes and the same remedy together, in the order of the first of each."""
+    groups: dict[tuple[object, ...], list[CaseAudit]] = {}
+    for case in cases:
+        holes = (*case.cheats_passed, *case.mutants_survived)
+        groups.setdefault((holes, tuple(case.findings), remedy_of(case)), []).append(case)
+    return list(groups.values())

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from functools import partial
+from urllib.parse import urlencode
+
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import RedirectResponse, Response
 
 from minions_evals_mcp.engine.answers.pages.case_page import read_case_page
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.store.queries.pages import case_strip
 from minions_evals_mcp.store.queries.report_units import Place
-from minions_evals_mcp.view.asked import engine_of, required
+from minions_evals_mcp.view.asked import engine_of, named, required
 from minions_evals_mcp.view.rendering import rendered
 
 DIGITS = 9
 
 
 async def case(request: Request) -> Response:
-    """One case of a run, whole: its other runs, what it came to, its trajectory."""
+    """One case of a run, whole: its other runs, what it came to, its trajectory. A test case by id leads to its newest run."""
+    if ident := named(request, "id"):
+        return RedirectResponse(f"/case?{urlencode(await _newest(engine_of(request), ident))}", 303)
     place = _place(required(request, "at"))
     return rendered("case", page=await read_case_page(engine_of(request), required(request, "run"), place))
 
@@ -24,6 +31,14 @@ async def trajectory(request: Request) -> Response:
     """The steps of a case, beside those of its run before."""
     place = _place(required(request, "at"))
     return rendered("trajectory", page=await read_case_page(engine_of(request), required(request, "run"), place))
+
+
+async def _newest(engine: Engine, ident: str) -> dict[str, str]:
+    tried = await engine.store.read(partial(case_strip.tried, case_id=ident, trial=1, limit=1))
+    if not tried:
+        raise NotFoundError("run of that test case", ident, remedy="It has not been run yet.")
+    position, trial = tried[0].place
+    return {"run": tried[0].run_id, "at": f"{position}.{trial}"}
 
 
 def _place(text: str) -> Place:

@@ -25,6 +25,8 @@ from minions_evals_mcp.scoring.word_diff import word_diff
 REST = Markup("<!-- the rest -->")
 LONG = 50_000
 """A text is cut at so many characters."""
+ONE_LINE = 90
+"""JSON of so many characters stands in one line."""
 CENT = 0.01
 
 
@@ -69,7 +71,7 @@ def money(value: float | None) -> str:
         return "–"
     if value == 0:
         return "$0"
-    return f"${value:,.2f}" if value >= 1 else f"${value:.3f}" if value >= CENT else f"${value:.2g}"
+    return f"${value:,.2f}" if value >= 1 else f"${value:.3f}" if value >= CENT else f"${value:#.2g}"
 
 
 def _signed(value: float, digits: int = 3) -> str:
@@ -87,10 +89,16 @@ def _seconds(milliseconds: float | None) -> str:
 
 
 def _whole(value: JsonValue) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1)
+    text = value if isinstance(value, str) else _laid_out(value)
     if len(text) <= LONG:
         return revealed(text)
     return f"{revealed(text[:LONG])}\n… {len(text) - LONG} more characters: minions-evals report RUN -o FILE.json has them."
+
+
+def _laid_out(value: JsonValue) -> str:
+    """JSON in one line where it is short, else line by line."""
+    short = json.dumps(value, ensure_ascii=False)
+    return short if len(short) <= ONE_LINE else json.dumps(value, ensure_ascii=False, indent=1)
 
 
 def rendered(name: str, *, status: int = 200, **values: object) -> Response:

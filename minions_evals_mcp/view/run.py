@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import partial
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers import report_data
 from minions_evals_mcp.engine.answers.run_head import RunHead, read_run_head
 from minions_evals_mcp.engine.answers.run_outline import RunOutline, read_run_outline
@@ -26,6 +26,10 @@ PAGE = 100
 TAGS = 12
 CRITERIA = 8
 """So many criteria have a column of their own."""
+COLUMNS = ("output", "criteria", "input", "cause", "id", "cost", "time")
+"""What stands beside case, result and score, each where it is chosen."""
+USUAL = ("output", "cost", "time")
+Asked = tuple[CaseFilter, tuple[str, ...]]
 
 
 async def run(request: Request) -> Response:
@@ -55,7 +59,7 @@ async def _progress(engine: Engine, *, ident: str) -> str:
     return part("progress", head=head, answer=run_answer(head.side), live=live)
 
 
-def _asked(request: Request) -> tuple[CaseFilter, str]:
+def _asked(request: Request) -> Asked:
     """What the address asks for, and which columns."""
     sort = named(request, "sort")
     name = sort.removeprefix("-")
@@ -71,19 +75,30 @@ def _asked(request: Request) -> tuple[CaseFilter, str]:
         sort=name,  # pyright: ignore[reportArgumentType]  checked above
         falling=sort.startswith("-"),
     )
-    return asked, named(request, "columns")
+    return asked, _columns(request.query_params.getlist("columns"))
 
 
-def _query(run_id: str, asked: CaseFilter, columns: str) -> Json:
+def _columns(chosen: Sequence[str]) -> tuple[str, ...]:
+    """The columns of an address: those that it names; the usual ones where it says nothing of them."""
+    if not chosen:
+        return USUAL
+    return COLUMNS if "all" in chosen else tuple(name for name in COLUMNS if name in chosen)
+
+
+def _query(run_id: str, asked: CaseFilter, columns: tuple[str, ...]) -> dict[str, str | list[str]]:
     """The same as an address, without what asks for nothing."""
-    sort = f"-{asked.sort}" if asked.falling else asked.sort
-    told = {
-        "q": asked.text, "status": asked.status, "cause": asked.cause, "tag": asked.tag, "sort": sort, "columns": columns,
-    }  # fmt: skip
+    told: dict[str, str | list[str]] = {
+        "q": asked.text,
+        "status": asked.status,
+        "cause": asked.cause,
+        "tag": asked.tag,
+        "sort": f"-{asked.sort}" if asked.falling else asked.sort,
+        "columns": [] if columns == USUAL else ["chosen", *columns],
+    }
     return {"id": run_id, **{name: value for name, value in told.items() if value}}
 
 
-async def _rest(request: Request, head: RunHead, asked: tuple[CaseFilter, str], number: int) -> str:
+async def _rest(request: Request, head: RunHead, asked: Asked, number: int) -> str:
     """What grows with the run: the cases, then passes by criterion and tag."""
     run_id = head.side.summary.run_id
     table = await _table(request, run_id, asked, number)
@@ -98,25 +113,27 @@ async def _bars(engine: Engine, *, head: RunHead) -> str:
     return part("run_bars", summary=summary, criteria=means, tags=tags)
 
 
-async def _table(request: Request, ident: str, asked: tuple[CaseFilter, str], number: int) -> str:
+async def _table(request: Request, ident: str, asked: Asked, number: int) -> str:
     outline = await kept(request, "outline", partial(read_run_outline, ident=ident, tags=TAGS), ident)
     make = partial(_cases, outline=outline, asked=asked[0], columns=asked[1], number=number)
     return await kept(request, "cases", make, outline.run_id, asked, number)
 
 
-async def _cases(engine: Engine, *, outline: RunOutline, asked: CaseFilter, columns: str, number: int) -> str:
+async def _cases(
+    engine: Engine, *, outline: RunOutline, asked: CaseFilter, columns: tuple[str, ...], number: int
+) -> str:
     lines, fitting = await engine.store.read(
         partial(
             run_cases.case_lines, run_id=outline.run_id, asked=asked, before=outline.before, skip=(number - 1) * PAGE,
             limit=PAGE,
         )
     )  # fmt: skip
-    tried = [line.test_run_id for line in lines if line.test_run_id is not None] if columns == "all" else []
+    tried = [line.test_run_id for line in lines if line.test_run_id is not None] if "criteria" in columns else []
     points = await engine.store.read(partial(run_cases.points, test_run_ids=tried)) if tried else {}
     criteria = dict.fromkeys(name for scores in points.values() for name in scores)
     return part(
         "run_cases", run=outline, cases=lines, asked=asked, query=_query(outline.run_id, asked, columns), columns=columns,
-        fitting=fitting, points=points, criteria=[*criteria][:CRITERIA], page=number, size=PAGE,
+        choices=COLUMNS, usual=USUAL, fitting=fitting, points=points, criteria=[*criteria][:CRITERIA], page=number, size=PAGE,
         live=outline.state in IN_PROGRESS,
     )  # fmt: skip
 

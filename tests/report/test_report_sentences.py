@@ -110,7 +110,7 @@ async def test_no_trend_is_spoken_of_before_the_third_run(engine: Engine) -> Non
         assert trend["direction"] == "stable"
         said.append(trend_words(trend))
     assert said[:2] == ["no trend yet: 1 of 3 runs", "no trend yet: 2 of 3 runs"]
-    assert said[2] == "trend stable (provisional)"
+    assert said[2] == "trend stable (provisional: few runs)"
 
 
 async def test_a_comparison_names_its_test_in_words_in_every_form_for_people(engine: Engine) -> None:

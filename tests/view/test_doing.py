@@ -116,6 +116,9 @@ async def test_all_columns_of_a_run_are_its_criteria_and_inputs_too(engine: Engi
         assert '<td data-name="brief" class="right num">1</td>' in page
         assert '<td data-name="kind" class="right num">0 <span class="quiet">of 5</span></td>' in page
         assert 'data-name="brief"' not in (await client.get("/run?id=job1")).text
+        few = (await client.get("/run?id=job1&columns=chosen&columns=input&columns=nothing")).text
+        assert 'data-name="input"' in few
+        assert 'data-name="output"' not in few
 
 
 async def test_an_agent_s_steps_are_told_in_order_with_the_one_at_fault(engine: Engine) -> None:

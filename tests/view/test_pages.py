@@ -291,3 +291,8 @@ async def test_the_audit_of_a_benchmark_says_what_its_checks_let_pass(engine: En
         assert "its own input" in shown
         assert "<b>bad" not in shown
         assert not foreign(shown)
+        assert 'href="/case?id=c"' in shown
+        assert (await page.get("/case?id=c")).status_code == 404, "it has not been run"
+        await save(engine, [answer("a", "c", "good", inputs={"q": "good or <b>bad</b>?"})])
+        job = await bench(engine, "b")
+        assert (await page.get("/case?id=c")).headers["location"] == f"/case?run={job.id}&at=0.1"

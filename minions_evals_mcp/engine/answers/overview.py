@@ -261,7 +261,7 @@ def _decided(ident: str, fields: PromptComparison, names: dict[str, str], titles
         name_a=named(names, fields.prompt_version_a),
         name_b=named(names, fields.prompt_version_b),
         verdict=fields.verdict,
-        delta=fields.score_delta,
+        delta=round(fields.score_delta, 6),
         interval=fields.delta_ci,
         level=fields.level or BUDGET,
         cases=fields.sample_size,

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from minions_evals_mcp.report.charts.svg import drawing, element, line, text
 
-WIDTH, HEIGHT, LEFT, TOP, BASE = 960, 200, 64, 20, 164
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BASE = 960, 200, 64, 64, 20, 164
 MOST_NAMED = 8
 """So many days are written under the axis at most."""
 
@@ -18,13 +18,14 @@ MOST_NAMED = 8
 def daily(days: Sequence[tuple[date, float]], *, label: str) -> Markup:
     """US dollars by day, from 0 up to a round number above the dearest."""
     top = _round_above(max((usd for _, usd in days), default=0.0))
-    size = (WIDTH - LEFT - 8) / max(1, len(days))
+    size = (WIDTH - LEFT - RIGHT) / max(1, len(days))
     parts: list[Markup] = []
     for share in (0.0, 0.5, 1.0):
         y = BASE - share * (BASE - TOP)
         parts += [
-            line(LEFT, y, WIDTH - 8, y, "grid"),
+            line(LEFT, y, WIDTH - RIGHT, y, "grid"),
             text(LEFT - 8, y + 4, f"${top * share:.3g}", class_="tick", anchor="end"),
+            text(WIDTH - RIGHT + 8, y + 4, f"${top * share:.3g}", class_="tick"),
         ]
     every = math.ceil(len(days) / MOST_NAMED)
     for number, (day, usd) in enumerate(days):

@@ -50,6 +50,6 @@ def histogram(deltas: Sequence[float], *, label: str) -> Markup:
             parts.append(
                 text(16 + size * (number + 0.5), base - tall - 4, str(counts[number]), class_="count", anchor="middle")
             )
-    for share, words, anchor in ((0.0, "-1 worse", "start"), (0.5, "same", "middle"), (1.0, "better +1", "end")):
+    for share, words, anchor in ((0.0, "\u22121 worse", "start"), (0.5, "same", "middle"), (1.0, "better +1", "end")):
         parts.append(text(16 + share * (width - 32), height - 18, words, class_="tick", anchor=anchor))
     return drawing(*parts, width=width, height=height, kind="histogram", label=label)

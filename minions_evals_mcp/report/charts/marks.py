@@ -96,7 +96,11 @@ def difference_mark(
         size = max(1.0, at(high) - at(low))
         parts.append(element("rect", x=at(low), y=middle - 5, width=size, height=10, rx=5, class_=class_))
     parts.append(element("circle", cx=at(delta), cy=middle, r=5.5, class_="value"))
-    ends = ((-far, "start", f"{-far:+.2f} worse"), (0.0, "middle", "no difference"), (far, "end", f"better {far:+.2f}"))
+    ends = (
+        (-far, "start", f"\u2212{far:.2f} worse"),
+        (0.0, "middle", "no difference"),
+        (far, "end", f"better {far:+.2f}"),
+    )
     for value, anchor, words in ends:
         x = min(width - 16, max(16, at(value)))
         parts.append(text(x, height - 2, words, anchor=anchor, class_="tick"))

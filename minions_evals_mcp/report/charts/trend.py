@@ -14,7 +14,9 @@ from minions_evals_mcp.report.charts.time_axis import TimeAxis
 from minions_evals_mcp.report.plain import printable
 
 WIDTH, HEIGHT = 960, 300
-LEFT, RIGHT, TOP, BOTTOM = 44, 34, 34, 262
+LEFT, RIGHT, TOP, BOTTOM = 44, 44, 34, 262
+APART = 0.07
+"""Figures beside an axis that stand closer would touch."""
 NAME = 22
 """A version's name is cut at so many characters."""
 Link = Callable[[TrendPoint], str]
@@ -62,6 +64,8 @@ def _grid(threshold: float | None) -> Iterator[Markup]:
     for share in (0, 0.25, 0.5, 0.75, 1):
         yield line(LEFT, _y(share), WIDTH - RIGHT, _y(share), "grid")
         yield text(LEFT - 8, _y(share) + 4, f"{share:g}", class_="tick", anchor="end")
+        if threshold is None or abs(share - threshold) >= APART:  # a narrow screen shows the newest runs and this end
+            yield text(WIDTH - RIGHT + 4, _y(share) + 4, f"{share:g}", class_="tick")
     if threshold:
         yield line(LEFT, _y(threshold), WIDTH - RIGHT, _y(threshold), "line threshold")
         yield text(WIDTH - RIGHT + 4, _y(threshold) + 4, f"{threshold:g}", class_="tick")

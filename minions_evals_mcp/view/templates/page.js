@@ -49,8 +49,10 @@
       const answer = await fetch(asked, { credentials: "same-origin" });
       const made = answer.ok ? parsed(await answer.text()).querySelector(selector) : null;
       if (!made) { location.assign(address); return; }
+      const { name, value } = part.contains(document.activeElement) ? document.activeElement : {};
       part.replaceWith(document.importNode(made, true));
       localised(by(selector));
+      if (name) all("select, [type=checkbox]", by(selector)).find((one) => one.name === name && (one.type !== "checkbox" || one.value === value))?.focus();
       if (!history.state) history.replaceState({ selector }, "");
       if (push) history.pushState({ selector }, "", address);
     } catch { location.assign(address); }
@@ -60,10 +62,11 @@
     if (!form) return;
     event.preventDefault();
     const asked = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
+    if (asked.getAll("columns").join(" ") === form.querySelector("[data-usual]")?.dataset.usual) asked.delete("columns");
     swapped(`${form.action}?${asked}`, form.dataset.swap, true);
   });
   document.addEventListener("change", (event) => {
-    if (event.target.matches("form[data-swap] select")) event.target.form.requestSubmit();
+    if (event.target.matches("form[data-swap] select, form[data-swap] [type=checkbox]")) event.target.form.requestSubmit();
   });
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-keys]")) { by("#keys").showModal(); return; }
