@@ -51,12 +51,20 @@ class Crew:
                     remedy="Install and set it up as this machine is, and start it again.",
                 )
 
-    async def is_ready(self, worker: str, name: str) -> bool:
-        """Whether a worker is set up alike and has the run's plugin; one that is gone already has not."""
+    async def is_unlike(self, worker: str) -> bool:
+        """Whether a worker says that it is set up otherwise, or cannot say it."""
         try:
-            alike = (await self._unlike([worker])).get(worker) == []
-            return alike and bool((await self.client.run(_has_plugin, name, workers=[worker])).get(worker))
-        except (OSError, EvalsError):
+            return bool((await self._unlike([worker])).get(worker))
+        except OSError:
+            return False
+        except EvalsError:
+            return True
+
+    async def has_plugin(self, worker: str, name: str) -> bool:
+        """Whether a worker has the run's plugin before long."""
+        try:
+            return bool((await self.client.run(_has_plugin, name, workers=[worker])).get(worker))
+        except OSError:
             return False
 
     async def _unlike(self, workers: list[str] | None) -> dict[str, list[str]]:

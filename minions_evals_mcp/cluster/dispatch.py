@@ -15,7 +15,7 @@ import structlog
 from anyio.abc import TaskGroup
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-from minions_evals_mcp.cluster.chunks import LIVE, TOGETHER, Chunks, Outgoing
+from minions_evals_mcp.cluster.chunks import TOGETHER, Chunks, Outgoing
 from minions_evals_mcp.cluster.crew import Crew
 from minions_evals_mcp.cluster.orders import (
     Alive,
@@ -28,14 +28,16 @@ from minions_evals_mcp.cluster.orders import (
     Freed,
     KeepOutput,
     KeepVerdict,
+    Matter,
     Message,
     Orders,
     Renewed,
     Settled,
 )
+from minions_evals_mcp.cluster.out import Out, Sent, listening_s
 from minions_evals_mcp.cluster.permits import Permits
 from minions_evals_mcp.cluster.wire import packed, taken
-from minions_evals_mcp.domain.outcomes import TargetErrored, UnitKey
+from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.engine.run.pipeline import Endings, Health
 from minions_evals_mcp.engine.run.units import Bench, Unit
 from minions_evals_mcp.errors import BadInputError, InstrumentError
@@ -52,19 +54,8 @@ TRIES = 3
 LOOK_S = 0.25
 
 
-@dataclass(slots=True, eq=False)
-class _Sent:
-    """A chunk that is with a worker, and those of its units that have not come back."""
-
-    outgoing: Outgoing
-    lease: Lease
-    expires: float
-    missing: dict[UnitKey, Unit]
-    lost: anyio.Event = field(default_factory=anyio.Event)
-
-
-Heard = tuple[str, Message]
-"""A message and the worker that sent it."""
+Heard = tuple[str, Matter]
+"""What a worker sent, and which."""
 
 
 @dataclass(slots=True, eq=False)
@@ -79,21 +70,25 @@ class Dispatch:
     health: Health
     permits: Permits
     heard: MemoryObjectSendStream[Heard]
-    sent: dict[str, _Sent] = field(default_factory=dict[str, _Sent])
+    out: Out
     staff: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
     """The workers that chunks are sent to; the event is set once one is lost."""
     silent: set[str] = field(default_factory=set[str])
     """Workers of which nothing was heard for a lease: they get nothing until something is."""
+    refused: set[str] = field(default_factory=set[str])
+    """Workers that are not set up alike."""
+    signs: dict[str, Alive] = field(default_factory=dict[str, Alive])
+    """The newest sign of life of each worker that was not answered yet."""
     suspects: anyio.Lock = field(default_factory=anyio.Lock)
     taking: int = 0
     changed: anyio.Event = field(default_factory=anyio.Event)
-    without: float | None = None
-    """Since when there has been no worker."""
+    without_s: float = 0.0
+    """For so long there has been no worker."""
 
     @property
     def is_over(self) -> bool:
         """Whether nothing is out, and nothing more goes out."""
-        return not self.sent and not self.taking and (self.health.switch.is_off or self.chunks.are_out)
+        return not self.out.chunks and not self.taking and (self.health.switch.is_off or self.chunks.are_out)
 
     # --- what goes out
 
@@ -101,7 +96,7 @@ class Dispatch:
         """Sends chunks to a worker, the next once no more than one is missing, until there are no more or it is lost."""
         while not (lost.is_set() or self.health.switch.is_off or self.is_over):
             changed = self.changed
-            if self.chunks.are_out or self._load(worker) > SLOTS - 1:  # what is out may come back undone
+            if self.chunks.are_out or self.out.load(worker) > SLOTS - 1:  # what is out may come back undone
                 await changed.wait()
                 continue
             with self._taking():
@@ -109,11 +104,6 @@ class Dispatch:
                 sent = None if outgoing is None else self._leased(worker, outgoing)
             if sent is not None:
                 tasks.start_soon(self._carried_out, sent)
-
-    def _load(self, worker: str) -> float:
-        """How many chunks a worker has; one whose units come back one by one counts by those that are missing."""
-        held = (sent for sent in self.sent.values() if sent.lease.worker == worker)
-        return sum(len(sent.missing) / LIVE if sent.outgoing.is_live else 1 for sent in held)
 
     @contextmanager
     def _taking(self) -> Generator[None]:
@@ -125,7 +115,7 @@ class Dispatch:
             self.taking -= 1
             self._change()
 
-    async def _carried_out(self, sent: _Sent) -> None:
+    async def _carried_out(self, sent: Sent) -> None:
         """Sends a chunk out and waits until it is back, or lost; one that was with lost workers goes when no other such is out."""
         try:
             async with self.suspects if sent.outgoing.attempt > TOGETHER else nullcontext():
@@ -134,14 +124,14 @@ class Dispatch:
                 else:
                     await self._out_and_back(sent)
         finally:
-            del self.sent[sent.lease.id]
+            self.out.remove(sent)
             self._change()
 
-    async def _out_and_back(self, sent: _Sent) -> None:
+    async def _out_and_back(self, sent: Sent) -> None:
         await self._granted(sent)
         await self._ended(sent, await self._awaited(sent))
 
-    async def _awaited(self, sent: _Sent) -> LeaseEnding:
+    async def _awaited(self, sent: Sent) -> LeaseEnding:
         """Waits for the chunk or for the loss of its worker."""
         ending: LeaseEnding = "lost"
         async with anyio.create_task_group() as racing:
@@ -163,33 +153,29 @@ class Dispatch:
             racing.cancel_scope.cancel()
         return ending
 
-    async def _all_back(self, sent: _Sent, back: Back) -> None:
+    async def _all_back(self, sent: Sent, back: Back) -> None:
         """Waits for what its worker told of single units, which comes by another way than the chunk's end."""
         while not sent.missing.keys() <= set(back.left):
             await self.changed.wait()
 
-    def _leased(self, worker: str, outgoing: Outgoing) -> _Sent:
+    def _leased(self, worker: str, outgoing: Outgoing) -> Sent:
         keys = [unit.key for unit in outgoing.units]
         lease = Lease(self.orders.job_id, outgoing.chunk, outgoing.attempt, worker, keys)
-        sent = _Sent(
-            outgoing, lease, anyio.current_time() + self.orders.lease_s, dict(zip(keys, outgoing.units, strict=True))
-        )
-        self.sent[lease.id] = sent
-        return sent
+        return self.out.add(outgoing, lease)
 
-    def _chunk(self, sent: _Sent) -> Chunk:
+    def _chunk(self, sent: Sent) -> Chunk:
         versions, outgoing = self.bench.versions, sent.outgoing
         return Chunk(sent.lease.id, outgoing.units, versions.known, versions.outputs, outgoing.is_live)
 
-    async def _granted(self, sent: _Sent) -> None:
+    async def _granted(self, sent: Sent) -> None:
         at, lease = self.bench.engine.clock(), sent.lease
-        sent.expires = anyio.current_time() + self.orders.lease_s
         grant = partial(leases.grant, lease=lease, at=at, lasts=timedelta(seconds=self.orders.lease_s))
         await self.bench.engine.store.write(
             grant
         )  # committed before anything goes out: what may be called twice is known
+        sent.went = sent.named = True
 
-    async def _ended(self, sent: _Sent, ending: LeaseEnding) -> None:
+    async def _ended(self, sent: Sent, ending: LeaseEnding) -> None:
         at, undone = self.bench.engine.clock(), list(sent.missing.values())
         returned = len(sent.lease.units) - len(undone)
         await self.bench.judging.kept.queue(
@@ -207,10 +193,22 @@ class Dispatch:
 
     # --- what comes back
 
+    def hear(self, worker: str, message: Message) -> None:
+        """Takes a message as it arrives: that its worker lives counts at once, whatever is still to be done before it."""
+        self.silent.discard(worker)
+        match message:
+            case Alive():
+                self.out.heard(message.chunks)
+                self.signs[worker] = message
+            case Back():
+                self.out.heard([message.chunk])
+                self.heard.send_nowait((worker, message))
+            case _:
+                self.heard.send_nowait((worker, message))
+
     async def listen(self, tasks: TaskGroup, heard: MemoryObjectReceiveStream[Heard]) -> None:
-        """Takes the messages of the workers in order."""
+        """Does what the messages of the workers are about, in order."""
         async for worker, message in heard:
-            self.silent.discard(worker)
             match message:
                 case Back():
                     await self._took(message)
@@ -224,25 +222,21 @@ class Dispatch:
                     self.permits.settle(worker, message.call, message.reply)
                 case Freed():
                     self.permits.free(worker, message.call)
-                case Alive():
-                    tasks.start_soon(self._renewed, worker, message)
                 case _:
                     assert_never(message)
 
     async def _took(self, back: Back) -> None:
         """Passes the endings on of units that are still leased so; what comes after its lease was lost is another's by now."""
-        sent = self.sent.get(back.chunk)
+        sent = self.out.chunks.get(back.chunk)
         if sent is None:
             return
-        sent.expires = anyio.current_time() + self.orders.lease_s
         endings = [(sent.missing.pop(key), ended) for key, ended in back.ended if key in sent.missing]
         await self._pass_on(endings)
         self._change()
 
     async def _kept(self, worker: str, row: UnitRow) -> None:
         """Keeps an output; should its worker be lost, the unit goes out again with it."""
-        held = (sent for sent in self.sent.values() if row.key in sent.missing and sent.lease.worker == worker)
-        sent = next(held, None)
+        sent = self.out.missing(worker, row.key)
         if sent is not None and row.observed is not None:
             sent.missing[row.key] = replace(sent.missing[row.key], kept=row.observed)
             await self.bench.judging.kept.keep_output(row)
@@ -264,17 +258,16 @@ class Dispatch:
     async def _answer(self, worker: str, number: int, answer: Answer) -> None:
         await self.crew.tell(self.orders.name, [(number, answer)], worker)
 
-    async def _renewed(self, worker: str, alive: Alive) -> None:
-        """Renews the leases of what the worker still has, and tells it what it has no more."""
-        several = [self.sent[ident] for ident in alive.chunks if ident in self.sent]
-        for sent in several:
-            sent.expires = anyio.current_time() + self.orders.lease_s
-        until = self.bench.engine.clock() + timedelta(seconds=self.orders.lease_s)
-        held = [sent.lease for sent in several]
+    async def _renew(self, tasks: TaskGroup) -> None:
+        """Renews the leases of what workers say that they still have, and tells each what it has no more."""
+        signs, self.signs = self.signs, {}
+        held = [sent.lease for alive in signs.values() for sent in self.out.several(alive.chunks)]
         if held:
+            until = self.bench.engine.clock() + timedelta(seconds=self.orders.lease_s)
             await self.bench.judging.kept.queue(partial(leases.renew, several=held, until=until))
-        gone = [ident for ident in alive.chunks if ident not in self.sent]
-        await self.crew.tell(self.orders.name, [Renewed(alive.at, gone)], worker)
+        for worker, alive in signs.items():
+            gone = [ident for ident in alive.chunks if ident not in self.out.chunks]
+            tasks.start_soon(self.crew.tell, self.orders.name, [Renewed(alive.at, gone)], worker)
 
     # --- who comes and goes
 
@@ -284,9 +277,11 @@ class Dispatch:
         while not self.is_over:
             changed = self.changed
             if anyio.current_time() - looked >= LOOK_S:  # a unit that comes back is no reason to ask the scheduler
-                looked = anyio.current_time()
-                self._met(tasks, await self.crew.workers())
-                self._expired()
+                passed, looked = anyio.current_time() - looked, anyio.current_time()
+                there = await self.crew.workers()  # meanwhile what has arrived is read
+                self._met(tasks, there)
+                self._judge(there, listening_s(passed))
+                await self._renew(tasks)
                 self.health.switch.look()
             if self.health.switch.is_off and not told:
                 told = True
@@ -299,6 +294,7 @@ class Dispatch:
         worker = str(event.get("worker"))
         if event.get("action") == "remove-worker":
             self.silent.discard(worker)
+            self.refused.discard(worker)
             if worker in self.staff:
                 self._lost(worker)
                 self._change()
@@ -309,40 +305,47 @@ class Dispatch:
             tasks.start_soon(self._welcomed, tasks, worker, lost)
         for worker in self.staff.keys() - there:
             self._lost(worker)
-        if there or self.health.switch.is_off:
-            self.without = None
-        elif self.without is None:
-            self.without = anyio.current_time()
-        elif anyio.current_time() - self.without > self.orders.lease_s:
-            raise InstrumentError(
-                f"no worker is left at {self.crew.address}.",
-                remedy=f"Start some: dask worker {self.crew.address}; then resume with --key.",
-            )
 
     async def _welcomed(self, tasks: TaskGroup, worker: str, lost: anyio.Event) -> None:
         """Sends chunks to a worker, once it is known to be set up alike."""
-        if not await self.crew.is_ready(worker, self.orders.name):
-            log.warning("cluster-worker-refused", worker=worker)
+        if not await self._is_ready(worker, lost):
             return
         with self.crew.attending(worker, self.orders.name):
             await self.feed(tasks, worker, lost)
+
+    async def _is_ready(self, worker: str, lost: anyio.Event) -> bool:
+        """Waits until the worker has the run's plugin; not for one that is lost, or not set up alike."""
+        while not lost.is_set():
+            if await self.crew.is_unlike(worker):
+                log.warning("cluster-worker-refused", worker=worker)
+                self.refused.add(worker)
+                return False
+            if await self.crew.has_plugin(worker, self.orders.name):
+                return True
+            await anyio.sleep(LOOK_S)
+        return False
 
     def _lost(self, worker: str) -> None:
         log.warning("cluster-worker-lost", worker=worker)
         if worker in self.staff:
             self.staff.pop(worker).set()
         self.permits.lose(worker)
-        for sent in self.sent.values():
-            if sent.lease.worker == worker:
-                sent.lost.set()
+        for sent in self.out.with_worker(worker):
+            sent.lost.set()
 
-    def _expired(self) -> None:
-        now = anyio.current_time()
-        for sent in self.sent.values():
-            if sent.expires < now and not sent.lost.is_set():
-                log.warning("cluster-lease-expired", worker=sent.lease.worker, chunk=sent.lease.chunk)
-                self.silent.add(sent.lease.worker)
-                self._lost(sent.lease.worker)
+    def _judge(self, there: set[str], listened_s: float) -> None:
+        """Gives up what was not heard of for a lease; raises `InstrumentError` where for so long no worker is left."""
+        for sent in self.out.listened(listened_s):
+            log.warning("cluster-lease-expired", worker=sent.lease.worker, chunk=sent.lease.chunk)
+            self.silent.add(sent.lease.worker)
+            self._lost(sent.lease.worker)
+        is_served = there - self.refused or self.health.switch.is_off
+        self.without_s = 0.0 if is_served else self.without_s + listened_s
+        if self.without_s > self.orders.lease_s:
+            raise InstrumentError(
+                f"no worker is left at {self.crew.address}.",
+                remedy=f"Start some: dask worker {self.crew.address}; then resume with --key.",
+            )
 
     def _change(self) -> None:
         """Wakes whoever waits for a chunk, or for the end."""

@@ -156,7 +156,9 @@ class Renewed:
     gone: Sequence[str]
 
 
-Message = Back | KeepOutput | KeepVerdict | Asked | Settled | Freed | Alive
+Matter = Back | KeepOutput | KeepVerdict | Asked | Settled | Freed
+"""What is to be done in the order in which a worker sends it."""
+Message = Matter | Alive
 """What a worker sends."""
 Answer = list[tuple[Said, datetime] | None] | str
 """The verdicts that are kept; or why a call may not be made, empty where it may."""

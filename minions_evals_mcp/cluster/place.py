@@ -18,6 +18,7 @@ from minions_evals_mcp.cluster.chunks import Chunks
 from minions_evals_mcp.cluster.crew import Crew, open_crew
 from minions_evals_mcp.cluster.dispatch import Dispatch, Heard
 from minions_evals_mcp.cluster.orders import Orders
+from minions_evals_mcp.cluster.out import Out
 from minions_evals_mcp.cluster.permits import Permits
 from minions_evals_mcp.cluster.plugin import WorkshopPlugin
 from minions_evals_mcp.cluster.setup import setup_of
@@ -62,7 +63,8 @@ class _Cluster:
         heard_in, heard_out = anyio.create_memory_object_stream[Heard](math.inf)
         chunks = Chunks(bench, pages, newest)
         permits = Permits(bench.budget, places)
-        dispatch = Dispatch(self.crew, bench, orders, chunks, done, health, permits, heard_in)
+        out = Out(orders.lease_s)
+        dispatch = Dispatch(self.crew, bench, orders, chunks, done, health, permits, heard_in, out)
         async with heard_in, heard_out, self._listening(dispatch), anyio.create_task_group() as tasks:
             tasks.start_soon(dispatch.listen, tasks, heard_out)
             await dispatch.watch(tasks)
@@ -88,7 +90,7 @@ class _Cluster:
         def heard(event: tuple[float, dict[str, Any]]) -> None:
             with suppress(anyio.ClosedResourceError, anyio.BrokenResourceError):  # the run has ended
                 for message in taken(event[1]["told"]):
-                    dispatch.heard.send_nowait((event[1]["worker"], message))
+                    dispatch.hear(event[1]["worker"], message)
 
         def changed(event: tuple[float, dict[str, object]]) -> None:
             dispatch.noticed(event[1])

@@ -67,8 +67,8 @@ class WorkshopPlugin(WorkerPlugin):
 
     def transition(self, key: object, start: str, finish: str, **kwargs: object) -> None:
         """Begins nothing more once the coordinator is gone: the scheduler then takes the task back that stands for it."""
-        del start, kwargs
-        if finish == "cancelled" and str(key).startswith(self.name):
+        del kwargs
+        if start in {"executing", "long-running"} and finish == "released" and str(key).startswith(self.name):
             self.hear([None])
 
     def attend(self) -> None:
@@ -101,7 +101,7 @@ async def _hear(shop: Workshop, told: Sequence[Told | None]) -> None:
     for message in told:
         match message:
             case None:
-                shop.stopped = True
+                shop.stop_all()
             case Renewed():
                 shop.renewed(message)
             case _:

@@ -86,10 +86,22 @@ class Watch:
     heard_at: float = field(default_factory=time.monotonic)
     """When this worker said the newest that the coordinator is known to have heard."""
 
+    woken: anyio.Event = field(default_factory=anyio.Event)
+
     @property
     def is_late(self) -> bool:
         """Whether no unit may begin until the coordinator has heard of this worker."""
         return time.monotonic() - self.heard_at > self.lease_s
+
+    def heard(self, at: float) -> None:
+        """Notes that the coordinator heard what this worker said then."""
+        self.heard_at = max(self.heard_at, at)
+        self.wake()
+
+    def wake(self) -> None:
+        """Has those look who wait."""
+        self.woken.set()
+        self.woken = anyio.Event()
 
 
 @dataclass(slots=True, eq=False)
@@ -125,7 +137,7 @@ class Workshop:
         return Back(chunk.id, at_work.ended, at_work.left)
 
     async def _begun(self, at_work: _AtWork, page: list[Unit]) -> None:
-        if at_work.stopped or self.stopped or self.watch.is_late:
+        if at_work.stopped or self.stopped:
             self.left(page)
             return
         try:
@@ -134,9 +146,15 @@ class Workshop:
             self.left(page)
 
     async def in_time(self, todo: MemoryObjectReceiveStream[list[Unit]]) -> AsyncIterator[list[Unit]]:
-        """The pages that may begin; the others stay open. It never ends, as the pipeline would with it."""
+        """The pages that may begin, once they may; those of what was given to another stay open.
+
+        It never ends, as the pipeline would with it.
+        """
         async for page in todo:
-            if self.watch.is_late:
+            at_work = self.chunk_of[id(page[0])]
+            while self.watch.is_late and not (at_work.stopped or self.stopped):
+                await self.watch.woken.wait()
+            if at_work.stopped or self.stopped:
                 self.left(page)
             else:
                 yield page
@@ -174,7 +192,12 @@ class Workshop:
         """Notes that the coordinator heard of this worker, and begins nothing more of what it gave to another."""
         for chunk_id in renewed.gone:
             self.stop(chunk_id)
-        self.watch.heard_at = max(self.watch.heard_at, renewed.at)
+        self.watch.heard(renewed.at)
+
+    def stop_all(self) -> None:
+        """Begins nothing any more."""
+        self.stopped = True
+        self.watch.wake()
 
     def gave_up(self, error: BaseException) -> None:
         """The pipeline is broken: whoever waits for a chunk is told."""

@@ -35,7 +35,8 @@ from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import open_raw
 from tests.bench.process import ROOT, measured
 from tests.cluster.crowd import Crowd, crowd
-from tests.cluster.napping import CALLS, ENDS, NAP
+from tests.cluster.napping import NAP
+from tests.cluster.naps import Naps
 
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
 AT_ONCE = 16
@@ -68,7 +69,7 @@ class Desk:
     @property
     def environment(self) -> dict[str, str]:
         """What commands and workers see."""
-        return {**os.environ, "HOME": str(self.folder), CALLS: str(self.folder / "calls.txt"), NAP: str(self.nap_s)}  # noqa: TID251  theirs
+        return {**os.environ, "HOME": str(self.folder), NAP: str(self.nap_s)}  # noqa: TID251  theirs
 
     def command(self, *arguments: str) -> list[str]:
         """One of ours on this store."""
@@ -164,16 +165,16 @@ class Killing:
     def __init__(self, folder: Path, seed: int) -> None:
         self._desk = Desk(folder)
         self._draw = random.Random(seed)  # noqa: S311  chooses moments, guards nothing
-        self._calls = folder / "calls.txt"
-        self._calls.touch()
+        self._crowd = folder / "crowd"
+        self._crowd.mkdir()
+        self._naps = Naps(self._crowd)
         self._seen = 0
 
     def run(self, units: int, workers: int, kills: int) -> Harm:
         """Runs the benchmark to its end, killing on the way."""
-        harm, folder = Harm(), self._desk.folder / "crowd"
-        folder.mkdir()
+        harm = Harm()
         self._desk.imports(suite(units))
-        with crowd(folder, workers, self._desk.environment) as there:
+        with crowd(self._crowd, workers, self._desk.environment) as there:
             while not self._is_done():
                 quiet = subprocess.DEVNULL
                 with subprocess.Popen(
@@ -196,7 +197,7 @@ class Killing:
     ) -> None:
         while coordinator.poll() is None:
             time.sleep(self._draw.uniform(0.05, LONGEST_S))
-            if sum(harm.kills.values()) >= kills or len(self._calls_made()) < self._seen + AT_ONCE:
+            if sum(harm.kills.values()) >= kills or self._naps.begun().total() < self._seen + AT_ONCE:
                 continue  # only what is at work is killed
             if self._draw.random() < OF_COORDINATOR:
                 self._kill_coordinator(coordinator, harm)
@@ -216,7 +217,7 @@ class Killing:
         with self._nothing_lost(harm):
             there.kill(number)
         at, kept = time.time(), self._cases(_KEPT)
-        ends = {case: end for case, end in self._ends(worker.pid).items() if case not in kept}
+        ends = {case: end for case, end in self._naps.ends(worker.pid).items() if case not in kept}
         harm.at_risk.update(ends.keys())
         harm.calling += sum(end == math.inf for end in ends.values())
         harm.ages_s.extend(at - end for end in ends.values() if end < math.inf)
@@ -226,25 +227,16 @@ class Killing:
     def _nothing_lost(self, harm: Harm) -> Generator[None]:
         before = self._cases(_KEPT)
         yield
-        self._seen = len(self._calls_made())
+        self._seen = self._naps.begun().total()
         harm.said.extend(f"{case} was kept, and is gone" for case in before - self._cases(_KEPT))
 
     def _cases(self, sql: str) -> set[str]:
         return {str(row[0]) for row in self._desk.rows(sql)}
 
-    def _ends(self, pid: int) -> dict[str, float]:
-        """When the calls ended that a process made, by case."""
-        noted = self._calls.with_name(self._calls.name + ENDS).read_text().splitlines()
-        lines = (line.split() for line in noted)
-        return {case: float(end) for case, by, end in lines if int(by) == pid}
-
-    def _calls_made(self) -> list[str]:
-        return self._calls.read_text().split()
-
     def _examine(self, units: int, harm: Harm) -> None:
-        calls = Counter(self._calls_made())
+        calls = self._naps.begun()
         harm.said.extend(
-            f"{case} was called {times} times, where {harm.at_risk[str(case)]} kills explain a repeat"
+            f"{case} was called {times} times, where {harm.at_risk[case]} kills explain a repeat"
             for case, times in calls.items()
             if times > 1 + harm.at_risk[case]
         )
@@ -255,10 +247,8 @@ class Killing:
         out = self._desk.rows("SELECT count(*) FROM unit_lease WHERE ending = ''")
         if out != [(0,)]:
             harm.said.append(f"{out} leases are still out")
-        repeats = sum(calls.values()) - len(calls)
-        say(
-            f"{repeats} of {sum(calls.values())} calls were repeats; {len(harm.at_risk)} units may have been called twice"
-        )
+        repeats = calls.total() - len(calls)
+        say(f"{repeats} of {calls.total()} calls were repeats; {len(harm.at_risk)} units may have been called twice")
         ages = sorted(harm.ages_s) or [0.0]
         say(
             f"{harm.calling} calls were under way as their workers were killed; of {len(harm.ages_s)} that had ended the output"

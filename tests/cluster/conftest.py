@@ -6,7 +6,15 @@ from collections.abc import Generator
 
 import pytest
 
-from tests.cluster.crowd import Crowd, crowd
+from minions_evals_mcp.cluster import crew
+from tests.cluster.crowd import LONGEST_S, Crowd, crowd
+
+
+@pytest.fixture(autouse=True)
+def _patient(monkeypatch: pytest.MonkeyPatch) -> None:  # pyright: ignore[reportUnusedFunction]
+    """A slow machine's cluster is waited for."""
+    monkeypatch.setattr(crew, "ANSWER_S", LONGEST_S)
+    monkeypatch.setattr(crew, "WORKER_S", LONGEST_S)
 
 
 @pytest.fixture(scope="session")

@@ -13,8 +13,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.cluster.naps import Naps
+
 ROOT = Path(__file__).parents[2]
-LONGEST_S = 60.0
+LONGEST_S = 600.0
 DASK = (sys.executable, "-m", "dask")
 
 
@@ -27,24 +29,43 @@ class Crowd:
     environment: Mapping[str, str]
     arguments: Sequence[str] = ()
     restarting: bool = False
+    naps: Naps = field(init=False)
+    """What `napping` is called for by the workers."""
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list[subprocess.Popen[bytes]])
     started: int = 0
 
-    def hire(self, count: int = 1) -> None:
-        """Starts workers."""
+    def __post_init__(self) -> None:
+        """The workers note their calls beside their logs."""
+        self.naps = Naps(self.folder)
+
+    def hire(self, count: int = 1, address: str | None = None) -> None:
+        """Starts workers; `address` is where they find the scheduler, if it is not its own."""
         for _ in range(count):
             self.started += 1
             nanny = "--nanny" if self.restarting else "--no-nanny"
-            command = [*DASK, "worker", self.address, "--nthreads", "1", nanny, "--no-dashboard"]
+            command = [*DASK, "worker", address or self.address, "--nthreads", "1", nanny, "--no-dashboard"]
             place = ["--local-directory", str(self.folder), "--memory-limit", "0", *self.arguments]
             log = self.folder / f"worker{self.started}.log"
-            self.workers.append(_begun([*command, *place], log, self.environment))
+            self.workers.append(_begun([*command, *place], log, {**self.naps.environment, **self.environment}))
 
     def kill(self, number: int) -> None:
         """SIGKILL for a worker."""
         worker = self.workers.pop(number)
         worker.send_signal(signal.SIGKILL)
         worker.wait()
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes of the workers that are there."""
+        return [worker.pid for worker in self.workers]
+
+    def join(self) -> None:
+        """Waits until as many workers are known to the scheduler as were started."""
+        until = time.monotonic() + LONGEST_S
+        while self.said().count("Registered to:") < self.started:
+            if time.monotonic() > until or any(worker.poll() is not None for worker in self.workers):
+                raise RuntimeError(f"the workers did not start: {self.said()}")
+            time.sleep(0.02)
 
     def said(self) -> str:
         """All that scheduler and workers logged."""
@@ -79,6 +100,7 @@ def crowd(
         there = Crowd(_address(file, scheduler), folder, {**own, **(environment or {})}, arguments, restarting)
         there.hire(workers)
         try:
+            there.join()
             yield there
         finally:
             for worker in there.workers:

@@ -1,9 +1,9 @@
-"""A relay in front of a scheduler that keeps every byte that passes: what the scheduler, or a listener, could read."""
+"""A relay in front of a scheduler that keeps every byte that passes, or lets none pass: a listener, or a cable that is out."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Generator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -17,11 +17,23 @@ class Overheard:
 
     address: str = ""
     content: bytearray = field(default_factory=bytearray)
+    whole: anyio.Event = field(default_factory=anyio.Event)
+    """Set while bytes pass; those that come meanwhile pass later."""
+
+    @contextmanager
+    def cut(self) -> Generator[None]:
+        """Nothing passes, and no connection ends."""
+        self.whole = anyio.Event()
+        try:
+            yield
+        finally:
+            self.whole.set()
 
 
 async def _pass(source: ByteStream, sink: ByteStream, overheard: Overheard) -> None:
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
         async for part in source:
+            await overheard.whole.wait()
             overheard.content += part
             await sink.send(part)
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
@@ -38,6 +50,7 @@ async def _relayed(client: ByteStream, *, port: int, overheard: Overheard) -> No
 async def eavesdropping(address: str) -> AsyncGenerator[Overheard]:
     """A relay to that scheduler."""
     overheard = Overheard()
+    overheard.whole.set()
     relay = partial(_relayed, port=int(address.rpartition(":")[2]), overheard=overheard)
     async with await anyio.create_tcp_listener(local_host="127.0.0.1") as listener, anyio.create_task_group() as tasks:
         port = listener.extra(SocketAttribute.local_port)  # noqa: S610  anyio's, and no database's

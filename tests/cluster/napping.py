@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 from pydantic import JsonValue
 
 NAP = "NAP_S"
 """The variable that says how long a nap is; else 50 ms."""
 CALLS = "NAPS_FILE"
-"""The variable that names a file in which each call is noted, as it begins."""
-ENDS = ".ends"
-"""Follows its name in that of the file that says who made which call, and when it ended: at `inf` while it has not."""
+"""The variable that names a file in which each call is noted as it begins, and as it ends."""
+GATE = "NAPS_GATE"
+"""The variable that names a file: while it is there, only calls end that stand in it, by case or by process."""
 
 
 def nap(inputs: dict[str, JsonValue]) -> str:
@@ -22,12 +23,13 @@ def nap(inputs: dict[str, JsonValue]) -> str:
 
 
 def noted_nap(inputs: dict[str, JsonValue]) -> str:
-    """The same; the call is written down, whatever becomes of this process, and its end beside it with this process and the time."""
-    calls = os.environ[CALLS]  # noqa: TID251  a user's target, not ours
-    _note(calls, f"{inputs['q']}")
-    _note(f"{calls}{ENDS}", f"{inputs['q']} {os.getpid()} inf")
+    """The same; where a file is named for it, the call is written down with this process, whatever becomes of that."""
+    name = str(inputs["q"])
+    _note(name, "inf")
     said = nap(inputs)
-    _note(f"{calls}{ENDS}", f"{inputs['q']} {os.getpid()} {time.time()}")
+    while not _may_end(name):
+        time.sleep(0.02)
+    _note(name, str(time.time()))
     return said
 
 
@@ -38,12 +40,25 @@ def deadly_nap(inputs: dict[str, JsonValue]) -> str:
     return noted_nap(inputs)
 
 
-def _note(path: str, line: str) -> None:
+def _note(name: str, end: str) -> None:
+    path = os.environ.get(CALLS)  # noqa: TID251  a user's target, not ours
+    if path is None:
+        return
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     try:
-        os.write(file, f"{line}\n".encode())
+        os.write(file, f"{name} {os.getpid()} {end}\n".encode())
     finally:
         os.close(file)
+
+
+def _may_end(name: str) -> bool:
+    gate = os.environ.get(GATE)  # noqa: TID251  as above
+    if gate is None:
+        return True
+    try:
+        return not {name, str(os.getpid())}.isdisjoint(Path(gate).read_text().split())
+    except FileNotFoundError:
+        return True
 
 
 def _said(inputs: dict[str, JsonValue]) -> str:

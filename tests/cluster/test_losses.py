@@ -8,30 +8,32 @@ import os
 import signal
 import subprocess
 import sys
-from collections import Counter
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from functools import partial
 from ipaddress import IPv4Address
 from pathlib import Path
 
 import anyio
 import pytest
+from anyio.abc import TaskGroup
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from minions_evals_mcp.cluster import place
+from minions_evals_mcp.cluster import dispatch, place
 from minions_evals_mcp.cluster.chunks import LIVE
 from minions_evals_mcp.cluster.dispatch import SLOTS
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.pipeline import Place
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.store import jobs, leases
 from minions_evals_mcp.store.jobs import Job
 from tests.cluster.crowd import ROOT, crowd
-from tests.cluster.napping import CALLS, NAP
+from tests.cluster.eavesdropper import Overheard, eavesdropping
 from tests.cluster.test_run_on_cluster import LIMIT_S
 from tests.workshop import all_of, fleet
 
@@ -39,49 +41,70 @@ NOTED = "python:tests.cluster.napping:noted_nap"
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
 
 
-def calls(file: Path) -> Counter[str]:
-    """How often each case was called."""
-    return Counter(file.read_text().split()) if file.exists() else Counter()
+async def run_in(tasks: TaskGroup, engine: Engine, cluster: Place, ended: list[Job]) -> None:
+    """Begins the benchmark on that cluster."""
+
+    async def run() -> None:
+        ended.append(await run_benchmark(engine, RunRequest(subject_id="b", target=NOTED), place=cluster))
+
+    tasks.start_soon(run)
 
 
-_LOST = "SELECT total(sent - returned) FROM unit_lease WHERE ending = 'lost'"
+def patient(engine: Engine) -> Engine:
+    """The engine, whose calls may wait at the gate."""
+    engine.config = replace(engine.config, call_timeout_s=LIMIT_S)
+    return engine
 
 
-async def reached(file: Path, count: int) -> None:
-    """Waits until so many calls were made."""
-    while calls(file).total() < count:  # noqa: ASYNC110  other processes write it
-        await anyio.sleep(0.02)
+async def _rows(engine: Engine, sql: str) -> list[tuple[object, ...]]:
+    return await engine.store.read(lambda db: db.execute(sql).fetchall())
+
+
+async def is_there(engine: Engine, sql: str, *rows: tuple[object, ...]) -> None:
+    """Waits until a query finds these rows."""
+    while not set(rows) <= set(await _rows(engine, sql)):  # noqa: ASYNC110  the run writes them
+        await anyio.sleep(0.05)
+
+
+_KEPT = "SELECT case_id FROM unit WHERE output IS NOT NULL OR test_run_id IS NOT NULL"
+_LOST = "SELECT DISTINCT ending FROM unit_lease WHERE ending = 'lost'"
 
 
 async def test_what_a_lost_worker_had_goes_out_again_and_nothing_else(engine: Engine, tmp_path: Path) -> None:
-    size, file = 240, tmp_path / "calls.txt"
+    size, at_once = 60, engine.config.concurrency
     await fleet(engine, size)
-    request = RunRequest(subject_id="b", target=NOTED)
-    ended: list[Job] = []
-    with crowd(tmp_path, 2, {CALLS: str(file)}) as there, anyio.fail_after(LIMIT_S):
-        async with place.open_cluster(engine, request, there.address) as cluster, anyio.create_task_group() as tasks:
-
-            async def run() -> None:
-                ended.append(await run_benchmark(engine, request, place=cluster))
-
-            tasks.start_soon(run)
-            await reached(file, 60)
+    ended, calling = list[Job](), set[str]()
+    with crowd(tmp_path, 2) as there, there.naps.gated(), anyio.fail_after(LIMIT_S):
+        there.naps.let(*(f"c{number}" for number in range(0, size, 2)))
+        opening = place.open_cluster(patient(engine), RunRequest(subject_id="b", target=NOTED), there.address)
+        async with opening as cluster, anyio.create_task_group() as tasks:
+            await run_in(tasks, engine, cluster, ended)
+            await there.naps.are_under_way(at_once, there.pids[0])
+            calling = there.naps.under_way(there.pids[0])
+            came_back = there.naps.ends(there.pids[0]).keys() - calling
+            await is_there(engine, _KEPT, *((case,) for case in came_back))
             there.kill(0)
+            there.naps.let_all()
     (job,) = ended
     assert job.state == "completed"
     assert len(await all_of(engine, TestRun)) == size
     shares = await engine.store.read(partial(leases.shares, job_id=job.id))
     assert sum(share.returned for share in shares) == size
-    lost = await engine.store.read(lambda db: db.execute(_LOST).fetchone())
-    assert 1 <= lost[0] <= SLOTS * LIVE, "two chunks full at the most"
-    repeated = calls(file).total() - size
-    assert len(calls(file)) == size
-    assert 0 <= repeated <= SLOTS * LIVE, "no more than it had: what it was calling, and what had not come back yet"
+    ((lost,),) = await _rows(engine, "SELECT total(sent - returned) FROM unit_lease WHERE ending = 'lost'")
+    assert isinstance(lost, float)
+    assert at_once <= lost <= SLOTS * LIVE, "two chunks full at the most"
+    begun = there.naps.begun()
+    assert len(begun) == size
+    assert {case: times for case, times in begun.items() if times > 1} == dict.fromkeys(calling, 2)
+
+
+OutOfReach = Callable[[subprocess.Popen[bytes], Overheard], AbstractContextManager[None]]
 
 
 @contextmanager
-def stopped(worker: subprocess.Popen[bytes]) -> Generator[None]:
-    """A worker that hangs for a while, as one does that cannot be reached: its connections stay open, and nothing comes."""
+def hanging(worker: subprocess.Popen[bytes], relay: Overheard) -> Generator[None]:
+    """A worker that hangs for a while: its connections stay open, and nothing comes."""
+    del relay
     worker.send_signal(signal.SIGSTOP)
     try:
         yield
@@ -89,48 +112,63 @@ def stopped(worker: subprocess.Popen[bytes]) -> Generator[None]:
         worker.send_signal(signal.SIGCONT)
 
 
-async def _given_up(engine: Engine) -> None:
-    """Waits until a lease has run out."""
-    lost = "SELECT count(*) FROM unit_lease WHERE ending = 'lost'"
-    while not (await engine.store.read(lambda db: db.execute(lost).fetchone()))[0]:  # noqa: ASYNC110  the run writes it
-        await anyio.sleep(0.05)
+@contextmanager
+def cut_off(worker: subprocess.Popen[bytes], relay: Overheard) -> Generator[None]:
+    """A worker that works on and is not heard for a while."""
+    del worker
+    with relay.cut():
+        yield
 
 
-async def test_what_a_worker_had_that_hangs_goes_out_again_and_its_late_answers_are_not_taken(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("out_of_reach", [hanging, cut_off])
+async def test_what_a_worker_had_that_is_out_of_reach_goes_out_again_and_its_late_answers_are_not_taken(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out_of_reach: OutOfReach
 ) -> None:
-    monkeypatch.setattr(place, "LEASE_S", 3.0)
-    size, file = 200, tmp_path / "calls.txt"
+    monkeypatch.setattr(place, "LEASE_S", 2.0)
+    monkeypatch.setattr(dispatch, "TRIES", 1000)  # so short a lease may run out by itself where the machine is slow
+    size, at_once = LIVE - 1, engine.config.concurrency
     await fleet(engine, size)
-    request = RunRequest(subject_id="b", target=NOTED)
     ended: list[Job] = []
-    with crowd(tmp_path, 2, {CALLS: str(file), NAP: "0.5"}) as there, anyio.fail_after(LIMIT_S):
-        async with place.open_cluster(engine, request, there.address) as cluster, anyio.create_task_group() as tasks:
-
-            async def run() -> None:
-                ended.append(await run_benchmark(engine, request, place=cluster))
-
-            tasks.start_soon(run)
-            await reached(file, 40)
-            with stopped(there.workers[0]):
-                await _given_up(engine)
-            assert not ended, "it awakes before the run is over, and answers"
+    with crowd(tmp_path, 0) as there, there.naps.gated(), anyio.fail_after(LIMIT_S):
+        async with eavesdropping(there.address) as relay:
+            there.hire(address=relay.address)
+            opening = place.open_cluster(patient(engine), RunRequest(subject_id="b", target=NOTED), there.address)
+            async with opening as cluster, anyio.create_task_group() as tasks:
+                await run_in(tasks, engine, cluster, ended)
+                (worker,) = there.workers
+                await there.naps.are_under_way(at_once, worker.pid)
+                there.hire()
+                with out_of_reach(worker, relay):
+                    await is_there(engine, _LOST, ("lost",))
+                    there.naps.let(worker.pid)
+                    if out_of_reach is cut_off:
+                        await there.naps.have_ended(at_once, worker.pid)
+                await there.naps.have_ended(at_once, worker.pid)
+                assert not ended, "the other worker is at the gate"
+                there.naps.let_all()
     (job,) = ended
     assert job.state == "completed"
     assert len(await all_of(engine, TestRun)) == size
     shares = await engine.store.read(partial(leases.shares, job_id=job.id))
     assert sum(share.returned for share in shares) == size
-    assert any(share.lost_chunks for share in shares)
-    assert len(calls(file)) == size
-    repeated = calls(file).total() - size
-    assert repeated <= engine.config.concurrency + 1, "what it was calling, and the one that it was about to begin"
+    assert await _rows(engine, "SELECT ending, returned FROM unit_lease WHERE chunk = 1 AND attempt = 1") == [
+        ("lost", 0)
+    ]
+    begun = there.naps.begun()
+    assert len(begun) == size
+    times_lost = len(await _rows(engine, "SELECT 1 FROM unit_lease WHERE ending = 'lost'"))
+    assert begun.total() - size <= times_lost * (at_once + 1), (
+        "what it was calling, and the one that it was about to begin"
+    )
 
 
-async def test_a_unit_that_takes_its_workers_down_is_named_and_costs_no_other(engine: Engine, tmp_path: Path) -> None:
-    file = tmp_path / "calls.txt"
+async def test_a_unit_that_takes_its_workers_down_is_named_and_costs_no_other(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(place, "LEASE_S", LIMIT_S)  # so long a worker may take to start again
     await fleet(engine, 12)
     request = RunRequest(subject_id="b", target="python:tests.cluster.napping:deadly_nap")
-    with crowd(tmp_path, 1, {CALLS: str(file)}, restarting=True) as there, anyio.fail_after(2 * LIMIT_S):
+    with crowd(tmp_path, 1, restarting=True) as there, anyio.fail_after(LIMIT_S):
         async with place.open_cluster(engine, request, there.address) as cluster:
             job = await run_benchmark(engine, request, place=cluster)
     rows = await engine.store.read(lambda db: jobs.units(db, job.id, first=0, last=12))
@@ -161,22 +199,29 @@ async def _ended(process: subprocess.Popen[bytes]) -> dict[str, object]:
 async def test_a_coordinator_that_is_stopped_or_killed_goes_on_under_its_key(
     engine: Engine, tmp_path: Path, how: signal.Signals
 ) -> None:
-    size, file = 200, tmp_path / "calls.txt"
+    size, at_once = 100, 4
     await fleet(engine, size)
-    with crowd(tmp_path, 2, {CALLS: str(file)}) as there, anyio.fail_after(LIMIT_S):
+    with crowd(tmp_path, 2) as there, there.naps.gated(), anyio.fail_after(LIMIT_S):
+        there.naps.let(*(f"c{number}" for number in range(0, size, 2)))
         first = cli(tmp_path, there.address)
-        await reached(file, 60)
+        await there.naps.are_under_way(at_once, *there.pids)
+        calling = {case for pid in there.pids for case in there.naps.under_way(pid)}
+        await is_there(engine, _KEPT, *((case,) for case in there.naps.begun().keys() - calling))
         first.send_signal(how)
         await _ended(first)
         kept = await engine.store.read(jobs.jobs)
         assert [job.state for job in kept] == ["stopped" if how == signal.SIGINT else "running"]
-        second = await _ended(cli(tmp_path, there.address))
+        made = there.naps.begun().total()
+        again = cli(tmp_path, there.address)
+        await there.naps.have_begun(made + at_once)  # by now the workers know that the first one is gone
+        there.naps.let_all()
+        second = await _ended(again)
     assert second.get("state") == "completed", (tmp_path / "said.txt").read_text()
     assert second["outcomes"] == {"scored": size}
-    assert len(calls(file)) == size
-    assert calls(file).total() - size <= 2 * SLOTS * LIVE, "no more than the two workers had"
-    out = await engine.store.read(lambda db: db.execute("SELECT count(*) FROM unit_lease WHERE ending = ''").fetchone())
-    assert out == (0,)
+    begun = there.naps.begun()
+    assert len(begun) == size
+    assert begun.total() - size <= 2 * (at_once + 1), "what the two workers were calling, and were about to begin"
+    assert await _rows(engine, "SELECT 1 FROM unit_lease WHERE ending = ''") == []
 
 
 def _certificate(folder: Path) -> tuple[Path, Path]:
@@ -205,7 +250,6 @@ def _certificate(folder: Path) -> tuple[Path, Path]:
 
 async def test_over_tls_only_who_has_the_certificate_takes_part(engine: Engine, tmp_path: Path) -> None:
     await fleet(engine, 8)
-    file = tmp_path / "calls.txt"
     key, certificate = _certificate(tmp_path)
     options = ["--tls-ca-file", str(certificate), "--tls-cert", str(certificate), "--tls-key", str(key)]
     variables = "DASK_DISTRIBUTED__COMM__TLS__"
@@ -214,10 +258,10 @@ async def test_over_tls_only_who_has_the_certificate_takes_part(engine: Engine, 
         f"{variables}CLIENT__CERT": str(certificate),
         f"{variables}CLIENT__KEY": str(key),
     }
-    with crowd(tmp_path, 1, {CALLS: str(file)}, ["--protocol", "tls", *options]) as there, anyio.fail_after(LIMIT_S):
+    with crowd(tmp_path, 1, arguments=["--protocol", "tls", *options]) as there, anyio.fail_after(LIMIT_S):
         assert there.address.startswith("tls://127.0.0.1:")
         stranger = await _ended(cli(tmp_path, there.address))
         assert "outcomes" not in stranger
-        assert calls(file).total() == 0
+        assert there.naps.begun().total() == 0
         ended = await _ended(cli(tmp_path, there.address, **held))
     assert ended["outcomes"] == {"scored": 8}

@@ -18,7 +18,7 @@ from minions_evals_mcp.errors import BadInputError, InstrumentError, StoppedErro
 from minions_evals_mcp.store import jobs
 from tests.cluster.crowd import crowd
 from tests.cluster.eavesdropper import eavesdropping
-from tests.cluster.test_run_on_cluster import on_cluster
+from tests.cluster.test_run_on_cluster import LIMIT_S, on_cluster
 from tests.fakes.llm_server import Server, serving
 from tests.workshop import Json, all_of, benchmark, case, config_in, minion, rubric, save, says
 
@@ -37,7 +37,7 @@ def config(folder: Path, server: Server, judge: str | None) -> EngineConfig:
     """The coordinator, set up alike."""
     usual = config_in(folder, model_url=server.url)
     access = {"anthropic": Access(MARKER, server.url)}
-    return replace(usual, judge_model=judge, providers=replace(usual.providers, access=access))
+    return replace(usual, judge_model=judge, call_timeout_s=LIMIT_S, providers=replace(usual.providers, access=access))
 
 
 @asynccontextmanager

@@ -10,6 +10,7 @@ from functools import partial
 import anyio
 import pytest
 
+from minions_evals_mcp.cluster import crew
 from minions_evals_mcp.cluster.place import open_cluster
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
 from minions_evals_mcp.engine.answers.run_summary import summarize
@@ -24,8 +25,8 @@ from tests.cluster.crowd import Crowd
 from tests.view.visitor import visitor
 from tests.workshop import all_of, answer, bench, benchmark, case, fleet, rubric, save, says
 
-NAP = "python:tests.cluster.napping:nap"
-LIMIT_S = 300
+NAP = "python:tests.cluster.napping:noted_nap"
+LIMIT_S = 1800
 
 
 async def on_cluster(engine: Engine, address: str, request: RunRequest) -> Job:
@@ -42,6 +43,21 @@ def told(run: TestRun) -> dict[str, object]:
     return dumped
 
 
+async def on_both(engine: Engine, there: Crowd, request: RunRequest) -> Job:
+    """The same; no call ends before both workers have made some."""
+    ended: list[Job] = []
+
+    async def run() -> None:
+        ended.append(await on_cluster(engine, there.address, request))
+
+    with there.naps.gated():
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(run)
+            await there.naps.are_under_way(engine.config.concurrency, *there.pids)
+            there.naps.let_all()
+    return ended[0]
+
+
 async def runs_of(engine: Engine, job: Job) -> dict[str, dict[str, object]]:
     """What each case's run of a job says."""
     found = [one.fields for one in await all_of(engine, TestRun) if one.fields.benchmark_run_id == job.id]
@@ -53,7 +69,7 @@ async def test_a_target_is_called_by_the_workers_and_the_results_are_those_of_on
 ) -> None:
     await fleet(engine, 60)
     here = await bench(engine, "b", target=NAP)
-    there = await on_cluster(engine, two_workers.address, RunRequest(subject_id="b", target=NAP))
+    there = await on_both(engine, two_workers, RunRequest(subject_id="b", target=NAP))
     assert there.state == "completed"
     assert await runs_of(engine, there) == await runs_of(engine, here)
     assert len(await runs_of(engine, there)) == 60
@@ -88,7 +104,8 @@ async def test_an_address_that_is_none_is_refused_before_anything_runs(engine: E
     assert await engine.store.read(jobs.jobs) == []
 
 
-async def test_where_no_scheduler_answers_nothing_runs(engine: Engine) -> None:
+async def test_where_no_scheduler_answers_nothing_runs(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crew, "ANSWER_S", 0.5)
     await fleet(engine, 1)
     with pytest.raises(InstrumentError, match="no scheduler answers"):
         await on_cluster(engine, "tcp://127.0.0.1:9", RunRequest(subject_id="b", target=NAP))
@@ -97,7 +114,7 @@ async def test_where_no_scheduler_answers_nothing_runs(engine: Engine) -> None:
 
 async def test_the_terminal_and_the_page_show_workers_and_their_throughput(engine: Engine, two_workers: Crowd) -> None:
     await fleet(engine, 60)
-    job = await on_cluster(engine, two_workers.address, RunRequest(subject_id="b", target=NAP))
+    job = await on_both(engine, two_workers, RunRequest(subject_id="b", target=NAP))
     summary = await summarize(engine, job.id)
     assert sum(line.returned for line in summary.workers) == 60
     assert {line.worker.rpartition(":")[0] for line in summary.workers} == {"tcp://127.0.0.1"}

@@ -1,0 +1,84 @@
+"""The chunks that are with workers, what is missing of each, and for how long nothing was heard of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import anyio
+
+from minions_evals_mcp.cluster.chunks import LIVE, Outgoing
+from minions_evals_mcp.domain.outcomes import UnitKey
+from minions_evals_mcp.engine.run.units import Unit
+from minions_evals_mcp.store.leases import Lease
+
+LONGEST_LOOK_S = 0.5
+
+
+def listening_s(passed_s: float) -> float:
+    """How long the coordinator listened since it looked last: not while it, or the scheduler, was kept from it."""
+    return min(passed_s, LONGEST_LOOK_S)
+
+
+@dataclass(slots=True, eq=False)
+class Sent:
+    """A chunk that is with a worker, and those of its units that have not come back."""
+
+    outgoing: Outgoing
+    lease: Lease
+    missing: dict[UnitKey, Unit]
+    lost: anyio.Event = field(default_factory=anyio.Event)
+    went: bool = False
+    named: bool = False
+    """Whether its worker named it since the last look."""
+    unheard_s: float = 0.0
+    """For so long the coordinator listened in vain for its worker to name it: never longer than that was silent."""
+
+
+@dataclass(slots=True, eq=False)
+class Out:
+    """All of them, by the names of their leases.
+
+    Silence is counted while the coordinator listens, and not by the clock: what it was kept from reading was not unsaid.
+    """
+
+    lease_s: float
+    chunks: dict[str, Sent] = field(default_factory=dict[str, Sent])
+
+    def add(self, outgoing: Outgoing, lease: Lease) -> Sent:
+        """Notes that a chunk goes to a worker."""
+        missing = {unit.key: unit for unit in outgoing.units}
+        self.chunks[lease.id] = sent = Sent(outgoing, lease, missing)
+        return sent
+
+    def remove(self, sent: Sent) -> None:
+        """Notes that it is back, or lost."""
+        del self.chunks[sent.lease.id]
+
+    def with_worker(self, worker: str) -> list[Sent]:
+        """The chunks that a worker has."""
+        return [sent for sent in self.chunks.values() if sent.lease.worker == worker]
+
+    def load(self, worker: str) -> float:
+        """How many chunks a worker has; one whose units come back one by one counts by those that are missing."""
+        return sum(len(sent.missing) / LIVE if sent.outgoing.is_live else 1 for sent in self.with_worker(worker))
+
+    def missing(self, worker: str, key: UnitKey) -> Sent | None:
+        """The chunk with which the worker has that unit, if it has."""
+        return next((sent for sent in self.with_worker(worker) if key in sent.missing), None)
+
+    def heard(self, names: Iterable[str]) -> None:
+        """Notes that a worker named these chunks."""
+        for sent in self.several(names):
+            sent.named = True
+
+    def several(self, names: Iterable[str]) -> list[Sent]:
+        """Those of the named chunks that are out."""
+        return [self.chunks[name] for name in names if name in self.chunks]
+
+    def listened(self, seconds: float) -> list[Sent]:
+        """Counts so much more silence; the chunks of which nothing was heard for a lease."""
+        for sent in self.chunks.values():
+            sent.unheard_s = 0.0 if sent.named or not sent.went else sent.unheard_s + seconds
+            sent.named = False
+        return [sent for sent in self.chunks.values() if sent.unheard_s > self.lease_s and not sent.lost.is_set()]
