@@ -9,9 +9,8 @@ from typing import Literal
 from mcp_types import ToolAnnotations
 from pydantic import BaseModel
 
-from minions_evals_mcp.server.answers import shapes
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.edge.guard import Arguments
+from minions_evals_mcp.server.signatures import analysis, records, release, runs, scoring, trials
 
 Toolset = Literal["runs", "analysis", "scoring", "records", "release"]
 TOOLSETS: tuple[Toolset, ...] = ("runs", "analysis", "scoring", "records", "release")
@@ -46,7 +45,7 @@ class Entry:
 
 CATALOGUE: Mapping[str, Entry] = {
     "run_test_case": Entry(
-        "runs", "Run a test case", arguments.RunTestCase, shapes.RunAnswer, "running:run_test_case", open_world=True,
+        "runs", "Run a test case", runs.RunTestCase, runs.RunAnswer, "running:run_test_case", open_world=True,
         description="""\
 Judges one output of one test case (recorded, else the target's); keeps score, reasons, failure.
 Use: to check one case, or promptId's. judge=caller: you judge a packet.
@@ -55,7 +54,7 @@ Costs: a model call a criterion for llm.
 Errors: unknown id, no output, reused key.""",
     ),
     "run_benchmark": Entry(
-        "runs", "Run a benchmark", arguments.RunBenchmark, shapes.RunAnswer, "running:run_benchmark", open_world=True,
+        "runs", "Run a benchmark", runs.RunBenchmark, runs.RunAnswer, "running:run_benchmark", open_world=True,
         description="""\
 Judges every active case of a benchmark in the background: runId at once.
 Use: to measure a version. Some cases: testCaseIds. Stored outputs anew: rejudgeRunId.
@@ -64,7 +63,7 @@ Costs: model calls for llm and targets. judge=caller needs no key.
 Errors: unknown id, no key, reused key.""",
     ),
     "compare_prompt_versions": Entry(
-        "analysis", "Compare prompt versions", arguments.ComparePromptVersions, shapes.RunAnswer, "comparing:compare_prompt_versions",
+        "analysis", "Compare prompt versions", runs.ComparePromptVersions, runs.RunAnswer, "comparing:compare_prompt_versions",
         open_world=True,
         description="""\
 Runs a benchmark under two prompt versions on the same cases: winner, verdict (improved … inconclusive), interval.
@@ -74,7 +73,7 @@ Costs: two benchmark runs.
 Errors: unknown version, no outputs of a version, reused key.""",
     ),
     "try_version": Entry(
-        "analysis", "Try a candidate version", arguments.TryVersion, shapes.TrialAnswer, "trying:try_version", open_world=True,
+        "analysis", "Try a candidate version", trials.TryVersion, trials.TrialAnswer, "trying:try_version", open_world=True,
         description="""\
 Compares a candidate with the version in use: all of the open part; of a sealed part the verdict only, and the budget left.
 Use: in an optimiser's loop; sealed for candidates to ship.
@@ -83,7 +82,7 @@ Costs: two benchmark runs a part; same idempotencyKey goes on, or repeats the an
 Errors: no budget left, unknown version, no outputs.""",
     ),
     "classify_failure": Entry(
-        "analysis", "Say why a run failed", arguments.ClassifyFailure, shapes.FailuresAnswer, "analysis:classify_failure",
+        "analysis", "Say why a run failed", analysis.ClassifyFailure, analysis.FailuresAnswer, "analysis:classify_failure",
         idempotent=True, open_world=True,
         description="""\
 Analyses failures anew: type, severity, root cause with its step, and the evidence.
@@ -93,7 +92,7 @@ Costs: nothing by rule; askModel one model call a failure, within waitSeconds an
 Errors: the run passed; unknown id; no model configured.""",
     ),
     "promote_failure": Entry(
-        "analysis", "Make a case of a failure", arguments.PromoteFailure, shapes.PromotedAnswer, "analysis:promote_failure",
+        "analysis", "Make a case of a failure", analysis.PromoteFailure, analysis.PromotedAnswer, "analysis:promote_failure",
         idempotent=True,
         description="""\
 Makes a test case of a failed run or imported trace: its input and a check that this output fails and corrected passes.
@@ -103,7 +102,7 @@ Costs: nothing.
 Errors: the run passed; unknown id; corrected changes nothing.""",
     ),
     "detect_trend": Entry(
-        "analysis", "Tell a benchmark's trend", arguments.DetectTrend, shapes.TrendAnswer, "analysis:detect_trend", writes=False,
+        "analysis", "Tell a benchmark's trend", analysis.DetectTrend, analysis.TrendAnswer, "analysis:detect_trend", writes=False,
         description="""\
 Tells whether a benchmark improves, degrades or is stable over its last runs, and why: slope, interval, p-value, breaks.
 Use: to see drift over many runs.
@@ -112,7 +111,7 @@ Costs: nothing; it is computed with each run.
 Errors: the benchmark has no completed run.""",
     ),
     "audit_benchmark": Entry(
-        "analysis", "Audit a benchmark's checks", arguments.AuditBenchmark, shapes.AuditAnswer, "auditing:audit_benchmark",
+        "analysis", "Audit a benchmark's checks", analysis.AuditBenchmark, analysis.AuditAnswer, "auditing:audit_benchmark",
         description="""\
 Tries cheats and mutants on a benchmark's checks: which wrong answers pass, case by case, and what would close each hole.
 Use: before a benchmark is trusted, and after its cases change.
@@ -121,7 +120,7 @@ Costs: nothing; by rule, no model.
 Errors: unknown benchmark, no active case.""",
     ),
     "get_run": Entry(
-        "runs", "Look at a run", arguments.GetRun, shapes.RunAnswer, "running:get_run", writes=False,
+        "runs", "Look at a run", runs.GetRun, runs.RunAnswer, "running:get_run", writes=False,
         description="""\
 Tells how far a run is: figures first, then the failures that matter, what could not be scored, packets that wait.
 Use: to poll (waitSeconds), to page (cursor), to fetch the next packets to judge.
@@ -130,7 +129,7 @@ Costs: nothing.
 Errors: unknown runId; list_records type run lists them.""",
     ),
     "cancel_run": Entry(
-        "runs", "Cancel a run", arguments.CancelRun, shapes.RunAnswer, "running:cancel_run", destructive=False, idempotent=True,
+        "runs", "Cancel a run", runs.CancelRun, runs.RunAnswer, "running:cancel_run", destructive=False, idempotent=True,
         description="""\
 Stops a run; what was judged is kept and the same idempotencyKey resumes it.
 Use: when a run is no longer wanted or costs too much.
@@ -139,7 +138,7 @@ Costs: calls in flight may still be billed.
 Errors: another process works on it; unknown runId.""",
     ),
     "submit_judgments": Entry(
-        "runs", "Hand in judgments", arguments.SubmitJudgments, shapes.RunAnswer, "running:submit_judgments",
+        "runs", "Hand in judgments", runs.SubmitJudgments, runs.RunAnswer, "running:submit_judgments",
         description="""\
 Takes your verdicts on packets of a run with judge=caller, and completes it; shows the next packets.
 Use: a score within range and a rationale quoting the output, for every criterion of a packet.
@@ -148,7 +147,7 @@ Costs: nothing.
 Errors: all or nothing, naming what does not fit.""",
     ),
     "run_ab_test": Entry(
-        "analysis", "A/B test models", arguments.RunAbTest, shapes.RunAnswer, "ab_testing:run_ab_test", open_world=True,
+        "analysis", "A/B test models", runs.RunAbTest, runs.RunAnswer, "ab_testing:run_ab_test", open_world=True,
         description="""\
 Runs 2–5 branches (models and parameters) of one test case side by side and ranks them by winnerCriteria.
 Use: to choose a model; save test-branch records first. Goes on like run_benchmark; iterations repeat it.
@@ -157,7 +156,7 @@ Costs: one model call a branch and iteration; maxCostUsd caps.
 Errors: unknown branch, no key of a provider, a parameter that it lacks.""",
     ),
     "get_statistics": Entry(
-        "analysis", "Read statistics", arguments.GetStatistics, shapes.StatisticsAnswer, "statistics:get_statistics", writes=False,
+        "analysis", "Read statistics", analysis.GetStatistics, analysis.StatisticsAnswer, "statistics:get_statistics", writes=False,
         description="""\
 Tells a test case's history: runs, pass rate, mean score, regressions, trend by day; or a prompt's cases, or a branch.
 Use: to see how a case did over time and prompt versions.
@@ -166,7 +165,7 @@ Costs: nothing.
 Errors: unknown test case or branch.""",
     ),
     "score_outputs": Entry(
-        "scoring", "Score outputs, keep nothing", arguments.ScoreOutputs, shapes.ScoresAnswer, "scoring:score_outputs", writes=False,
+        "scoring", "Score outputs, keep nothing", scoring.ScoreOutputs, scoring.ScoresAnswer, "scoring:score_outputs", writes=False,
         description="""\
 Checks outputs by assertions (rows), selects the best of several by max-score (picks), or makes a table's or run's score card.
 Use: quick checks and choices; two tables or runs compared.
@@ -175,7 +174,7 @@ Costs: nothing, no model.
 Errors: a bad row says so in its result.""",
     ),
     "list_records": Entry(
-        "records", "List records", arguments.ListRecords, shapes.RecordsAnswer, "records:list_records", writes=False,
+        "records", "List records", records.ListRecords, records.RecordsAnswer, "records:list_records", writes=False,
         description="""\
 Lists one type's records, a page at a time; run (runs) and message (to the EvalAgent) newest first.
 Use: to find ids. Types with definitions: test-case, rubric, rubric-criterion, benchmark, agent-run, prompt-version.
@@ -184,7 +183,7 @@ Costs: nothing; detail=full shows whole records.
 Errors: unknown type.""",
     ),
     "get_record": Entry(
-        "records", "Read a record", arguments.GetRecord, shapes.RecordAnswer, "records:get_record", writes=False,
+        "records", "Read a record", records.GetRecord, records.RecordAnswer, "records:get_record", writes=False,
         description="""\
 Shows one record of any type with its relations, or a message and what came of it.
 Use: to read a case, judgment, failure or agent-run; fields picks keys, cursor reads long ones in parts.
@@ -193,7 +192,7 @@ Costs: nothing.
 Errors: unknown id.""",
     ),
     "save_records": Entry(
-        "records", "Save records", arguments.SaveRecords, shapes.SavedAnswer, "records:save_records", destructive=True, idempotent=True,
+        "records", "Save records", records.SaveRecords, records.SavedAnswer, "records:save_records", destructive=True, idempotent=True,
         description="""\
 Creates or updates definitions (test-case, rubric, rubric-criterion, benchmark, …) and copies (agent-run, prompt-version), all or nothing.
 Use: to write a suite; a new baseline (merge expectedOutputs; judges what waited); a resolved eval-failure (its id with resolutionNotes).
@@ -202,7 +201,7 @@ Costs: nothing; saving the same twice changes nothing.
 Errors: the record, field and reason.""",
     ),
     "approve_prompt_version": Entry(
-        "release", "Approve a prompt version", arguments.ApprovePromptVersion, shapes.ApprovalAnswer, "release:approve_prompt_version",
+        "release", "Approve a prompt version", release.ApprovePromptVersion, release.ApprovalAnswer, "release:approve_prompt_version",
         description="""\
 Writes down that a prompt version is approved or refused; in-use (a person's word): it is the one to beat.
 Use: when a comparison's verdict is improved over the current version.
@@ -211,7 +210,7 @@ Costs: nothing. It cannot be undone.
 Errors: hard-rule HR2 with what is missing and the call that supplies it.""",
     ),
     "send_message": Entry(
-        "release", "Message the EvalAgent", arguments.SendMessage, shapes.ReceiptAnswer, "release:send_message",
+        "release", "Message the EvalAgent", release.SendMessage, release.ReceiptAnswer, "release:send_message",
         description="""\
 Hands the EvalAgent daemon a message; it works on it in its own process.
 Use: for work that should go on without you, or an agent-run to be judged on arrival.
@@ -220,7 +219,7 @@ Costs: what the asked work costs.
 Errors: a malformed payload, by field; agentRunning=false: nobody is there yet.""",
     ),
     "delete_record": Entry(
-        "records", "Hide a record", arguments.DeleteRecord, shapes.DeletedAnswer, "records:delete_record", destructive=True,
+        "records", "Hide a record", records.DeleteRecord, records.DeletedAnswer, "records:delete_record", destructive=True,
         idempotent=True,
         description="""\
 Hides a definition or copy from lists; what refers to it keeps it, and saving it again brings it back.

@@ -16,9 +16,10 @@ from mcp.server.session import ServerSession
 from mcp_types import CallToolResult, ToolAnnotations
 
 from minions_evals_mcp.errors import BadInputError, NotFoundError, StoreError
-from minions_evals_mcp.server.edge.arguments import GetRun, ScoreOutputs, SubmitJudgments
 from minions_evals_mcp.server.edge.guard import EvalsServer, StrictTool, strict_tool
 from minions_evals_mcp.server.edge.schemas import Schemas, schema_of
+from minions_evals_mcp.server.signatures.runs import GetRun, SubmitJudgments
+from minions_evals_mcp.server.signatures.scoring import ScoreOutputs
 from tests.server.hosts import Host
 
 

@@ -9,10 +9,10 @@ from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestResult, ab_test_r
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.server.answers.run import next_calls
-from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.answers.sizes import Shape, answered
 from minions_evals_mcp.server.edge.refusals import in_arguments
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.runs import RunAnswer
 from minions_evals_mcp.store.jobs import Job
 
 OF_THE_RUN: dict[str, IncEx | bool] = {"run_id": True, "key": True, "state": True}

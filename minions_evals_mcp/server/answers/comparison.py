@@ -13,10 +13,10 @@ from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.jobs import get_job, request_of
 from minions_evals_mcp.engine.seals.exposures import sealed_verdict
 from minions_evals_mcp.server.answers.run import next_calls, run_told
-from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered
 from minions_evals_mcp.server.edge.refusals import in_arguments
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.runs import RunAnswer
 from minions_evals_mcp.store.jobs import Job
 
 

@@ -7,7 +7,6 @@ from functools import partial
 from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.server.answers.shapes import RecordAnswer, RecordsAnswer
 from minions_evals_mcp.server.answers.sizes import (
     Pages,
     Shape,
@@ -18,14 +17,14 @@ from minions_evals_mcp.server.answers.sizes import (
     readable_in_parts,
     selected,
 )
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.edge.argument_types import MESSAGE
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.records import GetRecord, ListRecords, RecordAnswer, RecordsAnswer
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Message
 
 
-async def messages_page(call: Call, asked: arguments.ListRecords) -> CallToolResult:
+async def messages_page(call: Call, asked: ListRecords) -> CallToolResult:
     """A page of the messages, newest first, in a line each or whole."""
     before = cursor_of(asked.cursor) or None
     page = await call.engine.store.read(partial(inbox.newest, before=before, limit=asked.limit + 1))
@@ -35,7 +34,7 @@ async def messages_page(call: Call, asked: arguments.ListRecords) -> CallToolRes
     return going_on_from(result, "records", [one.seq for one in page])
 
 
-def message_answer(message: Message, asked: arguments.GetRecord) -> CallToolResult:
+def message_answer(message: Message, asked: GetRecord) -> CallToolResult:
     """The message with what came of it, or a stretch of its JSON text."""
     whole = _whole(message)
     if asked.cursor is not None:

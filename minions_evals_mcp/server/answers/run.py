@@ -11,8 +11,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.judges.packets import AskedCriterion, Packet
-from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.edge.refusals import in_arguments
+from minions_evals_mcp.server.signatures.runs import RunAnswer
 
 _SETTINGS = (
     "agentRunId", "rejudgeRunId", "promptVersionRef", "versionA", "versionB", "judge", "trials", "fresh", "tieThreshold",

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints, WithJsonSchema
 
 from minions_evals_mcp.domain.providers import PROVIDERS, examples
-from minions_evals_mcp.domain.values import ID_PATTERN
+from minions_evals_mcp.domain.values import ID_PATTERN, VersionName
 
 Detail = Literal["summary", "full"]
 Json = dict[str, JsonValue]
@@ -70,3 +70,9 @@ Judge = Annotated[
     Literal["auto", "heuristic", "llm", "human", "caller"],
     Field(description="auto: each criterion's own; caller: you judge"),
 ]
+Version = Annotated[
+    VersionName | None,
+    Field(description="Id, number or latest"),
+]
+Trials = Annotated[int, Field(ge=1, le=100)]
+Limit = Annotated[int, Field(ge=1, le=100)]

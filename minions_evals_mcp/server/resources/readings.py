@@ -21,11 +21,12 @@ from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.server.answers.message import message_answer
 from minions_evals_mcp.server.answers.shapes import IndexAnswer, OutboxAnswer, ResultsAnswer
 from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered, fitted
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.edge.argument_types import LISTED, MESSAGE, RUN
 from minions_evals_mcp.server.resources import addresses
 from minions_evals_mcp.server.resources.guide import GUIDE
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.analysis import GetStatistics
+from minions_evals_mcp.server.signatures.records import GetRecord
 from minions_evals_mcp.server.tools.analysis import trend_answer
 from minions_evals_mcp.server.tools.records import record_answer, seen
 from minions_evals_mcp.server.tools.running import run_answer
@@ -103,14 +104,14 @@ async def record(call: Call, kind: str, ident: str) -> str:
     if kept != kind:
         where = addresses.record_address(kept, ident)
         raise NotFoundError(f"{kind} record", ident, remedy=f"It is a {kept}: read {where}.")
-    return _text(record_answer(found, arguments.GetRecord(id=ident, detail="full")))
+    return _text(record_answer(found, GetRecord(id=ident, detail="full")))
 
 
 async def _message(call: Call, ident: str) -> str:
     kept = await call.engine.store.read(lambda db: inbox.message(db, ident))
     if kept is None:
         raise NotFoundError(MESSAGE, ident)
-    return _text(message_answer(kept, arguments.GetRecord(id=ident, detail="full")))
+    return _text(message_answer(kept, GetRecord(id=ident, detail="full")))
 
 
 async def results(call: Call, ident: str, status: str, limit: str, cursor: str) -> str:
@@ -162,7 +163,7 @@ async def trend(call: Call, ident: str) -> str:
 
 async def history(call: Call, ident: str) -> str:
     """A test case over time."""
-    wanted = arguments.GetStatistics.model_construct(test_case_id=ident, limit=20, detail="full")
+    wanted = GetStatistics.model_construct(test_case_id=ident, limit=20, detail="full")
     return _text(await get_statistics(call, wanted))
 
 

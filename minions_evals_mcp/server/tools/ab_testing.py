@@ -12,14 +12,13 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.ab_test.estimate import estimate_ab_test
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, InlineBranch, start_ab_test
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.answers.sizes import answered
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.runs import RunAbTest, RunAnswer
 from minions_evals_mcp.server.tools.running import begun
 
 
-async def run_ab_test(call: Call, asked: arguments.RunAbTest) -> CallToolResult:
+async def run_ab_test(call: Call, asked: RunAbTest) -> CallToolResult:
     """The A/B test, as far as it is when the wait ends."""
     request = AbTestRequest(
         test_case_id=asked.test_case_id,

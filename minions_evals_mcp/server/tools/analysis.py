@@ -19,17 +19,23 @@ from minions_evals_mcp.engine.failures.classify_failure import classify_failure 
 from minions_evals_mcp.engine.failures.classify_failure import estimate_classification, failed_run_ids
 from minions_evals_mcp.engine.failures.explain_failure import ALLOW, Explainer, explainer
 from minions_evals_mcp.errors import StoppedError, UnsupportedError
-from minions_evals_mcp.server.answers.shapes import FailuresAnswer, PromotedAnswer, TrendAnswer
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.edge.refusals import in_arguments
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.analysis import (
+    ClassifyFailure,
+    DetectTrend,
+    FailuresAnswer,
+    PromotedAnswer,
+    PromoteFailure,
+    TrendAnswer,
+)
 
 SHORT = 12
 """So many points fit a short answer."""
 
 
-async def classify_failure(call: Call, asked: arguments.ClassifyFailure) -> CallToolResult:
+async def classify_failure(call: Call, asked: ClassifyFailure) -> CallToolResult:
     """The failures of that test-run or run analysed anew, as many as fit the page and the wait."""
     if asked.ask_model and not call.engine.config.explain:
         raise UnsupportedError(
@@ -69,9 +75,7 @@ async def _explained(
     return done, ", the wait is over"
 
 
-async def _estimated(
-    call: Call, asked: arguments.ClassifyFailure, wanted: Sequence[str], by: Explainer
-) -> CallToolResult:
+async def _estimated(call: Call, asked: ClassifyFailure, wanted: Sequence[str], by: Explainer) -> CallToolResult:
     """What the same call without dryRun would cost."""
     found = await estimate_classification(call.engine, wanted, by)
     cost = "of unknown price" if found.cost_usd is None else f"at most {found.cost_usd:.4f} USD"
@@ -83,7 +87,7 @@ def _failure(record: Record[EvalFailure]) -> Json:
     return {"id": record.id, **wire_fields(record.fields)}
 
 
-async def promote_failure(call: Call, asked: arguments.PromoteFailure) -> CallToolResult:
+async def promote_failure(call: Call, asked: PromoteFailure) -> CallToolResult:
     """The test case that was made of the failure."""
     found = await promote(call.engine, asked.id, corrected=asked.corrected, why=asked.why, into=asked.into)
     checks = len(found.assertions)
@@ -91,7 +95,7 @@ async def promote_failure(call: Call, asked: arguments.PromoteFailure) -> CallTo
     return answered(PromotedAnswer.of(found, summary=said))
 
 
-async def detect_trend(call: Call, asked: arguments.DetectTrend) -> CallToolResult:
+async def detect_trend(call: Call, asked: DetectTrend) -> CallToolResult:
     """The trend of a benchmark with its newest points."""
     if asked.what_changed or asked.since is not None:
         return await _what_changed(call, asked)
@@ -99,7 +103,7 @@ async def detect_trend(call: Call, asked: arguments.DetectTrend) -> CallToolResu
     return answered(trend_answer(found), shape=Shape(asked.detail if asked.limit <= SHORT else "full"))
 
 
-async def _what_changed(call: Call, asked: arguments.DetectTrend) -> CallToolResult:
+async def _what_changed(call: Call, asked: DetectTrend) -> CallToolResult:
     """The levels of the benchmark, the cases behind them, flaky ones, and the cost."""
     since = None if asked.since is None else datetime.combine(asked.since, time(), UTC)
     found = await what_changed(call.engine, asked.benchmark_id, since=since)

@@ -6,13 +6,12 @@ from mcp_types import CallToolResult
 
 from minions_evals_mcp.interop.audit.audits import audit_benchmark as audited
 from minions_evals_mcp.report.audits import case_json, verdict_line
-from minions_evals_mcp.server.answers.shapes import AuditAnswer
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.analysis import AuditAnswer, AuditBenchmark
 
 
-async def audit_benchmark(call: Call, asked: arguments.AuditBenchmark) -> CallToolResult:
+async def audit_benchmark(call: Call, asked: AuditBenchmark) -> CallToolResult:
     """The audit of a benchmark by its rules, kept as a record; the cases with holes a page at a time."""
     record = await audited(call.engine, asked.benchmark_id)
     offset = cursor_of(asked.cursor)

@@ -15,11 +15,10 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.estimate import estimate
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.server.answers.dry_run import dry_line
-from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.answers.sizes import answered
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.background_runs import GRACE_S, start
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.runs import RunAnswer, RunTestCase
 from minions_evals_mcp.store.jobs import Job
 
 SHORT = (
@@ -27,7 +26,7 @@ SHORT = (
 )  # fmt: skip
 
 
-async def run_batch(call: Call, asked: arguments.RunTestCase, batch: RunRequest) -> CallToolResult:
+async def run_batch(call: Call, asked: RunTestCase, batch: RunRequest) -> CallToolResult:
     """The batch, whose subject is the prompt, as far as it is when the wait ends."""
     requests = await batch_requests(call.engine, batch, asked.test_case_ids)
     if asked.dry_run:

@@ -13,14 +13,13 @@ from minions_evals_mcp.engine.request import ComparisonRequest, RunRequest
 from minions_evals_mcp.engine.run.estimate import Estimate, estimate
 from minions_evals_mcp.server.answers.comparison import verdict_answer
 from minions_evals_mcp.server.answers.dry_run import dry_line
-from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.answers.sizes import answered
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.runs import ComparePromptVersions, RunAnswer
 from minions_evals_mcp.server.tools.running import begun
 
 
-async def compare_prompt_versions(call: Call, asked: arguments.ComparePromptVersions) -> CallToolResult:
+async def compare_prompt_versions(call: Call, asked: ComparePromptVersions) -> CallToolResult:
     """The comparison's run, as far as it is when the wait ends; that of two stored runs is made at once."""
     if asked.run_ids is not None:
         run_a, run_b = [await find_benchmark_run(call.engine, one) for one in asked.run_ids]

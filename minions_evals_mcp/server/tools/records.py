@@ -23,7 +23,6 @@ from minions_evals_mcp.engine.records.save_records import delete_record as hide_
 from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
 from minions_evals_mcp.server.answers.message import message_answer, messages_page
 from minions_evals_mcp.server.answers.record import arrival
-from minions_evals_mcp.server.answers.shapes import DeletedAnswer, RecordAnswer, RecordsAnswer, SavedAnswer
 from minions_evals_mcp.server.answers.sizes import (
     Pages,
     Shape,
@@ -34,9 +33,18 @@ from minions_evals_mcp.server.answers.sizes import (
     readable_in_parts,
     selected,
 )
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.edge.argument_types import MESSAGE, RUN
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.records import (
+    DeletedAnswer,
+    DeleteRecord,
+    GetRecord,
+    ListRecords,
+    RecordAnswer,
+    RecordsAnswer,
+    SavedAnswer,
+    SaveRecords,
+)
 from minions_evals_mcp.store import branches, jobs, records
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Message
@@ -50,7 +58,7 @@ LOOKED_AT = 5
 """So many runs that went on are named as the next to look at."""
 
 
-async def list_records(call: Call, asked: arguments.ListRecords) -> CallToolResult:
+async def list_records(call: Call, asked: ListRecords) -> CallToolResult:
     """A page of one type's records, in a line each or whole."""
     after = cursor_of(asked.cursor)
     if asked.type == RUN:
@@ -64,7 +72,7 @@ async def list_records(call: Call, asked: arguments.ListRecords) -> CallToolResu
     return going_on_from(result, "records", [number for number, _ in page])
 
 
-async def _page(call: Call, asked: arguments.ListRecords, after: int) -> list[tuple[int, Json]]:
+async def _page(call: Call, asked: ListRecords, after: int) -> list[tuple[int, Json]]:
     """Each record's number and row, one more than was asked for; the fields are read only where they are shown."""
     most = asked.limit + 1
     if asked.detail == "summary" and not asked.fields:
@@ -78,14 +86,14 @@ def _line(one: Line | Record[Fields]) -> Json:
     return {"id": one.id, "title": one.title, "status": one.status, "updatedAt": iso(one.updated_at)}
 
 
-def _row(record: Record[Fields], asked: arguments.ListRecords) -> Json:
+def _row(record: Record[Fields], asked: ListRecords) -> Json:
     if asked.detail == "full":
         return record.wire()
     fields = wire_fields(record.fields)
     return {**_line(record), **{name: fields[name] for name in asked.fields if name in fields}}
 
 
-async def _runs(call: Call, asked: arguments.ListRecords, offset: int) -> CallToolResult:
+async def _runs(call: Call, asked: ListRecords, offset: int) -> CallToolResult:
     until = offset + asked.limit
     found = await call.engine.store.read(partial(jobs.jobs, limit=min(until + 1, 10_000)))
     rows = [_run(job) for job in found[offset:until]]
@@ -100,7 +108,7 @@ def _run(job: Job) -> Json:
     }  # fmt: skip
 
 
-async def get_record(call: Call, asked: arguments.GetRecord) -> CallToolResult:
+async def get_record(call: Call, asked: GetRecord) -> CallToolResult:
     """The record with what it is linked to, or a stretch of its JSON text."""
     found = await seen(call.engine, asked.id)
     if found is None:
@@ -122,7 +130,7 @@ class Seen:
         return self.record.wire()
 
 
-def record_answer(found: Seen, asked: arguments.GetRecord) -> CallToolResult:
+def record_answer(found: Seen, asked: GetRecord) -> CallToolResult:
     """The answer about a record that was read."""
     wire = found.wire
     if asked.cursor is not None:
@@ -170,7 +178,7 @@ def _chosen(wire: Json, names: list[str]) -> Json:
     return {**kept, "fields": {name: fields[name] for name in names if name in fields}}
 
 
-async def save_records(call: Call, asked: arguments.SaveRecords) -> CallToolResult:
+async def save_records(call: Call, asked: SaveRecords) -> CallToolResult:
     """What was written, all or nothing; the resolution of an eval-failure is taken beside the definitions."""
     wires, resolutions = await _sorted_out(call.engine, asked)
     engine = call.engine
@@ -201,7 +209,7 @@ def _saved(saved: Saved, idents: list[str], went_on: WentOn) -> CallToolResult:
     return answered(told)
 
 
-async def _sorted_out(engine: Engine, asked: arguments.SaveRecords) -> tuple[list[tuple[int, Json]], list[Resolution]]:
+async def _sorted_out(engine: Engine, asked: SaveRecords) -> tuple[list[tuple[int, Json]], list[Resolution]]:
     """The records to be saved with their numbers, merged with what is kept where that was asked; and the resolutions."""
     wires: list[tuple[int, Json]] = []
     resolutions: list[Resolution] = []
@@ -241,7 +249,7 @@ async def _merged(engine: Engine, wire: Json) -> Json:
     return {**before, **wire, "fields": {**cast("Json", before["fields"]), **fields}}
 
 
-async def delete_record(call: Call, asked: arguments.DeleteRecord) -> CallToolResult:
+async def delete_record(call: Call, asked: DeleteRecord) -> CallToolResult:
     """The record that is hidden now."""
     record = await hide_record(call.engine, asked.id)
     said = f"{record.type} {record.id} is hidden; saving it again brings it back"

@@ -17,14 +17,13 @@ from minions_evals_mcp.engine.messages.send_message import send_message as send
 from minions_evals_mcp.engine.version_chain import find_version
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.server.answers.record import fitting
-from minions_evals_mcp.server.answers.shapes import ApprovalAnswer, ReceiptAnswer
 from minions_evals_mcp.server.answers.sizes import answered
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.release import ApprovalAnswer, ApprovePromptVersion, ReceiptAnswer, SendMessage
 
 
-async def approve_prompt_version(call: Call, asked: arguments.ApprovePromptVersion) -> CallToolResult:
+async def approve_prompt_version(call: Call, asked: ApprovePromptVersion) -> CallToolResult:
     """The decision as it is kept: an agent's, unless a person's token came with the call."""
     speaker = call.engine.speaker
     for name, said in (
@@ -59,7 +58,7 @@ async def approve_prompt_version(call: Call, asked: arguments.ApprovePromptVersi
     return answered(told)
 
 
-async def _in_use(call: Call, asked: arguments.ApprovePromptVersion) -> CallToolResult:
+async def _in_use(call: Call, asked: ApprovePromptVersion) -> CallToolResult:
     """That a person named the version which is in use."""
     version = (await call.engine.store.read(partial(find_version, name=asked.prompt_version_ref))).id
     await name_current(call.engine, version)
@@ -71,7 +70,7 @@ async def _in_use(call: Call, asked: arguments.ApprovePromptVersion) -> CallTool
     return answered(told)
 
 
-async def send_message(call: Call, asked: arguments.SendMessage) -> CallToolResult:
+async def send_message(call: Call, asked: SendMessage) -> CallToolResult:
     """The receipt of the message."""
     letter = Letter(type=asked.type, payload=asked.payload, id=asked.id, from_agent_id=asked.from_agent_id)
     try:

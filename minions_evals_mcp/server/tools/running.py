@@ -23,13 +23,19 @@ from minions_evals_mcp.server.answers.ab_test import ab_test_answer
 from minions_evals_mcp.server.answers.comparison import comparison_answer, side_of, whole_of
 from minions_evals_mcp.server.answers.dry_run import dry_line
 from minions_evals_mcp.server.answers.run import run_told
-from minions_evals_mcp.server.answers.shapes import RunAnswer
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of, part_of, text_of
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.background_runs import GRACE_S, Started, start
 from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.session.elicitation import can_be_asked, judged_by_person, resumed_run, run_of
+from minions_evals_mcp.server.signatures.runs import (
+    CancelRun,
+    GetRun,
+    RunAnswer,
+    RunBenchmark,
+    RunTestCase,
+    SubmitJudgments,
+)
 from minions_evals_mcp.server.tools.batches import run_batch
 from minions_evals_mcp.store.jobs import Job
 
@@ -41,7 +47,7 @@ SHORT = 4_000
 """So many characters may a short answer with packets have; the first packet is shown whole in any case."""
 
 
-async def run_test_case(call: Call, asked: arguments.RunTestCase) -> CallToolResult | InputRequiredResult:
+async def run_test_case(call: Call, asked: RunTestCase) -> CallToolResult | InputRequiredResult:
     """The run of a test case or of a batch of a prompt's, as far as it is when the wait ends."""
     if asked.prompt_id is not None:
         return await run_batch(call, asked, _request(call, asked, asked.prompt_id))
@@ -49,7 +55,7 @@ async def run_test_case(call: Call, asked: arguments.RunTestCase) -> CallToolRes
     return await _run(call, asked, _request(call, asked, asked.test_case_id), "test-case")
 
 
-async def run_benchmark(call: Call, asked: arguments.RunBenchmark) -> CallToolResult | InputRequiredResult:
+async def run_benchmark(call: Call, asked: RunBenchmark) -> CallToolResult | InputRequiredResult:
     """The run of a benchmark, as far as it is when the wait ends."""
     if asked.rejudge_run_id is not None:
         return await _run(call, asked, await _rejudging(call, asked, asked.rejudge_run_id), "benchmark")
@@ -59,7 +65,7 @@ async def run_benchmark(call: Call, asked: arguments.RunBenchmark) -> CallToolRe
     return await _run(call, asked, request, "benchmark")
 
 
-async def _rejudging(call: Call, asked: arguments.RunBenchmark, run_id: str) -> RunRequest:
+async def _rejudging(call: Call, asked: RunBenchmark, run_id: str) -> RunRequest:
     """The stored outputs of that run, judged by another judge."""
     request = await rejudge_request(
         call.engine, run_id, judge=asked.judge, key=asked.idempotency_key, triggered_by=asked.triggered_by
@@ -69,14 +75,14 @@ async def _rejudging(call: Call, asked: arguments.RunBenchmark, run_id: str) -> 
     return request.model_copy(update={"fresh": asked.fresh, "max_cost_usd": asked.max_cost_usd})
 
 
-def _request(call: Call, asked: arguments.RunTestCase | arguments.RunBenchmark, subject_id: str) -> RunRequest:
+def _request(call: Call, asked: RunTestCase | RunBenchmark, subject_id: str) -> RunRequest:
     target = asked.target or call.target
     return RunRequest.asked_by(asked, subject_id=subject_id, target=target, key=asked.idempotency_key)
 
 
 async def _run(
     call: Call,
-    asked: arguments.RunTestCase | arguments.RunBenchmark,
+    asked: RunTestCase | RunBenchmark,
     request: RunRequest,
     kind: Literal["test-case", "benchmark"],
 ) -> CallToolResult | InputRequiredResult:
@@ -93,15 +99,15 @@ async def _run(
     return await begun(call, starting, asked.wait_seconds, asked.max_cost_usd, limit=_limit(asked))
 
 
-def _limit(asked: arguments.RunTestCase | arguments.RunBenchmark) -> int:
+def _limit(asked: RunTestCase | RunBenchmark) -> int:
     """So many failures and packets are shown at once."""
-    return asked.limit if isinstance(asked, arguments.RunBenchmark) else SHOWN
+    return asked.limit if isinstance(asked, RunBenchmark) else SHOWN
 
 
 async def _begun_with_person(
     call: Call,
     context: Context[Any, Any],
-    asked: arguments.RunTestCase | arguments.RunBenchmark,
+    asked: RunTestCase | RunBenchmark,
     request: RunRequest,
     starting: Callable[[], Awaitable[Started]],
 ) -> CallToolResult | InputRequiredResult:
@@ -130,7 +136,7 @@ async def begun(
     return await run_answer(call, job, Shape(), limit=limit)
 
 
-async def get_run(call: Call, asked: arguments.GetRun) -> CallToolResult:
+async def get_run(call: Call, asked: GetRun) -> CallToolResult:
     """Where the run stands, after waiting for it as long as was asked."""
     job = await get_job(call.engine, asked.run_id)
     if asked.wait_seconds:
@@ -184,14 +190,14 @@ async def _packet_part(call: Call, job: Job, digest: str, cursor: int) -> CallTo
     return part_of(packet.model_dump(mode="json"), cursor, about={"runId": job.id})
 
 
-async def cancel_run(call: Call, asked: arguments.CancelRun) -> CallToolResult:
+async def cancel_run(call: Call, asked: CancelRun) -> CallToolResult:
     """The run as it stands once it was stopped."""
     with anyio.CancelScope(shield=True):
         await call.runs.cancel(asked.run_id)
     return await run_answer(call, await get_job(call.engine, asked.run_id), Shape())
 
 
-async def submit_judgments(call: Call, asked: arguments.SubmitJudgments) -> CallToolResult:
+async def submit_judgments(call: Call, asked: SubmitJudgments) -> CallToolResult:
     """The run after the verdicts were taken, with the packets that wait next."""
     submission = Submission(
         run_id=await side_of(call, asked.run_id, {one.digest for one in asked.packets}),

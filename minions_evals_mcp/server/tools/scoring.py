@@ -18,14 +18,13 @@ from minions_evals_mcp.interop.pick_rows import read_pick_row
 from minions_evals_mcp.interop.score_rows import Asked, read_row
 from minions_evals_mcp.scoring.score_card import ScoreCard, Tallies, score_card
 from minions_evals_mcp.scoring.score_changes import card_changes
-from minions_evals_mcp.server.answers.shapes import ScoresAnswer
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.edge.argument_types import LONGEST_OUTPUT
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.scoring import ScoreOutputs, ScoresAnswer
 
 
-async def score_outputs(call: Call, asked: arguments.ScoreOutputs) -> CallToolResult:
+async def score_outputs(call: Call, asked: ScoreOutputs) -> CallToolResult:
     """Verdicts, selections or a card, by the functions that `minions-evals score`, `pick` and `scorecard` use."""
     if asked.rows is not None:
         return await _results(call, asked, asked.rows, read_row, "passed")
@@ -35,7 +34,7 @@ async def score_outputs(call: Call, asked: arguments.ScoreOutputs) -> CallToolRe
 
 
 async def _results(
-    call: Call, asked: arguments.ScoreOutputs, rows: Sequence[Json], read: Callable[[str | bytes], Asked], good: str
+    call: Call, asked: ScoreOutputs, rows: Sequence[Json], read: Callable[[str | bytes], Asked], good: str
 ) -> CallToolResult:
     said = [await _answer(call, number, row, read) for number, row in enumerate(rows)]
     fine = sum(one.get("pass") is True or one.get("selected") is not None for one in said)
@@ -76,7 +75,7 @@ def _short(said: Json) -> Json:
     return {**kept, "failed": failed} if failed else kept
 
 
-async def _carded(call: Call, asked: arguments.ScoreOutputs) -> CallToolResult:
+async def _carded(call: Call, asked: ScoreOutputs) -> CallToolResult:
     card = await _card(call, asked.columns, asked.table, asked.run_id)
     told = ScoresAnswer(summary=_card_line(card), card=card)
     if asked.compare_table or asked.compare_run_id:

@@ -9,16 +9,15 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.records import wire_fields
 from minions_evals_mcp.engine.ab_test.branches import branch_configurations, branch_executions, branches_of_case
 from minions_evals_mcp.engine.cases.test_history import test_case, test_case_executions, test_case_stats, test_cases
-from minions_evals_mcp.server.answers.shapes import StatisticsAnswer
 from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.analysis import GetStatistics, StatisticsAnswer
 
 NAMED = 'list_records {"type": "test-case", "fields": ["promptId"]}'
 SHORT = ("id", "passed", "score", "warnings", "regressionType", "promptVersion", "latencyMs", "costUsd", "createdAt")
 
 
-async def get_statistics(call: Call, asked: arguments.GetStatistics) -> CallToolResult:
+async def get_statistics(call: Call, asked: GetStatistics) -> CallToolResult:
     """The figures that were asked for."""
     if asked.prompt_id is not None:
         return await _of_prompt(call, asked, asked.prompt_id)
@@ -30,7 +29,7 @@ async def get_statistics(call: Call, asked: arguments.GetStatistics) -> CallTool
     return await _of_case(call, asked, asked.test_case_id)
 
 
-async def _of_case(call: Call, asked: arguments.GetStatistics, ident: str) -> CallToolResult:
+async def _of_case(call: Call, asked: GetStatistics, ident: str) -> CallToolResult:
     found = await test_case_stats(call.engine, ident, limit=asked.limit)
     branches = await branches_of_case(call.engine, ident)
     case = await test_case(call.engine, ident)
@@ -46,7 +45,7 @@ async def _of_case(call: Call, asked: arguments.GetStatistics, ident: str) -> Ca
     return answered(told, shape=Shape(asked.detail))
 
 
-async def _executions(call: Call, asked: arguments.GetStatistics, ident: str) -> CallToolResult:
+async def _executions(call: Call, asked: GetStatistics, ident: str) -> CallToolResult:
     offset = cursor_of(asked.cursor)
     page = await test_case_executions(call.engine, ident, limit=asked.limit, offset=offset)
     rows = [_row(one, asked) for one in page.executions]
@@ -56,7 +55,7 @@ async def _executions(call: Call, asked: arguments.GetStatistics, ident: str) ->
     return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("executions",), more))
 
 
-async def _of_prompt(call: Call, asked: arguments.GetStatistics, prompt_id: str) -> CallToolResult:
+async def _of_prompt(call: Call, asked: GetStatistics, prompt_id: str) -> CallToolResult:
     found = await test_cases(call.engine, prompt_id)
     said = f"{len(found)} test cases of the prompt {prompt_id}"
     if not found:
@@ -68,7 +67,7 @@ async def _of_prompt(call: Call, asked: arguments.GetStatistics, prompt_id: str)
     return answered(told, shape=Shape(asked.detail, offset=offset), pages=Pages(("testCases",), more))
 
 
-async def _of_branch(call: Call, asked: arguments.GetStatistics, branch_id: str) -> CallToolResult:
+async def _of_branch(call: Call, asked: GetStatistics, branch_id: str) -> CallToolResult:
     offset = cursor_of(asked.cursor)
     found = await branch_executions(call.engine, branch_id, limit=asked.limit + 1, offset=offset)
     rows: list[Json] = [{"id": one.id, **wire_fields(one.fields)} for one in found[: asked.limit]]
@@ -81,6 +80,6 @@ async def _of_branch(call: Call, asked: arguments.GetStatistics, branch_id: str)
     )
 
 
-def _row(one: BaseModel, asked: arguments.GetStatistics) -> Json:
+def _row(one: BaseModel, asked: GetStatistics) -> Json:
     wire = one.model_dump(mode="json")
     return wire if asked.detail == "full" else {name: wire[name] for name in SHORT if wire[name] != []}

@@ -13,16 +13,15 @@ from minions_evals_mcp.engine.trials.trial import TrialAnswer as Trial
 from minions_evals_mcp.engine.trials.trial import TrialRequest
 from minions_evals_mcp.engine.trials.trial import try_version as tried
 from minions_evals_mcp.errors import StoppedError
-from minions_evals_mcp.server.answers.shapes import TrialAnswer
 from minions_evals_mcp.server.answers.sizes import answered
-from minions_evals_mcp.server.edge import arguments
 from minions_evals_mcp.server.session.calls import Call
+from minions_evals_mcp.server.signatures.trials import TrialAnswer, TryVersion
 
 _DETAILS = {"judge", "max_score", "criteria", "passes", "pooled"}
 """Of the open part's summary: what an optimiser has little use for, and get_record shows."""
 
 
-async def try_version(call: Call, asked: arguments.TryVersion) -> CallToolResult:
+async def try_version(call: Call, asked: TryVersion) -> CallToolResult:
     """What came of the trial; one that takes longer than the wait goes on under its key."""
     said = asked.model_dump(by_alias=False, exclude={"idempotency_key", "wait_seconds", "target"})
     target = asked.target or call.target

@@ -1,0 +1,167 @@
+"""What the tools take and answer that explain, look back and examine."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Annotated
+
+from pydantic import Field, model_validator
+
+from minions_evals_mcp.domain.values import Timestamp
+from minions_evals_mcp.server.answers.shapes import Answer, Object, Objects
+from minions_evals_mcp.server.edge.argument_types import Cap, Cursor, Detail, Dry, Id, Limit, Name
+from minions_evals_mcp.server.edge.guard import Arguments
+
+
+class AuditBenchmark(Arguments):
+    """audit_benchmark"""
+
+    benchmark_id: Annotated[Id, Field(examples=["support/quality"])]
+    detail: Detail = "summary"
+    cursor: Cursor | None = None
+
+
+class ClassifyFailure(Arguments):
+    """classify_failure"""
+
+    id: Annotated[Name, Field(description="A failed test-run, or a run: each of its failures")]
+    ask_model: bool = False
+    max_cost_usd: Cap | None = None
+    dry_run: Dry = False
+    wait_seconds: Annotated[float, Field(ge=1, le=50)] = 20
+    limit: Limit = 5
+    cursor: Cursor | None = None
+    detail: Detail = "summary"
+
+
+class PromoteFailure(Arguments):
+    """promote_failure"""
+
+    id: Annotated[Name, Field(description="RUN:CASE, a failed test-run or an agent-run")]
+    corrected: Annotated[
+        str | None, Field(min_length=1, max_length=40_000, description="The right output; else a draft")
+    ] = None
+    why: Annotated[str | None, Field(min_length=1, max_length=2000, description="What was wrong")] = None
+    into: Annotated[Id | None, Field(description="A benchmark")] = None
+
+
+class DetectTrend(Arguments):
+    """detect_trend"""
+
+    benchmark_id: Id
+    limit: Annotated[int, Field(ge=1, le=1000, description="Newest points")] = 12
+    what_changed: Annotated[bool, Field(description="Levels, causes, flaky cases, cost")] = False
+    since: Annotated[date | None, Field(description="whatChanged from this day")] = None
+    detail: Detail = "summary"
+
+
+class GetStatistics(Arguments):
+    """get_statistics"""
+
+    test_case_id: Annotated[Id | None, Field(description="Its figures, regressions and days")] = None
+    prompt_id: Annotated[Id | None, Field(description="The figures of its test cases")] = None
+    branch_id: Annotated[Id | None, Field(description="An A/B branch's executions")] = None
+    executions: Annotated[bool, Field(description="The case's runs, newest first")] = False
+    limit: Limit = 10
+    cursor: Cursor | None = None
+    detail: Detail = "summary"
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> GetStatistics:
+        if sum(one is not None for one in (self.test_case_id, self.prompt_id, self.branch_id)) != 1:
+            raise ValueError("give exactly one of testCaseId, promptId, branchId")
+        if self.executions and self.test_case_id is None:
+            raise ValueError("executions goes with testCaseId")
+        return self
+
+
+class FailuresAnswer(Answer):
+    """Causes of a run's failures, then eval-failures, each with class, cause and evidence; `spent` by this call."""
+
+    causes: Objects = []
+    failures: Objects = []
+    spent: dict[str, float] | None = None
+    estimate: Object | None = None
+
+
+class PromotedAnswer(Answer):
+    """The test case that was made, and its checks."""
+
+    test_case_id: str = ""
+    status: str = ""
+    name: str = ""
+    source_id: str = ""
+    wrong_output: str = ""
+    corrected: str | None = None
+    assertions: Objects = []
+    what_was_wrong: str = ""
+    benchmark_id: str | None = None
+
+
+class TrendAnswer(Answer):
+    """Where a benchmark's series is heading; `points` are oldest first."""
+
+    benchmark_id: str = ""
+    dimension: str = ""
+    direction: str = ""
+    reason: str = ""
+    consecutive_degrading: int = 0
+    slope: float | None = None
+    slope_interval: list[float] | None = None
+    p_value: float | None = None
+    volatile: bool = False
+    provisional: bool = False
+    window: int = 0
+    change_points: list[str] = []
+    series_length: int = 0
+    earlier_series: int = 0
+    points: Objects = []
+    since: str | None = None
+    runs: int = 0
+    levels: Objects = []
+    flaky: Objects = []
+    spent_usd: float = 0
+
+
+class AuditAnswer(Answer):
+    """What cheats and mutants showed; rates are 0–1, `cases` those of the benchmark with holes, the worst first."""
+
+    audit_id: str = ""
+    subject: str = ""
+    kind: str = ""
+    digest: str = ""
+    cheat_pass_rate: float | None = None
+    mutation_score: float | None = None
+    case_count: int = 0
+    cheated_count: int = 0
+    mutant_count: int = 0
+    killed_count: int = 0
+    look_count: int = 0
+    not_audited_count: int = 0
+    by_kind: Object = {}
+    findings: Object = {}
+    with_judge: str | None = None
+    judge_error_count: int = 0
+    judge_problem: str = ""
+    spent_usd: float = 0
+    covers: dict[str, str] = {}
+    auditor: str = ""
+    audited_at: Timestamp | None = None
+    cases: Objects = []
+
+
+class StatisticsAnswer(Answer):
+    """Figures of a test case (`passRate` 0–100, `avgScore` 0–1), of a prompt's test cases, or of a branch and its case."""
+
+    test_case_id: str = ""
+    test_case: Object | None = None
+    total_runs: int = 0
+    pass_rate: float | None = None
+    avg_score: float | None = None
+    recent_runs: Objects = []
+    regressions: Objects = []
+    trend_data: Objects = []
+    executions: Objects = []
+    test_cases: Objects = []
+    branches: Objects = []
+    configurations: Objects = []

@@ -1,0 +1,100 @@
+"""What the tools take and answer that list, read, save and hide records."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from minions_evals_mcp.server.answers.shapes import Answer, Object, Objects
+from minions_evals_mcp.server.edge.argument_types import LISTED, SAVED_AT_ONCE, Cursor, Detail, Fields, Id, Json, Limit
+from minions_evals_mcp.server.edge.guard import Arguments
+
+
+class ListRecords(Arguments):
+    """list_records"""
+
+    type: Literal[LISTED]  # pyright: ignore[reportInvalidTypeForm]  the names stand in one place
+    limit: Limit = 20
+    cursor: Cursor | None = None
+    detail: Detail = "summary"
+    fields: Fields = []
+
+
+class GetRecord(Arguments):
+    """get_record"""
+
+    id: Id
+    detail: Detail = "summary"
+    fields: Fields = []
+    cursor: Annotated[Cursor | None, Field(description="Read the record's JSON text from here on")] = None
+
+
+class Follows(Arguments):
+    """A newer prompt version follows an older one."""
+
+    source_id: Id
+    target_id: Id
+    type: Literal["follows"] = "follows"
+
+
+class SaveRecords(Arguments):
+    """save_records"""
+
+    records: Annotated[
+        list[Json],
+        Field(
+            min_length=1,
+            max_length=SAVED_AT_ONCE,
+            examples=[
+                [
+                    {
+                        "id": "c1",
+                        "type": "test-case",
+                        "fields": {"name": "Refund", "inputs": {"q": "…"}, "expectedOutputs": {"output": "30 days"}},
+                    },
+                    {"id": "b1", "type": "benchmark", "fields": {"name": "Support", "testCaseIds": ["c1"]}},
+                ]
+            ],
+        ),
+    ]
+    relations: Annotated[list[Follows], Field(max_length=SAVED_AT_ONCE)] = []
+    merge: Annotated[bool, Field(description="Keep the fields that a record leaves out")] = False
+
+
+class DeleteRecord(Arguments):
+    """delete_record"""
+
+    id: Id
+
+
+class RecordsAnswer(Answer):
+    """A page of records."""
+
+    records: Objects = []
+
+
+class RecordAnswer(Answer):
+    """One record, and what it is linked to."""
+
+    record: Object | None = None
+    relations: Objects = []
+    gates: Objects | None = None
+    id: str = ""
+    part: str = ""
+
+
+class SavedAnswer(Answer):
+    """How many records were new, changed, or said what was kept already."""
+
+    new: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    ids: list[str] = []
+
+
+class DeletedAnswer(Answer):
+    """The record that is hidden now."""
+
+    id: str
+    type: str

@@ -1,0 +1,59 @@
+"""What the tools take and answer that decide on a version and hand work to the agent."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from minions_evals_mcp.server.answers.shapes import Answer, Object
+from minions_evals_mcp.server.edge.argument_types import Id, Json, Name
+from minions_evals_mcp.server.edge.guard import Arguments
+
+
+class ApprovePromptVersion(Arguments):
+    """approve_prompt_version"""
+
+    prompt_version_ref: Id
+    comparison_id: Annotated[Id | None, Field(description="The evidence; else the newest comparison")] = None
+    decision: Literal["approved", "refused", "in-use"] = "approved"
+    reason: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
+    decided_by: Annotated[Name | None, Field(description="Your agent's id; else your client's name")] = None
+    override_reason: Annotated[
+        str | None, Field(min_length=1, max_length=2000, description="A person's: why an inconclusive win will do")
+    ] = None
+
+
+class SendMessage(Arguments):
+    """send_message"""
+
+    type: Literal[
+        "run-test-case", "run-benchmark", "compare-prompts", "classify-failure", "detect-trend", "agent-run-completed", "instruction"
+    ]  # fmt: skip
+    payload: Annotated[Json, Field(examples=[{"benchmarkId": "support/quality"}])]
+    id: Annotated[Id | None, Field(description="Under one id it is taken once")] = None
+    from_agent_id: Annotated[Id | None, Field(description="Told in the outbox how it ended")] = None
+
+
+class ApprovalAnswer(Answer):
+    """The decision as it is kept."""
+
+    id: str
+    prompt_version_ref: str
+    comparison_id: str | None = None
+    decision: str
+    reason: str
+    decided_by: str
+    decided_by_type: str
+    judge: Object | None = None
+
+
+class ReceiptAnswer(Answer):
+    """Where a message stands; `agentRunning` says whether somebody is there to carry it out."""
+
+    id: str
+    type: str
+    topic: str
+    state: str
+    is_new: bool
+    agent_running: bool
