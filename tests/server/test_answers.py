@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from mcp_types import TextContent
 from pydantic import ConfigDict, JsonValue
 
-from minions_evals_mcp.server.answers.shapes import Answer
 from minions_evals_mcp.server.answers.sizes import BUDGETS, Pages, Shape, answered, clipped, fitted
+from minions_evals_mcp.server.edge.answer import Answer
 from minions_evals_mcp.server.edge.argument_types import Detail
 from tests.server.hosts import Host, part, rows, suite, text_of, tokens_in
 from tests.workshop import Json

@@ -39,29 +39,24 @@ _TOOLS = {
 def run_told(summary: RunSummary, spec: Mapping[str, JsonValue], *, offset: int, limit: int) -> RunAnswer:
     """The summary as an answer: `limit` entries of each list from `offset` on; what every packet repeats is said once."""
     page = slice(offset, offset + limit)
-    said = dict(summary)
-    del said["more_packets"], said["workers"]
     packets = summary.packets[page]
-    return RunAnswer.model_validate(
-        {
-            **said,
-            "summary": one_line(summary),
-            "reason": in_arguments(summary.reason),
-            "benchmark_run": _without_digests(summary.benchmark_run or {}),
-            "causes": summary.causes[page],
-            "failures": summary.failures[page],
-            "unscored": [
-                line.model_copy(update={"reason": in_arguments(line.reason)}) for line in summary.unscored[page]
-            ],
-            "test_runs": [_without_digests(run) for run in summary.test_runs[page]],
-            "judge": summary.judge and summary.judge.brief(),
-            "audit": summary.audit and summary.audit.brief(),
-            "instructions": instructions_for(packets, spec),
-            "criteria": _criteria(packets),
-            "packets": [_bare(packet) for packet in packets],
-            "waiting": len(summary.packets) + summary.more_packets,
-            "next": list(next_calls(summary, spec)),
-        }
+    return RunAnswer.of(
+        summary,
+        without={"more_packets", "workers"},
+        summary=one_line(summary),
+        reason=in_arguments(summary.reason),
+        benchmark_run=_without_digests(summary.benchmark_run or {}),
+        causes=summary.causes[page],
+        failures=summary.failures[page],
+        unscored=[line.model_copy(update={"reason": in_arguments(line.reason)}) for line in summary.unscored[page]],
+        test_runs=[_without_digests(run) for run in summary.test_runs[page]],
+        judge=summary.judge and summary.judge.brief(),
+        audit=summary.audit and summary.audit.brief(),
+        instructions=instructions_for(packets, spec),
+        criteria=_criteria(packets),
+        packets=[_bare(packet) for packet in packets],
+        waiting=len(summary.packets) + summary.more_packets,
+        next=list(next_calls(summary, spec)),
     )
 
 

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 
 from minions_evals_mcp.report.plain import printable
-from minions_evals_mcp.server.answers.shapes import Answer
+from minions_evals_mcp.server.edge.answer import Answer
 from minions_evals_mcp.server.edge.argument_types import Detail
 
 Json = dict[str, JsonValue]

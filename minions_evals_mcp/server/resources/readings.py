@@ -19,10 +19,10 @@ from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
 from minions_evals_mcp.engine.jobs import get_job, kept_job
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.server.answers.message import message_answer
-from minions_evals_mcp.server.answers.shapes import IndexAnswer, OutboxAnswer, ResultsAnswer
 from minions_evals_mcp.server.answers.sizes import WHOLE, Pages, Shape, answered, fitted
 from minions_evals_mcp.server.edge.argument_types import LISTED, MESSAGE, RUN
 from minions_evals_mcp.server.resources import addresses
+from minions_evals_mcp.server.resources.answers import IndexAnswer, OutboxAnswer, ResultsAnswer
 from minions_evals_mcp.server.resources.guide import GUIDE
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.analysis import GetStatistics

@@ -8,7 +8,7 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.values import Timestamp
-from minions_evals_mcp.server.answers.shapes import Answer, Object, Objects
+from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
 from minions_evals_mcp.server.edge.argument_types import Cap, Cursor, Detail, Dry, Id, Limit, Name
 from minions_evals_mcp.server.edge.guard import Arguments
 

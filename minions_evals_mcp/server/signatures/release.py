@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from minions_evals_mcp.server.answers.shapes import Answer, Object
+from minions_evals_mcp.server.edge.answer import Answer, Object
 from minions_evals_mcp.server.edge.argument_types import Id, Json, Name
 from minions_evals_mcp.server.edge.guard import Arguments
 

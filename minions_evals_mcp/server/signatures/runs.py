@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, JsonValue, model_validator
 
 from minions_evals_mcp.domain.values import VersionName
-from minions_evals_mcp.server.answers.shapes import Answer, Object, Objects
+from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
 from minions_evals_mcp.server.edge.argument_types import (
     Cap,
     Cases,

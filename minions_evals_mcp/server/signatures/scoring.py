@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from minions_evals_mcp.server.answers.shapes import Answer, Object, Objects
+from minions_evals_mcp.server.edge.answer import Answer, Object, Objects
 from minions_evals_mcp.server.edge.argument_types import ROWS_AT_ONCE, Cursor, Detail, Json, Name
 from minions_evals_mcp.server.edge.guard import Arguments
 

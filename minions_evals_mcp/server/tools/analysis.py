@@ -107,7 +107,9 @@ async def _what_changed(call: Call, asked: DetectTrend) -> CallToolResult:
     """The levels of the benchmark, the cases behind them, flaky ones, and the cost."""
     since = None if asked.since is None else datetime.combine(asked.since, time(), UTC)
     found = await what_changed(call.engine, asked.benchmark_id, since=since)
-    return answered(TrendAnswer.of(found, summary=" ".join(found.sentences)), shape=Shape(asked.detail))
+    return answered(
+        TrendAnswer.of(found, without={"sentences"}, summary=" ".join(found.sentences)), shape=Shape(asked.detail)
+    )
 
 
 def trend_answer(found: TrendSummary) -> TrendAnswer:

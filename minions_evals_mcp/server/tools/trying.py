@@ -38,8 +38,7 @@ async def try_version(call: Call, asked: TryVersion) -> CallToolResult:
 def _answer(found: Trial) -> TrialAnswer:
     """What came of the trial, without the details of its open part."""
     opened = None if found.open is None else found.open.model_dump(mode="json", exclude=_DETAILS)
-    said = found.model_copy(update={"open": opened})
-    return TrialAnswer.of(said, summary=found.in_words, next=list(_next(found)))
+    return TrialAnswer.of(found, without={"in_words"}, open=opened, summary=found.in_words, next=list(_next(found)))
 
 
 def _next(found: Trial) -> Iterator[str]:

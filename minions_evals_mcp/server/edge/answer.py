@@ -1,8 +1,8 @@
-"""The shapes of answers, as tools publish and build them. With `fields` an answer has only what was asked for, so little is required."""
+"""What every answer is, as tools publish and build it. With `fields` it has only what was asked for, so little is required."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, JsonValue, SerializeAsAny, WithJsonSchema
@@ -25,36 +25,12 @@ class Answer(BaseModel):
     next: Sequence[str] = ()
 
     @classmethod
-    def of(cls, value: BaseModel, /, **said: object) -> Self:
-        """The answer that has all the fields of a value of the engine, and what is said besides."""
-        return cls.model_validate({**dict(value), **said})
+    def of(cls, value: BaseModel, /, *, without: Collection[str] = (), **said: object) -> Self:
+        """The answer that has the fields of a value of the engine but those, and what is said besides."""
+        fields = {name: part for name, part in value if name not in without}
+        return cls.model_validate({**fields, **said})
 
     def wire(self) -> dict[str, JsonValue]:
         """What was said, as it goes out, the summary first; what is unknown is left out."""
         told = self.model_dump(mode="json", include=self.model_fields_set)
         return {name: value for name, value in told.items() if value is not None}
-
-
-class IndexAnswer(Answer):
-    """What is kept: how many records of each type, the newest runs, and where the rest is read."""
-
-    records: dict[str, int]
-    runs: Objects
-    guide: str
-    templates: Sequence[str]
-
-
-class ResultsAnswer(Answer):
-    """A page of a run's results: the failed first, the lowest score first."""
-
-    run_id: str
-    state: str
-    results: Objects
-
-
-class OutboxAnswer(Answer):
-    """What integrations are notified of, newest first, and how far that is."""
-
-    waiting: Objects
-    refused: Objects
-    rows: Objects

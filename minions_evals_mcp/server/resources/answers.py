@@ -1,0 +1,32 @@
+"""What resources answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minions_evals_mcp.server.edge.answer import Answer, Objects
+
+
+class IndexAnswer(Answer):
+    """What is kept: how many records of each type, the newest runs, and where the rest is read."""
+
+    records: dict[str, int]
+    runs: Objects
+    guide: str
+    templates: Sequence[str]
+
+
+class ResultsAnswer(Answer):
+    """A page of a run's results: the failed first, the lowest score first."""
+
+    run_id: str
+    state: str
+    results: Objects
+
+
+class OutboxAnswer(Answer):
+    """What integrations are notified of, newest first, and how far that is."""
+
+    waiting: Objects
+    refused: Objects
+    rows: Objects
