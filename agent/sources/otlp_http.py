@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from agent.sources.otlp_traces import TraceIntake
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
-from minions_evals_mcp.interop.otlp_requests import JSON, LARGEST, document, unpacked
+from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, document, unpacked
 from minions_evals_mcp.interop.spans import spans_of
 
 PATH = "/v1/traces"

@@ -20,7 +20,7 @@ from agent.sources.otlp_http import bound, otlp_app
 from agent.sources.otlp_judging import Judging
 from agent.sources.otlp_traces import TraceIntake
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.otlp_requests import JSON, LARGEST, PROTOBUF
+from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, PROTOBUF
 from tests.agent.desk import Desk, Json, record
 from tests.agent.test_process import until
 from tests.agent.traces import document, span, spoken
