@@ -54,14 +54,14 @@ def choice_question(
     template: str, criterion: str, outputs: Sequence[str], *, inputs: Json
 ) -> Question[Choice] | JudgeErrored:
     """The template filled with `criteria` and `outputs`; its reply is the number of the best, counted from 0."""
-    from minions_evals_mcp.scoring.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
+    from minions_evals_mcp.scoring.prompt_texts.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
 
     given: Json = {**inputs, "criteria": criterion, "outputs": [perhaps_json(one) for one in outputs]}
     return _question(template, given, partial(choice_reply, outputs=len(outputs)))
 
 
 def _question(template: str, given: Json, read: Callable[[str], T | Flaw]) -> Question[T] | JudgeErrored:
-    from minions_evals_mcp.scoring.grading_prompt import told  # noqa: PLC0415  as above
+    from minions_evals_mcp.scoring.prompt_texts.grading_prompt import told  # noqa: PLC0415  as above
 
     try:
         said = told(template, given)

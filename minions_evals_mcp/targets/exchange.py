@@ -23,7 +23,7 @@ from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.known_secrets import masked
-from minions_evals_mcp.scoring.version_text import version_text
+from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 
 PLACE = re.compile(r"\{\{\s*([^{}\s]+)\s*\}\}")
 VERSION_NAMES = frozenset({"prompt", "promptVersion"})

@@ -26,7 +26,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated
 from minions_evals_mcp.models.request import ModelRequest
-from minions_evals_mcp.scoring.version_text import version_text
+from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 
 MAX_TOKENS = 2048
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)

@@ -18,8 +18,8 @@ from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform
 from minions_evals_mcp.scoring.checks import Broke
+from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.scoring.rendering import GIVEN, HIDDEN
-from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.targets.exchange import Asking, asking
 from minions_evals_mcp.targets.memory import HISTORY, Memory
 

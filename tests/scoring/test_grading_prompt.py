@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
-from minions_evals_mcp.scoring.grading_prompt import Told, perhaps_json, told, vet_words
+from minions_evals_mcp.scoring.prompt_texts.grading_prompt import Told, perhaps_json, told, vet_words
 
 ROWS: list[dict[str, str]] = [
     json.loads(line) for line in (Path(__file__).parent / "promptfoo_words.jsonl").read_text().splitlines()

@@ -25,7 +25,7 @@ from minions_evals_mcp.engine.version_chain import common_prompt, default_name, 
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.models.registry import ModelRef
 from minions_evals_mcp.scoring.ab import BY_QUALITY, Criterion
-from minions_evals_mcp.scoring.version_text import version_text
+from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job

@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.judge.yardstick import Measure
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.checks import Aggregate, Checked
 from minions_evals_mcp.scoring.metrics import derive, metric_scores, metric_weights, named_in
-from minions_evals_mcp.scoring.version_text import version_text
+from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.store.jobs import UnitRow
 from minions_evals_mcp.targets.prompted import variables_of, written_prompt
 

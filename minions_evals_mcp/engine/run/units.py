@@ -34,8 +34,8 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.assertions.judged.criteria import BY_PROMPT
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
+from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.scoring.verdicts.history import Likeness, Sample
-from minions_evals_mcp.scoring.version_text import version_text
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import case_history

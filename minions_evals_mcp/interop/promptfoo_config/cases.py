@@ -26,8 +26,8 @@ from minions_evals_mcp.interop.promptfoo_config.snippets import scoring_code
 from minions_evals_mcp.interop.promptfoo_config.tests import SCORING, STORES_AS, Test
 from minions_evals_mcp.interop.promptfoo_config.variables import combinations, transformed
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
+from minions_evals_mcp.scoring.prompt_texts.version_text import NUNJUCKS
 from minions_evals_mcp.scoring.rendering import CONVERSATION, GIVEN, HIDDEN, PREFIX, STORES, SUFFIX
-from minions_evals_mcp.scoring.version_text import NUNJUCKS
 from minions_evals_mcp.targets.memory import HISTORY
 
 SHOWN = 60

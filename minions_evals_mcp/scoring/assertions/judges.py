@@ -58,7 +58,7 @@ def vet_own(assertion: Assertion) -> None:
         return
     if assertion.base_type not in TOLD:
         raise InvalidRecordError("no model is told anything by this type", field="rubricPrompt")
-    from minions_evals_mcp.scoring.grading_prompt import vet_words  # noqa: PLC0415  jinja2 costs what few runs need
+    from minions_evals_mcp.scoring.prompt_texts.grading_prompt import vet_words  # noqa: PLC0415  jinja2 costs what few runs need
 
     vet_words(assertion.rubric_prompt)
 

@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.answers.report_data import ReportedCase, cases_at
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job
 from minions_evals_mcp.errors import BadInputError, NotFoundError
-from minions_evals_mcp.scoring.version_text import version_text
+from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import report_units

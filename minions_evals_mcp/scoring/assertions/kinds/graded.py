@@ -125,7 +125,7 @@ def judged_need(kind: GradeType, assertion: Assertion, subject: Subject) -> Grad
 
 def _given(kind: GradeType, asked: str, subject: Subject) -> Json:
     """What fills a template."""
-    from minions_evals_mcp.scoring.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
+    from minions_evals_mcp.scoring.prompt_texts.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
 
     own: Json = {"output": perhaps_json(subject.text), "rubric": asked}
     if kind == "model-graded-closedqa":
