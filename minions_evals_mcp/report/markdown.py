@@ -45,6 +45,8 @@ def _head(report: Report) -> Iterator[str]:
     yield f"**{inert(answer(report))}**\n"
     summary = report.run.summary
     yield _about(report) + "\n"
+    if report.since is not None:
+        yield f"{inert(printable(sentences.since_words(report.since), 600))}\n"
     if report.diff is not None:
         yield f"{inert(sentences.set_up_words(report.diff))}\n"
         failing = [one for one in report.diff.changes if one.kind == "newly-failing"]
@@ -57,9 +59,6 @@ def _head(report: Report) -> Iterator[str]:
         yield f"> {sentences.EVIDENCE[str(summary.regression['evidence'])]}\n"
     if report.comparison is not None and report.comparison.notes:
         yield f"{inert(printable(report.comparison.notes, 600))}\n"
-    if report.run.summary.audit is not None:
-        yield f"**Checks.** {inert(printable(report.run.summary.audit.said, 600))}\n"
-    yield from _checks(report.checks)
     yield from _causes(summary)
     for line in sentences.trust(summary, report.comparison):
         yield f"{inert(printable(line, 500))}\n"
@@ -67,6 +66,9 @@ def _head(report: Report) -> Iterator[str]:
         yield "Failed by cause: " + ", ".join(f"{count} {kind}" for kind, count in summary.failure_types.items()) + "\n"
     if report.criteria:
         yield from _criteria(report)
+    if report.run.summary.audit is not None:
+        yield f"**Checks.** {inert(printable(report.run.summary.audit.said, 600))}\n"
+    yield from _checks(report.checks)
     yield f"Run `{summary.run_id}`" + (f" beside run `{report.before.summary.run_id}`" if report.before else "")
     yield f"To look into it: `minions-evals view`, or `minions-evals report {summary.run_id} -o report.html`\n"
 

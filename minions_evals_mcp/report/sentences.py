@@ -10,8 +10,10 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Interval, PromptComparison
+from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.comparison_summary import labels_words
 from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase, Side, Status
+from minions_evals_mcp.engine.answers.run_before import Before
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.conclude.setup import changes_sentence
@@ -84,6 +86,15 @@ EVIDENCE = {
 _SURE = re.compile(r" \((\d[\d.]* %: [^()]*)\)")
 DOUBTS = {"provisional": "provisional: few runs", "volatile": "its scores jump from run to run"}
 """What makes the direction of a trend doubtful."""
+
+
+def since_words(since: Before) -> str:
+    """What changed since the run before, and whether that is real."""
+    at = f"{iso(since.at)[:16].replace('T', ' ')} UTC"
+    if since.change is None or since.evidence is None:
+        return f"It cannot be compared with the run before of {at}. {changes_sentence(since.changed)}"
+    moved = f"Score {since.change:+.3f} since the run before of {at}: {REAL[since.evidence]}."
+    return f"{moved} {changes_sentence(since.changed)}"
 
 
 def set_up_words(diff: RunDiff) -> str:

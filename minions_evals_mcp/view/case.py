@@ -24,7 +24,10 @@ async def case(request: Request) -> Response:
     if ident := named(request, "id"):
         return RedirectResponse(f"/case?{urlencode(await _newest(engine_of(request), ident))}", 303)
     place = _place(required(request, "at"))
-    return rendered("case", page=await read_case_page(engine_of(request), required(request, "run"), place))
+    page = await read_case_page(engine_of(request), required(request, "run"), place)
+    if named(request, "as") == "json":
+        return Response(page.case.model_dump_json(indent=1), media_type="application/json")
+    return rendered("case", page=page)
 
 
 async def trajectory(request: Request) -> Response:

@@ -26,7 +26,7 @@ PAGE = 100
 TAGS = 12
 CRITERIA = 8
 """So many criteria have a column of their own."""
-COLUMNS = ("output", "criteria", "input", "cause", "id", "cost", "time")
+COLUMNS = ("output", "expected", "criteria", "input", "cause", "id", "cost", "time")
 """What stands beside case, result and score, each where it is chosen."""
 USUAL = ("output", "cost", "time")
 Asked = tuple[CaseFilter, tuple[str, ...]]

@@ -129,3 +129,19 @@ async def test_a_job_that_has_no_cases_of_its_own_is_refused_with_the_reason(
     await engine.store.write(lambda db: jobs.start(db, job))
     with pytest.raises(BadInputError, match=why):
         await find_subject(engine, "k")
+
+
+async def test_a_report_of_one_run_says_what_changed_since_the_run_before_and_begins_with_what_fails_since(
+    engine: Engine,
+) -> None:
+    await fleet(engine, 4)
+    await measured(engine, "v", [False, True, True, True], key="v")
+    assert (await read(engine, "v"))[0].since is None
+    await measured(engine, "w", [False, True, True, False], key="w")
+    report, cases = await read(engine, "w")
+    assert [case.test_case_id for case in cases][:2] == ["c3", "c0"]
+    assert report.since is not None
+    for form in (".md", ".html", ".json"):
+        text = html.unescape(await written(engine, form, "w"))
+        assert "-0.25" in text, form
+        assert "the version: v → w" in text, form

@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks, audited_checks
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.answers.report_order import Pair, ordered_pairs, ordered_units, paged
+from minions_evals_mcp.engine.answers.run_before import Before, read_before
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff, run_diff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
@@ -28,7 +29,9 @@ from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import report_units, run_pairs
+from minions_evals_mcp.store.queries.pages import run_cases
 from minions_evals_mcp.store.queries.report_units import Judged, Place, UnitDetail, UnitLine
+from minions_evals_mcp.store.rows import WHOLE
 
 Status = Literal["passed", "failed", "unscored", "absent"]
 HISTORY = 60
@@ -82,6 +85,8 @@ class Report(Value):
     history: tuple[TrendPoint, ...]
     names: dict[str, str] = {}
     """Prompt versions by name."""
+    since: Before | None = None
+    """The run before and what changed since, of one run alone."""
     checks: AuditedChecks | None = None
     """None where the checks were not audited as they are."""
 
@@ -248,9 +253,18 @@ def _report(db: Db, *, subject: Subject, run: Side, before: Side | None) -> Repo
         diff=diff,
         criteria=criteria(db, subject.run_id, before=subject.before),
         history=points,
+        since=None if subject.before is not None else _since(db, run.summary),
         checks=audited_checks(db, run.summary),
         names=version_names(db, {*(point.version for point in points), *_versions(run, before, subject.comparison)}),
     )
+
+
+def _since(db: Db, summary: RunSummary) -> Before | None:
+    """The run before the run, where it is concluded and there was one."""
+    if summary.benchmark_run is None:
+        return None
+    previous, _ = run_cases.beside(db, summary.run_id, summary.subject_id, whole=WHOLE)
+    return None if previous is None else read_before(db, summary.run_id, previous)
 
 
 def _versions(run: Side, before: Side | None, comparison: PromptComparison | None) -> Iterator[str]:
@@ -324,7 +338,9 @@ async def report_cases(engine: Engine, report: Report) -> AsyncGenerator[Reporte
     """The cases: the failed ones first, the lowest scores first; side by side, the largest loss first."""
     run_id = report.run.summary.run_id
     if report.before is None or report.diff is None:
-        for page in paged(await ordered_units(engine, run_id)):
+        for page in paged(
+            await ordered_units(engine, run_id, since=None if report.since is None else report.since.run_id)
+        ):
             for one in await engine.store.read(partial(_details, run_id=run_id, page=page)):
                 yield _case(one, _tried(one, run_id))
         return

@@ -44,7 +44,9 @@ async def report_lines(engine: Engine, report: Report) -> AsyncGenerator[list[Ca
     """The cases of `report_cases`, in its order, a page at a time."""
     run_id = report.run.summary.run_id
     if report.before is None or report.diff is None:
-        for page in paged(await ordered_units(engine, run_id)):
+        for page in paged(
+            await ordered_units(engine, run_id, since=None if report.since is None else report.since.run_id)
+        ):
             places = [line.place for line in page]
             yield [CaseLine(one) for one in await engine.store.read(partial(told_units, job_id=run_id, places=places))]
         return

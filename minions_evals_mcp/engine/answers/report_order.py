@@ -34,9 +34,13 @@ class Pair:
 L = TypeVar("L", UnitLine, Pair)
 
 
-async def ordered_units(engine: Engine, run_id: str) -> list[UnitLine]:
-    """The run's units, the failed ones first, the lowest scores first."""
-    return await engine.store.read(partial(report_units.unit_lines, job_id=run_id))
+async def ordered_units(engine: Engine, run_id: str, *, since: str | None = None) -> list[UnitLine]:
+    """The run's units, the failed ones first, the lowest scores first; before them those that passed in the run `since`."""
+    units = await engine.store.read(partial(report_units.unit_lines, job_id=run_id))
+    if since is None:
+        return units
+    passed = await engine.store.read(partial(report_units.passed_in, run_id=since))
+    return sorted(units, key=lambda one: one.passed is not False or (one.case_id, one.place[1]) not in passed)
 
 
 async def ordered_pairs(engine: Engine, diff: RunDiff, run_id: str, before: str) -> list[Pair]:

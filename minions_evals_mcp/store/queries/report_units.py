@@ -50,6 +50,12 @@ def unit_lines(db: Db, job_id: str) -> list[UnitLine]:
     ]
 
 
+def passed_in(db: Db, run_id: str) -> set[tuple[str, int]]:
+    """The cases, with their trials, that passed in that benchmark-run."""
+    rows = db.execute("SELECT test_case_id, trial FROM test_run WHERE benchmark_run_id = ? AND passed", (run_id,))
+    return set(rows.fetchall())
+
+
 def tally(db: Db, job_id: str) -> tuple[int, int]:
     """How many of the job's test-runs passed, and how many there are."""
     row = db.execute(

@@ -70,6 +70,14 @@
   });
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-keys]")) { by("#keys").showModal(); return; }
+    const copied = event.target.closest("[data-copy]");
+    if (copied && navigator.clipboard && !event.metaKey && !event.ctrlKey && !event.shiftKey) {
+      event.preventDefault();
+      fetch(copied.href, { credentials: "same-origin" }).then((answer) => answer.text())
+        .then((text) => navigator.clipboard.writeText(text))
+        .then(() => { copied.textContent = "✓ copied"; }, () => location.assign(copied.href));
+      return;
+    }
     const link = event.target.closest(".swap[id] thead a, .swap[id] nav.pages a");
     if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
     event.preventDefault();

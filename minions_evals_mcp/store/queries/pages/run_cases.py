@@ -21,6 +21,13 @@ INPUTS = "(SELECT substr(group_concat(i.key || ': ' || i.value, ', '), 1, 300) F
 """What the case m asks, as a line."""
 
 
+EXPECTED = (
+    "substr(coalesce(m.fields ->> '$.expectedOutputs.output',"
+    " (SELECT group_concat(i.key || ': ' || i.value, ', ') FROM json_each(m.fields, '$.expectedOutputs') i)), 1, 300)"
+)
+"""What the case m expects, as a line."""
+
+
 @dataclass(frozen=True, slots=True)
 class CaseFilter:
     """Which cases of a run are listed, and in what order; an empty text asks for nothing.
@@ -55,6 +62,8 @@ class CaseLine:
     latency_ms: float | None
     asked: str | None
     """The beginning of its inputs."""
+    expected: str | None
+    """The beginning of what it expects, as it is now."""
     test_run_id: str | None
 
 
@@ -81,7 +90,7 @@ _DETAIL = (
     f" {_STATUS}, {_CHANGE}, r.total_score / r.max_possible_score, o.total_score / o.max_possible_score, coalesce(f.failure_type, ''),"
     " substr(coalesce(r.rest ->> '$.actualOutput.output', r.rest -> '$.actualOutput', u.output ->> '$.output.output',"
     " u.output -> '$.output', ''), 1, 300), r.rest ->> '$.costUsd', r.rest ->> '$.latencyMs',"
-    f" {INPUTS}, r.id"
+    f" {INPUTS}, {EXPECTED}, r.id"
     " FROM json_each(:places) p CROSS JOIN unit u ON u.job_id = :run AND u.position = p.value ->> 0 AND u.trial = p.value ->> 1"
     " LEFT JOIN test_run r ON r.id = u.test_run_id"
     " LEFT JOIN test_run o ON o.test_case_id = u.case_id AND o.trial = u.trial AND +o.benchmark_run_id = :before"
