@@ -14,7 +14,7 @@ from tests.fakes.llm_server import FakeSettings, Server
 from tests.hang import HANG_S
 
 CASES = 300
-OF_A_KIND = 100
+OF_A_KIND = 50
 """So many where one kind of fault is looked at alone."""
 KINDS = {
     "p429": "rate-limited",

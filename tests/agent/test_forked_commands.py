@@ -20,8 +20,6 @@ from tests.store.command_line import ROOT
         (["status", "--json"], ""),
         (["drain", "--stdin"], "no JSON\n"),
         (["drain", "--instructions", "nowhere"], ""),
-        (["dance"], ""),
-        (["--help"], ""),
     ],
 )
 def test_a_forked_command_says_and_ends_as_a_started_one(tmp_path: Path, arguments: list[str], stdin: str) -> None:

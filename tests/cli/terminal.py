@@ -13,7 +13,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from tests.cli.standby import STANDBYS, THEIRS, Asked
+from tests.cli.standby import STANDBYS, THEIRS, Asked, Forked
 from tests.hang import HANG_S
 
 ROOT = Path(__file__).parents[2]
@@ -84,6 +84,17 @@ class Terminal:
         asked = Asked([*arguments], str(self.folder), self.environment)
         code, out, err = STANDBYS.carried_out(asked, given, HANG_S)
         return Ended(code, out.decode(), err.decode())
+
+    def started(
+        self,
+        *arguments: str,
+        stdin: int = subprocess.PIPE,
+        stdout: int = subprocess.PIPE,
+        stderr: int = subprocess.PIPE,
+    ) -> Forked:
+        """A command under way, in a process of its own that one on standby forks."""
+        asked = Asked([*arguments], str(self.folder), self.environment)
+        return Forked(asked, stdin=stdin, stdout=stdout, stderr=stderr)
 
     def carried_out(self, command: Sequence[str], stdin: str | bytes = "") -> Ended:
         """Runs any program to its end."""

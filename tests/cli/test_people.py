@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from functools import partial
 from signal import SIGINT
-from subprocess import PIPE, Popen
 from typing import IO
 
 import pytest
@@ -14,7 +12,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.cli.commands import COMMANDS
 from tests.cli.suites import answer, record, suite
-from tests.cli.terminal import CLI, Ended, Json, Terminal
+from tests.cli.terminal import Ended, Json, Terminal
 from tests.hang import HANG_S
 
 ONES: list[JsonValue] = [{"criterionId": name, "score": 1, "rationale": "fine"} for name in ("r/tone", "r/facts")]
@@ -101,9 +99,7 @@ def test_who_is_second_is_told_and_ctrl_c_leaves_the_rest_waiting(at: Terminal) 
     assert isinstance(shown, dict)
     first: Json = {"digest": shown["digest"], "judgments": ONES}
     file = at.file("j.json", {"runId": "k", "judgedBy": "bob", "packets": [first]})
-    command = [*CLI, "judge", "--by", "anna"]
-    pipes = partial(Popen[bytes], stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=at.folder, env=at.environment)
-    with pipes(command) as process:
+    with at.started("judge", "--by", "anna") as process:
         assert process.stdin is not None
         assert process.stdout is not None
         until(process.stdout, b"score from")
@@ -220,8 +216,7 @@ def test_at_a_terminal_a_person_confirms_once_who_they_are(at: Terminal) -> None
 def typed_at(at: Terminal, *lines: str) -> str:
     """What `judge --by carla` shows on a terminal to somebody who types those lines."""
     ours, theirs = os.openpty()
-    command = [*CLI, "judge", "--by", "carla"]
-    with Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, cwd=at.folder, env=at.environment) as process:
+    with at.started("judge", "--by", "carla", stdin=theirs, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
         os.write(ours, "".join(f"{line}\n" for line in lines).encode())
         shown = b""

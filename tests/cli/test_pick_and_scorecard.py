@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
 
 import pytest
 from pydantic import JsonValue
 
 from tests.cli.suites import answer, benchmark, case, record, suite
-from tests.cli.terminal import CLI, Json, Terminal
+from tests.cli.terminal import Json, Terminal
 from tests.hang import HANG_S
 
 
@@ -58,13 +57,11 @@ def test_an_answer_shows_every_score_and_nothing_is_kept(at: Terminal) -> None:
 
 
 def test_a_producer_that_waits_for_each_selection_is_answered(at: Terminal) -> None:
-    with subprocess.Popen(
-        [*CLI, "pick", "-"], cwd=at.folder, env=at.environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with at.started("pick", "-") as process:
         assert process.stdin is not None
         assert process.stdout is not None
         for ident in ("1", "2"):
-            process.stdin.write(pick_row(ident, "Paris", "Rome") + "\n")
+            process.stdin.write(f"{pick_row(ident, 'Paris', 'Rome')}\n".encode())
             process.stdin.flush()
             assert json.loads(process.stdout.readline())["id"] == ident
         process.stdin.close()

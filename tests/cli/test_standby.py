@@ -16,9 +16,7 @@ ROW = json.dumps({"output": "green", "assert": [{"type": "contains", "value": "g
     [
         (["list", "test-case", "--limit", "3"], ""),
         (["show", "nobody", "--json"], ""),
-        (["lst"], ""),
         (["score", "-"], ROW),
-        (["import", "no-such-file.json"], ""),
     ],
 )
 def test_a_forked_command_says_and_ends_as_a_started_one(shop: Terminal, arguments: list[str], stdin: str) -> None:

@@ -15,21 +15,14 @@ from typing import IO
 from pydantic import JsonValue
 
 from tests.cli.suites import answer, benchmark, case, suite
-from tests.cli.terminal import CLI, Terminal
+from tests.cli.terminal import Terminal
 from tests.hang import HANG_S
 
 
 @contextmanager
-def watching(at: Terminal, *options: str) -> Generator[subprocess.Popen[str]]:
+def watching(at: Terminal, *options: str) -> Generator[subprocess.Popen[bytes]]:
     """The command as it runs; killed at the end, if it lives still."""
-    process = subprocess.Popen(
-        [*CLI, "watch", *options],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=at.folder,
-        env=at.environment,
-    )
+    process = at.started("watch", *options)
     giving_up = threading.Timer(HANG_S, process.kill)
     giving_up.start()
     try:
@@ -40,7 +33,7 @@ def watching(at: Terminal, *options: str) -> Generator[subprocess.Popen[str]]:
         process.communicate()
 
 
-def passed(stream: IO[str] | None) -> JsonValue:
+def passed(stream: IO[bytes] | None) -> JsonValue:
     """How many cases passed in the next run that is told."""
     assert stream is not None
     return json.loads(stream.readline())["benchmarkRun"]["passedCount"]
@@ -51,6 +44,12 @@ def replaced(path: Path, content: JsonValue) -> None:
     new = path.with_suffix(".new")
     new.write_text(json.dumps(content))
     new.replace(path)
+
+
+def overwritten(path: Path, content: JsonValue) -> None:
+    """Writes into the file itself; at no moment is it empty or half written."""
+    with path.open("r+") as file:
+        file.write(json.dumps(content).ljust(path.stat().st_size))
 
 
 def test_every_change_of_a_suite_file_is_imported_and_run(at: Terminal) -> None:
@@ -64,7 +63,7 @@ def test_every_change_of_a_suite_file_is_imported_and_run(at: Terminal) -> None:
         replaced(cases, suite(case("a", want="?"), benchmark("b", "nobody")))
         assert process.stdout is not None
         assert json.loads(process.stdout.readline())["error"]["code"] == "invalid-record"
-        cases.write_text(json.dumps(suite(case("a", want="blue"), case("c", want="red"), benchmark("b", "a", "c"))))
+        overwritten(cases, suite(case("a", want="blue"), case("c", want="red"), benchmark("b", "a", "c")))
         assert passed(process.stdout) == 1
         os.kill(process.pid, signal.SIGINT)
         assert process.wait() == 0

@@ -14,7 +14,7 @@ from tests.cli.terminal import inherited
 from tests.hang import HANG_S
 from tests.store.small_store import raw
 
-QUIET = ("-p", "no:cacheprovider", "-q")
+QUIET = ("-p", "no:cacheprovider", "-p", "no:hypothesispytest", "-q")
 SUITE = """
 minions:
   - {id: capital, type: test-case, fields: {name: Capital of France, inputs: {q: France}, expectedOutputs: {output: Paris}}}

@@ -19,7 +19,7 @@ from tests.sandbox.attempts import JAVASCRIPT, PYTHON, STANDARD_PYTHON
 
 pytestmark = pytest.mark.anyio
 
-LIMITS = Limits(seconds=0.15, wall_seconds=2, memory_bytes=32 << 20, output_bytes=10_000)
+LIMITS = Limits(seconds=0.08, wall_seconds=2, memory_bytes=32 << 20, output_bytes=10_000)
 SECRET = "correct horse battery"
 
 

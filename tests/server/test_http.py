@@ -24,6 +24,7 @@ from minions_evals_mcp.server.connections import Bounds
 from minions_evals_mcp.server.http import Door, listening, read_door
 from minions_evals_mcp.server.options import Options, read_options
 from minions_evals_mcp.server.session.opened import Session
+from tests.cli.installed import program
 from tests.hang import HANG_S
 from tests.server.hosts import ERAS, Host, suite
 from tests.server.test_stdio import COMMAND, environment
@@ -178,6 +179,7 @@ async def test_the_real_process_serves_says_where_and_ends_when_told_to(tmp_path
 
 
 async def test_the_process_refuses_to_start_where_it_would_stand_open(tmp_path: Path) -> None:
-    done = await anyio.run_process([*COMMAND, "--http", "0.0.0.0:0"], env=environment(tmp_path), check=False)
+    command = [program("minions-evals-mcp"), "--http", "0.0.0.0:0"]
+    done = await anyio.run_process(command, env=environment(tmp_path), check=False)
     assert (done.returncode, done.stdout) == (2, b"")
     assert b"can be reached from other machines" in done.stderr

@@ -163,8 +163,8 @@ def test_a_bad_start_says_why_on_stderr_and_exits_2(
     tmp_path: Path, arguments: list[str], more: dict[str, str], why: str
 ) -> None:
     done = subprocess.run(
-        [*COMMAND, *arguments], env=environment(tmp_path, **more), capture_output=True, text=True, check=False, timeout=HANG_S,
-        stdin=subprocess.DEVNULL,
+        [program("minions-evals-mcp"), *arguments], env=environment(tmp_path, **more), capture_output=True, text=True,
+        check=False, timeout=HANG_S, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (2, "")
     assert why in done.stderr
