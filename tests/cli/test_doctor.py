@@ -31,16 +31,20 @@ def test_an_empty_machine_is_healthy_and_told_what_to_do(at: Terminal) -> None:
     assert not at.db.exists()
 
 
-async def test_a_judge_is_asked_with_ping_and_no_key_is_ever_shown(at: Terminal, server: Server) -> None:
+async def test_ping_asks_the_judge_tries_the_embedder_starts_server_and_agent_and_shows_no_key(at: Terminal, server: Server) -> None:
     at = at.with_env(ANTHROPIC_API_KEY=SECRET, ANTHROPIC_BASE_URL=server.url, OPENAI_API_KEY=SECRET)
-    commands = (["doctor", "--json"], ["doctor", "--ping", "--json"], ["doctor", "--ping"])
+    commands = (["doctor", "--json"], ["doctor", "--ping", "--json"], ["doctor"])
     quiet, asked, told = await anyio.to_thread.run_sync(lambda: at.many(*commands))
     assert [one.code for one in (quiet, asked, told)] == [0, 0, 0]
-    assert server.requests == 2
+    assert server.requests == 1
     assert "--ping" in str(findings(quiet)["judge"]["remedy"])
     assert "answered in" in str(findings(asked)["judge"]["said"])
     for one in (quiet, asked, told):
         assert SECRET not in one.out + one.err
+    for name, said in (("embedder", "256 numbers for a text"), ("MCP server", "starts in"), ("agent", "starts in")):
+        assert said not in str(findings(quiet)[name]["said"])
+        assert said in str(findings(asked)[name]["said"])
+    assert not at.db.exists()
 
 
 def test_the_default_judge_is_named_with_the_reason(at: Terminal) -> None:
@@ -75,15 +79,6 @@ def test_broken_parts_are_named_with_a_remedy(at: Terminal) -> None:
     for name in ("skills", "store", "judge"):
         assert findings(found)[name]["ok"] is False, name
         assert findings(found)[name]["remedy"], name
-
-
-def test_ping_tries_the_embedder_and_starts_the_server_and_the_agent(at: Terminal) -> None:
-    quiet, tried = at.many(["doctor", "--json"], ["doctor", "--ping", "--json"])
-    assert quiet.code == tried.code == 0
-    for name, said in (("embedder", "256 numbers for a text"), ("MCP server", "starts in"), ("agent", "starts in")):
-        assert said not in str(findings(quiet)[name]["said"])
-        assert said in str(findings(tried)[name]["said"])
-    assert not at.db.exists()
 
 
 def test_an_embedder_that_cannot_be_had_is_broken_and_says_which_can(at: Terminal) -> None:
