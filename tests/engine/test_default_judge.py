@@ -17,7 +17,7 @@ from minions_evals_mcp.interop.promptfoo_config import read_config
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import ProviderSettings, parse_model
 from minions_evals_mcp.report.matrix_cells import notes
-from minions_evals_mcp.server.answers.run import told_run
+from minions_evals_mcp.server.answers.run import run_told
 from tests.fakes.llm_server import serving
 from tests.workshop import START, config_in, opened
 
@@ -73,5 +73,5 @@ async def test_an_evaluation_and_a_runs_answer_say_which_model_judged_by_default
                 matrix = await evaluate(engine, read_config(config, now=START), Asked(), environment={})
                 summary = await summarize(engine, matrix.columns[0].run_id or "")
                 assert (matrix.judge, summary.default_judge) == (wanted, wanted)
-                assert told_run(summary, offset=0, limit=1).get("defaultJudge", "") == wanted
+                assert run_told(summary, {}, offset=0, limit=1).default_judge == wanted
                 assert any(line == f"the judge was {wanted}" for line in notes(matrix, 9)) == bool(wanted)
