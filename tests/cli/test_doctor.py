@@ -31,7 +31,9 @@ def test_an_empty_machine_is_healthy_and_told_what_to_do(at: Terminal) -> None:
     assert not at.db.exists()
 
 
-async def test_ping_asks_the_judge_tries_the_embedder_starts_server_and_agent_and_shows_no_key(at: Terminal, server: Server) -> None:
+async def test_ping_asks_the_judge_tries_the_embedder_starts_server_and_agent_and_shows_no_key(
+    at: Terminal, server: Server
+) -> None:
     at = at.with_env(ANTHROPIC_API_KEY=SECRET, ANTHROPIC_BASE_URL=server.url, OPENAI_API_KEY=SECRET)
     commands = (["doctor", "--json"], ["doctor", "--ping", "--json"], ["doctor"])
     quiet, asked, told = await anyio.to_thread.run_sync(lambda: at.many(*commands))
