@@ -14,7 +14,7 @@ from minions_evals_mcp.domain.definitions import RubricCriterion
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, Verdict
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.judges.task import Criterion, Work
-from minions_evals_mcp.scoring.assertions import SCORER_VERSION, check_all, needs, vet
+from minions_evals_mcp.scoring.assertions import SCORER_VERSION, asks_outside, check_all, needs, vet
 from minions_evals_mcp.scoring.assertions.kinds.graded import Asks, grades_asked
 from minions_evals_mcp.scoring.assertions.kinds.similar import asks_similarity
 from minions_evals_mcp.scoring.checks import Aggregate, Checked, Evidence, Need
@@ -98,6 +98,12 @@ def guide_embeds(criterion: RubricCriterion) -> bool:
     """Whether judging by this criterion's guide needs an embedder."""
     rules = guide(criterion.scoring_guide)
     return not isinstance(rules, str) and asks_similarity(rules)
+
+
+def guide_asks_outside(criterion: RubricCriterion) -> bool:
+    """Whether judging by this criterion's guide may need anything to be looked up, whatever the output."""
+    rules = guide(criterion.scoring_guide)
+    return not isinstance(rules, str) and asks_outside(rules)
 
 
 def guide_asks(criterion: RubricCriterion) -> list[Asks]:

@@ -135,8 +135,8 @@ class Judging:
     ) -> Decision:
         given = {**{ident: (verdict, at) for ident, verdict in ruled.verdicts.items()}, **given}
         parts = self.panel.parts(unit.measure)
-        missing = [one for one, kind in parts if kind == "llm" and one.id not in given]
-        await self._ask_model(unit.key, missing, unit.work, given)
+        if missing := [one for one, kind in parts if kind == "llm" and one.id not in given]:
+            await self._ask_model(unit.key, missing, unit.work, given)
         for answer, _ in given.values():
             if not isinstance(answer, Verdict):
                 return answer
@@ -153,8 +153,6 @@ class Judging:
 
     async def _ask_model(self, key: UnitKey, criteria: Sequence[Criterion], work: Work, given: Given) -> None:
         """Asks the model for what is missing; each verdict is kept as it comes, before the run is complete."""
-        if not criteria:
-            return
         assert self.panel.llm is not None
         if self.panel.llm.together or len(criteria) == 1:
             await self._ask_and_keep(key, criteria, work, given)

@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.judge.yardstick import (
 from minions_evals_mcp.engine.request import JudgeChoice, JudgeKind
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.judges.grading import grader_digest
-from minions_evals_mcp.judges.heuristic import guide_asks, guide_embeds, is_rule, takes_proposal
+from minions_evals_mcp.judges.heuristic import guide_asks, guide_asks_outside, guide_embeds, is_rule, takes_proposal
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
@@ -69,13 +69,17 @@ def outside_criteria(rubric: RubricInUse, choice: JudgeChoice, *, has_model: boo
 @dataclass(frozen=True, slots=True)
 class _JudgedRubric:
     """What a vetted rubric comes to under this panel, worked out once: whom rules ask for grades, whether they measure
-    likeness, the digest of all who judge by it, and whether any model is one of them.
+    likeness, the digest of all who judge by it, whether the run's model is one of them or any is, the criteria that
+    rules judge, and those of them whose guide may ask anything outside.
     """
 
     asks: tuple[Asks, ...]
     embeds: bool
     digest: str
+    asks_model: bool
     asks_any_model: bool
+    by_rule: tuple[Criterion, ...]
+    asking: tuple[Criterion, ...]
 
 
 @dataclass(slots=True, eq=False)
@@ -244,8 +248,9 @@ class Panel:
 
     def asks_model(self, measure: Measure) -> bool:
         """Whether the run's model judges any criterion of the case, or grades for its rules."""
-        by_model = any(kind == "llm" for _, kind in self.parts(measure))
-        return by_model or any(asks.judge is None for asks in self.asks(measure))
+        if isinstance(measure.yardstick, RubricInUse):
+            return self._judged(measure.yardstick).asks_model
+        return any(asks.judge is None for asks in self.asks(measure))
 
     def asks_any_model(self, measure: Measure) -> bool:
         """The same, of whatever model: one that an assertion names for itself, too."""
@@ -258,6 +263,14 @@ class Panel:
         if not isinstance(measure.yardstick, RubricInUse):
             return (implicit(measure),)
         return tuple(criterion for criterion, _ in self.parts(measure))
+
+    def by_rule(self, rubric: RubricInUse) -> tuple[Criterion, ...]:
+        """The criteria that rules judge, in order."""
+        return self._judged(rubric).by_rule
+
+    def asking(self, rubric: RubricInUse) -> tuple[Criterion, ...]:
+        """Those of them whose guide may ask anything outside."""
+        return self._judged(rubric).asking
 
     def parts(self, measure: Measure) -> tuple[tuple[Criterion, JudgeKind], ...]:
         """The criteria of the case's rubric with who judges each, in order; none where it has no rubric."""
@@ -282,11 +295,19 @@ class Panel:
 
     def _worked_out(self, rubric: RubricInUse) -> _JudgedRubric:
         kinds, embeds = self.kinds(rubric), self._embeds(rubric)
-        ruled = [fields for ident, fields in rubric.criteria if kinds[ident] == "heuristic"]
-        asks = tuple(asks for fields in ruled for asks in guide_asks(fields))
+        ruled = tuple(Criterion(ident, fields) for ident, fields in rubric.criteria if kinds[ident] == "heuristic")
+        asks = tuple(asks for one in ruled for asks in guide_asks(one.fields))
         judges = digest([[ident, self.identity(kind, embedders=embeds[ident])] for ident, kind in kinds.items()])
-        by_model = "llm" in kinds.values() or any(one.judge is None or self.has(one) for one in asks)
-        return _JudgedRubric(asks, any(embeds.values()), self._with_graders(judges, asks), by_model)
+        judged = "llm" in kinds.values()
+        return _JudgedRubric(
+            asks,
+            any(embeds.values()),
+            self._with_graders(judges, asks),
+            judged or any(one.judge is None for one in asks),
+            judged or any(one.judge is None or self.has(one) for one in asks),
+            ruled,
+            tuple(one for one in ruled if guide_asks_outside(one.fields)),
+        )
 
     def asked_outside(self, rubric: RubricInUse) -> tuple[Criterion, ...]:
         """The criteria that the caller or a person judges, in order."""

@@ -70,8 +70,8 @@ class UnitExamination:
         if self.is_lost:
             return ()
         match self.measure.yardstick:
-            case RubricInUse():
-                return [need for criterion in self._by_rule() for need in guide_needs(criterion, self.work)]
+            case RubricInUse() as rubric:
+                return [need for criterion in self.panel.asking(rubric) for need in guide_needs(criterion, self.work)]
             case ByAssertions() as yardstick:
                 return self._checks(yardstick).needs() if yardstick.asking else ()
             case ByExpectation(expected):
@@ -86,8 +86,8 @@ class UnitExamination:
         for missing in evidence.ungraded.values():
             return JudgeErrored(missing.reason, missing.fatal, missing.unanswered)
         match self.measure.yardstick:
-            case RubricInUse():
-                return self._ruled_criteria(evidence)
+            case RubricInUse() as rubric:
+                return self._ruled_criteria(rubric, evidence)
             case ByAssertions() as yardstick:
                 return self._ruled_checks(yardstick, evidence)
             case ByExpectation(expected):
@@ -97,19 +97,16 @@ class UnitExamination:
             case ByNothing():
                 return NOTHING
 
-    def _by_rule(self) -> list[Criterion]:
-        return [criterion for criterion, kind in self.panel.parts(self.measure) if kind == "heuristic"]
-
     def _checks(self, yardstick: ByAssertions) -> Checks:
         return Checks(yardstick.assertions, self.work.subject, yardstick.threshold)
 
     def _expectation(self, expected: Json) -> Expectation:
         return Expectation(expected, self.work.observed.output, self.work.subject)
 
-    def _ruled_criteria(self, evidence: Evidence) -> Unruled | Ruled:
+    def _ruled_criteria(self, rubric: RubricInUse, evidence: Evidence) -> Unruled | Ruled:
         verdicts: dict[str, Verdict] = {}
         results: list[Checked] = []
-        for criterion in self._by_rule():
+        for criterion in self.panel.by_rule(rubric):
             verdict, checks = judge_by_rule(criterion, self.work, evidence)
             if not isinstance(verdict, Verdict):
                 return verdict

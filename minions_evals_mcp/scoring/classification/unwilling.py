@@ -148,13 +148,14 @@ def unwilling_cues(failed: FailedOutput) -> tuple[str, ...]:
 @lru_cache(maxsize=4096)  # many outputs have sentences in common
 def _own_weight(sentence: str) -> float:
     """How much the sentence itself speaks for it."""
-    if is_business(sentence.casefold()):
+    of_itself, does_not = _I.search(sentence) is not None, _DOES_NOT.search(sentence) is not None
+    if not (of_itself or does_not) or is_business(sentence.casefold()):
         return 0.0
-    if _I.search(sentence) and _KEEPS_AWAY.search(sentence):
+    if of_itself and _KEEPS_AWAY.search(sentence):
         return KEEPS_AWAY
     if _EPISTEMIC.search(sentence):
         return 0.0
-    return DOES_NOT if _DOES_NOT.search(sentence) else OF_ITSELF * (_I.search(sentence) is not None)
+    return DOES_NOT if does_not else OF_ITSELF
 
 
 def sends_elsewhere(failed: FailedOutput) -> str:
@@ -170,19 +171,18 @@ def sends_elsewhere(failed: FailedOutput) -> str:
 
 def _stands_there(failed: FailedOutput) -> bool:
     """Whether the right answer stands in the material, word by word, and not in the one that came."""
-    had = squeezed(
-        " ".join(value_text(value) for value in (failed.inputs, *(call.result for call in failed.tool_calls)))[
-            :RESULTS_READ
-        ]
-    )
     right = [
         squeezed(leaf)
         for wanted in (failed.expected, failed.wanted_words)
         for _, leaf in leaves(wanted)
         if isinstance(leaf, str)
     ]
+    material = " ".join(value_text(value) for value in (failed.inputs, *(call.result for call in failed.tool_calls)))
+    had = squeezed(material[:RESULTS_READ])
+    if not any(right) or not all(f" {words} " in f" {had} " for words in right):
+        return False
     said = squeezed(failed.text)
-    return any(right) and all(f" {words} " in f" {had} " and f" {words} " not in f" {said} " for words in right)
+    return not any(f" {words} " in f" {said} " for words in right)
 
 
 def _repeats_a_figure(failed: FailedOutput) -> bool:

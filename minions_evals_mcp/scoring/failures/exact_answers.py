@@ -13,7 +13,7 @@ from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.material import says_the_same
 from minions_evals_mcp.scoring.failures.mentions import squeezed
-from minions_evals_mcp.scoring.failures.texts import instructions, parsed
+from minions_evals_mcp.scoring.failures.texts import instructions, parsed, unfenced
 from minions_evals_mcp.scoring.failures.wanted import flattened
 
 NOT_LISTED = 0.7
@@ -67,11 +67,7 @@ def _said_otherwise(failed: FailedOutput) -> Iterator[Signal]:
     ]
     if len(wanted) != 1:
         return
-    if (
-        _PUNCTUATED.search(wanted[0])
-        and wanted[0] not in failed.text
-        and f" {_words(wanted[0])} " in f" {_words(failed.text)} "
-    ):
+    if _PUNCTUATED.search(wanted[0]) and wanted[0] not in failed.text and _has_words(failed.text, _words(wanted[0])):
         yield Signal("form", f"{wanted[0]}: its words are there, with other signs between them", 0.8)
     if len(failed.text.split()) > FEW_WORDS:
         return
@@ -82,11 +78,19 @@ def _said_otherwise(failed: FailedOutput) -> Iterator[Signal]:
         yield Signal("form", f"{wanted[0]}: it is there, spelt in another way", 0.8)
 
 
+def _has_words(text: str, words: str) -> bool:
+    """Whether the words stand in the text one after the other, whatever signs are between them."""
+    folded = text.casefold()  # a word that is nowhere in it saves to take the text apart
+    return all(word in folded for word in words.split()) and f" {words} " in f" {_words(text)} "
+
+
 def _words(text: str) -> str:
     return squeezed(text.replace("_", " "))
 
 
 def _said(text: str) -> Json | str:
+    if not unfenced(text).startswith("{"):
+        return text
     with suppress(ValueError):
         value = parsed(text)
         if isinstance(value, dict):

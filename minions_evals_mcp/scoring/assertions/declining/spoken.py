@@ -37,7 +37,7 @@ def spoken(text: str) -> Iterator[str]:
 def sentences(text: str) -> list[str]:
     """The sentences, lower case, with typewriter quotes and without markup."""
     plain = _MARKUP.sub("", text.translate(_QUOTES)).lower()
-    return [sentence.strip() for sentence in _SENTENCE_END.split(plain) if sentence.strip()]
+    return [sentence for part in _SENTENCE_END.split(plain) if (sentence := part.strip())]
 
 
 def _strings(value: JsonValue) -> Iterator[str]:
