@@ -60,8 +60,20 @@ def _failure(cell: Cell) -> int:
     return ERROR if cell.passed is None else ASSERTION
 
 
+def _holds(cell: Cell) -> bool:
+    """Whether promptfoo calls it a success: also what it asks nothing of, which waits for a person here."""
+    return cell.success or (cell.outcome == WAITING and cell.selected is not False)
+
+
 def _score(cell: Cell) -> float:
-    return 0.0 if cell.selected is False else cell.score or 0.0
+    """The score as promptfoo has it: a number that code gave may lift it over 1, or under 0; it is kept as the nearer of them."""
+    if cell.outcome == WAITING:
+        return 1.0
+    if cell.selected is False or cell.score is None:
+        return 0.0
+    weight = math.fsum(one.weight for one in cell.scores)
+    mean = math.fsum(one.weight * one.score for one in cell.scores) / weight if weight else 0.0
+    return mean if cell.score == min(1.0, max(0.0, mean)) else cell.score
 
 
 def _tokens(cells: Sequence[Cell]) -> Json:
@@ -126,7 +138,7 @@ def _result(found: Matrix, evaluation: Evaluation, number: int, cell: Cell) -> J
         "id": f"{cell.run_id or column.run_id}:{number}:{cell.column}", "promptId": column.prompt_version_ref,
         "promptIdx": cell.column, "testIdx": number, "testCase": written.test, "vars": row.variables,
         "provider": {"id": column.provider_id, "label": column.provider}, "prompt": asked,
-        "response": {} if cell.output is None else response, "success": cell.success, "score": _score(cell),
+        "response": {} if cell.output is None else response, "success": _holds(cell), "score": _score(cell),
         "namedScores": _numbers(cell), "failureReason": failure, **error, "latencyMs": cell.latency_ms or 0.0,
         "cost": cell.cost_usd or 0.0, "gradingResult": None if cell.passed is None else _grading(row, cell, written),
         "metadata": written.test.get("metadata", {}), "tokenUsage": tokens,

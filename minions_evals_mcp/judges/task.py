@@ -62,6 +62,7 @@ class Work:
             ToldLater(partial(told_of, seen, value, self.prompt, self.inputs, self.written)),
             {} if seen.told is None else seen.told.offered,
             seen.told is not None and seen.told.whole,
+            seen.told is not None,
         )
 
     @cached_property

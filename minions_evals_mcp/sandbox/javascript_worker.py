@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import re
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TextIO, cast
 
@@ -26,9 +28,38 @@ _LONGEST_ERROR, _LONGEST_NAME = 500, 50
 _GUARD = Path(__file__).with_name("guard.js").read_text(encoding="utf-8")
 _DRIVER = """(function (forms, given, guards, guard) {
   const { parse, stringify } = JSON, make = Function, Later = Promise, Failure = Error, text = String;
+  const follow = make.prototype.call.bind(Later.prototype.then);
   const glue = make.prototype.call.bind(Array.prototype.join);
-  const variables = parse(given), missed = guard(variables, guards), names = Object.keys(variables), values = Object.values(variables);
+  const variables = parse(given), unread = guard(variables, guards), names = Object.keys(variables), values = Object.values(variables);
   const nowhere = () => { };
+  let local = '';
+  const missed = () => unread() || local;
+  const byPlace = (holder, name, plain) => {
+    const known = holder[name];
+    holder[name] = function (...given) {
+      const found = plain(this, given);
+      if (found !== undefined) return found;
+      local ||= `${name}, which goes by a language and a place that are not known here`;
+      return glue([], '');
+    };
+    holder[name].prototype = known.prototype;
+  };
+  const plainly = make.prototype.call.bind(RegExp.prototype.test), parted = make.prototype.call.bind(RegExp.prototype.exec);
+  const swap = make.prototype.call.bind(String.prototype.replace), low = make.prototype.call.bind(String.prototype.toLowerCase);
+  byPlace(Number.prototype, 'toLocaleString', (number, [place, options]) => {
+    const american = place === undefined || place === 'en-US' || place === 'en';
+    const parts = american && options === undefined && parted(/^(-?\\d+)(\\.\\d{1,3})?$/, text(number));
+    return parts ? swap(parts[1], /\\B(?=(?:\\d{3})+$)/g, ',') + (parts[2] || '') : undefined;
+  });
+  byPlace(String.prototype, 'localeCompare', (held, [other, place, options]) => {
+    const one = text(held), two = text(other);
+    const letters = /^[0-9A-Za-z ]*$/, ours = place === undefined && options === undefined;
+    if (!ours || !plainly(letters, one) || !plainly(letters, two)) return undefined;
+    const a = low(one), b = low(two);
+    if (a !== b) return a < b ? -1 : 1;
+    return one === two ? 0 : one > two ? -1 : 1;  // of two letters the small one is first
+  });
+  for (const name of ['toLocaleString', 'toLocaleDateString', 'toLocaleTimeString']) byPlace(Date.prototype, name, () => undefined);
   globalThis.console = { log: nowhere, info: nowhere, warn: nowhere, error: nowhere, debug: nowhere };
   let ran = false;
   const told = (mark, form, error) => {
@@ -45,16 +76,21 @@ _DRIVER = """(function (forms, given, guards, guard) {
     }
     catch (error) { if (form === forms.length - 1) return told('?', form, error); }
   }
-  let value;
-  try {
-    value = snippet(...values);
-    ran = true;
-    if (value instanceof Later) return '&';
+  const broken = (error) => missed() ? glue(['-', missed()], '') : told('!', form, error);
+  const written = (value) => {
     if (value !== value) return glue(['!', form, stringify('the result is NaN\\n')], '');
-    value = stringify(value);
-  } catch (error) { return missed() ? glue(['-', missed()], '') : told('!', form, error); }
-  if (missed()) return glue(['-', missed()], '');
-  return glue(['=', value === undefined ? 'null' : value], '');
+    try { value = stringify(value); } catch (error) { return broken(error); }
+    if (missed()) return glue(['-', missed()], '');
+    return glue(['=', value === undefined ? 'null' : value], '');
+  };
+  try {
+    const value = snippet(...values);
+    ran = true;
+    if (!(value instanceof Later)) return written(value);
+    let settled = '&';
+    follow(value, (found) => { settled = written(found); }, (error) => { settled = broken(error); });
+    return () => settled;
+  } catch (error) { return broken(error); }
 })"""
 """Takes what it needs of the engine's objects before the snippet can bend them, and returns one flat text."""
 
@@ -80,12 +116,23 @@ def _ran(asked: dict[str, Any]) -> Answer:
     forms = _forms(asked["code"])
     try:
         given = ", ".join(map(json.dumps, (forms, asked["variables"], asked.get("guards", []))))
-        said = cast("str", context.eval(f"{_DRIVER}({given}, {_GUARD})"))
+        said = context.eval(f"{_DRIVER}({given}, {_GUARD})")
+        if not isinstance(said, str):
+            said = _settled(context, said, asked["seconds"])
     except _Overflow:
         return _broke("raised", "RangeError: Maximum call stack size exceeded")
     except _Thrown as error:
         return _broke(*_sorted("raised", str(error).partition("\n")[0]))
     return _answer(said, forms, asked["output"])
+
+
+def _settled(context: Any, told: Callable[[], str], seconds: float) -> str:
+    """What a promise gave in the end."""
+    until = time.process_time() + seconds
+    while context.execute_pending_job():
+        if time.process_time() > until:
+            raise _Thrown("InternalError: interrupted")
+    return told()
 
 
 def _forms(code: str) -> list[dict[str, str]]:
@@ -105,7 +152,7 @@ def _answer(said: str, forms: list[dict[str, str]], most: int) -> Answer:
         case "-":
             return _broke("unsupported", f"the code reads {rest}")
         case "&":
-            return _broke("unsupported", "promises and async functions are not carried out: return the value itself")
+            return _broke("unsupported", "a promise that nothing here settles")
         case _:
             form = forms[int(rest[0])]
             within = form["run"].startswith("return eval(") and mark == "!"

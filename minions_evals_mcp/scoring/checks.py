@@ -32,6 +32,8 @@ class Subject(NamedTuple):
     """The `tools` and `functions` that its provider offered the model."""
     whole_response: bool = False
     """Whether all that its provider answered is in `told`, so that what is missing there was not said."""
+    of_config: bool = False
+    """Whether a config of promptfoo's asked for it: code that goes wrong fails it then, as it does there."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,7 @@ class ModuleFile:
     name: str
     path: Path
     options: Json
+    offered: Json
 
     async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
         """What `callApi` returned."""
@@ -97,7 +98,7 @@ class ModuleFile:
             case TargetErrored(reason=reason):
                 return TargetErrored(f"{self.name}: {reason}")
             case (value, latency_ms):
-                return returned(value, asked, latency_ms)
+                return returned(value, asked, latency_ms, self.offered)
 
 
 @dataclass(frozen=True, slots=True)

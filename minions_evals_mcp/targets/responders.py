@@ -110,6 +110,7 @@ class PythonFile:
     name: str
     function: Callable[..., object]
     options: Json
+    offered: Json
 
     async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
         """What the function returned."""
@@ -118,13 +119,13 @@ class PythonFile:
             found, latency_ms = await in_time(asked, call)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
             return TargetErrored(f"{self.name} raised {type(error).__name__}: {error}")
-        return asked.too_late(latency_ms) if found is None else returned(found, asked, latency_ms)
+        return asked.too_late(latency_ms) if found is None else returned(found, asked, latency_ms, self.offered)
 
 
-def returned(found: object, asked: Asking, latency_ms: float) -> Observed | TargetErrored:
-    """What a function or a transform gave: a text, or {output, error, tokenUsage, cost}."""
+def returned(found: object, asked: Asking, latency_ms: float, offered: Json) -> Observed | TargetErrored:
+    """What a function gave, which was offered those tools: {output, error, tokenUsage, cost}; promptfoo takes no bare text."""
     try:
-        value = _JSON.validate_python({"output": found} if isinstance(found, str) else found)
+        value = _JSON.validate_python(found)
         canonical(value).encode()  # NaN and lone surrogates stand in no record
     except ValueError:
         return TargetErrored(f"{asked.name} returned {type(found).__name__}, which is no JSON")
@@ -142,7 +143,7 @@ def returned(found: object, asked: Asking, latency_ms: float) -> Observed | Targ
         input_tokens=_count(tokens.get("prompt")),
         output_tokens=_count(tokens.get("completion")),
         cost_usd=_amount(value.get("cost")),
-        told=Told(response={name: one for name, one in value.items() if name != "output"}, whole=True),
+        told=Told(response={name: one for name, one in value.items() if name != "output"}, whole=True, offered=offered),
     )
     return TargetErrored(f"{asked.name} {NOTHING}", unanswered=True) if says_nothing(seen) else seen
 
@@ -155,9 +156,9 @@ def _amount(value: JsonValue) -> float | None:
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and value >= 0 else None
 
 
-def python_file(path: Path, function: str, *, name: str, options: Json) -> PythonFile:
+def python_file(path: Path, function: str, *, name: str, options: Json, offered: Json) -> PythonFile:
     """The provider that is that function in that file; raises `BadInputError` where there is none."""
-    return PythonFile(name, function_in(path, function, called_with="prompt, options, context"), options)
+    return PythonFile(name, function_in(path, function, called_with="prompt, options, context"), options, offered)
 
 
 @dataclass(frozen=True, slots=True)

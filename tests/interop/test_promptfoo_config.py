@@ -79,9 +79,9 @@ def test_variables_are_filled_by_each_other_and_from_files(tmp_path: Path) -> No
         "x": "why",
         "f": "text",
         "y": '{"k":[1,"x"]}',
-        "g": "doc 1",
+        "g": "doc 2",
     }
-    assert second["g"] == "doc 2"
+    assert second["g"] == "doc 1"
 
 
 def test_the_default_test_and_scenarios_are_merged_into_each_test(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_ids_follow_from_what_is_said(tmp_path: Path) -> None:
         (HEAD.replace("'{{w}}'", "'file://gen.js:say'"), "gen.js: JavaScript makes parts"),
         (HEAD.replace("'{{w}}'", "'file://gen.ts:say'"), "gen.ts: TypeScript is not run"),
         (HEAD + "tests: [{assert: [{type: contains, value: a, provider: x}]}]", "tests.0.assert.0.provider"),
-        (HEAD + "tests: [{assert: [{type: guardrails}]}]", "tests.0.assert.0: the assertion type 'guardrails'"),
+        (HEAD + "tests: [{assert: [{type: search-rubric}]}]", "tests.0.assert.0: the assertion type 'search-rubric'"),
         (HEAD + "tests: file://gen.js:make", "gen.js: JavaScript makes parts"),
         (HEAD + "tests: https://docs.google.com/x", "docs.google.com"),
         ("prompts: [a]\nproviders: ['openai:realtime:x', 'bedrock:y', {id: 'openai:z', config: {tools: []}}]", "openai:realtime:x"),
@@ -258,7 +258,7 @@ def test_what_is_not_carried_out_is_refused_by_name(tmp_path: Path, text: str, n
 def test_what_is_refused_is_left_out_where_that_is_allowed(tmp_path: Path) -> None:
     text = (
         HEAD.replace("echo", "echo, 'bedrock:x'")
-        + "tests: [{assert: [{type: guardrails}, {type: contains, value: b}]}]\n"
+        + "tests: [{assert: [{type: search-rubric}, {type: contains, value: b}]}]\n"
     )
     found = read(tmp_path, text, allow=True)
     assert len(found.columns) == 1

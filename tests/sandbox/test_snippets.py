@@ -238,7 +238,10 @@ async def test_what_real_python_lacks_as_well_is_the_codes_own_fault(
         ("javascript", "'x'.repeat(2000)", "output-limit", "the output limit of 1,000 characters"),
         ("javascript", "new ArrayBuffer(1 << 30)", "memory-limit", "the memory limit of 32 MB"),
         ("javascript", "for (;;);", "time-limit", "the time limit of 0.2 s"),
-        ("javascript", "Promise.resolve(1)", "unsupported", "promises"),
+        ("javascript", "new Promise(() => {})", "unsupported", "a promise that nothing here settles"),
+        ("javascript", "(async () => { throw new Error('late') })()", "raised", "Error: late"),
+        ("javascript", "new Date(0).toLocaleDateString()", "unsupported", "goes by a language and a place"),
+        ("javascript", "'é'.localeCompare('e')", "unsupported", "localeCompare"),
     ],
 )
 async def test_a_failure_says_what_and_in_which_line(
@@ -247,6 +250,21 @@ async def test_a_failure_says_what_and_in_which_line(
     found = await snippets.run(language, code, {}, limits=BRIEF)
     assert isinstance(found, Broke)
     assert (found.kind, said in found.error) == (kind, True), found
+
+
+@pytest.mark.parametrize(
+    ("code", "gives"),
+    [
+        ("Promise.resolve(1)", 1),
+        ("(async () => (await Promise.all([1, 2].map(async (n) => n * 2))).length)()", 2),
+        ("['b', 'a', 'C', 'B'].sort((x, y) => x.localeCompare(y)).join('')", "abBC"),
+        ("[1234567.892, 0.5, -1200].map((n) => n.toLocaleString()).join(' ')", "1,234,567.892 0.5 -1,200"),
+    ],
+)
+async def test_promises_are_waited_for_and_texts_are_ordered_as_node_orders_them(
+    snippets: Snippets, code: str, gives: JsonValue
+) -> None:
+    assert await snippets.run("javascript", code, {}) == Ran(gives)
 
 
 @linux

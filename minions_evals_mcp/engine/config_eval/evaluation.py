@@ -47,22 +47,24 @@ class GivenSpec(Value):
 
 
 class PythonSpec(Value):
-    """A function in a file; `code` is the digest of what stood in it."""
+    """A function in a file; `code` is the digest of what stood in it, `offered` the tools and functions of its config."""
 
     kind: Literal["python"] = "python"
     path: str
     function: str
     config: Json = {}
     code: str
+    offered: Annotated[Json, Field(exclude_if=lambda held: not held)] = {}
 
 
 class ModuleSpec(Value):
-    """A class in a JavaScript module, run by node where the operator trusts it; `code` is the digest of what stood in it."""
+    """A class in a JavaScript module, run by node where the operator trusts it; `code` and `offered` as above."""
 
     kind: Literal["module"] = "module"
     path: str
     config: Json = {}
     code: str
+    offered: Annotated[Json, Field(exclude_if=lambda held: not held)] = {}
 
 
 class ProgramSpec(Value):

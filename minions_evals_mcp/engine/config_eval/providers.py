@@ -105,11 +105,12 @@ class Providers:
                 return self._model(spec, models, budget)
             case PythonSpec() as spec:
                 options: Json = {"id": provider.id, "config": self._filled(spec.config)}
-                return python_file(Path(spec.path), spec.function, name=provider.id, options=options)
-            case ModuleSpec() as spec:
-                return ModuleFile(
-                    provider.id, Path(spec.path), {"id": provider.id, "config": self._filled(spec.config)}
+                return python_file(
+                    Path(spec.path), spec.function, name=provider.id, options=options, offered=spec.offered
                 )
+            case ModuleSpec() as spec:
+                options = {"id": provider.id, "config": self._filled(spec.config)}
+                return ModuleFile(provider.id, Path(spec.path), options, spec.offered)
             case ProgramSpec() as spec:
                 if shutil.which(spec.command[0]) is None:
                     raise BadInputError(f"provider {provider.id}: there is no program {spec.command[0]!r}.")

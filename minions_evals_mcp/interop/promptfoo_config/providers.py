@@ -26,7 +26,7 @@ from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, runs_module
 from minions_evals_mcp.interop.promptfoo_config.model_provider import HARMLESS, model_spec
 from minions_evals_mcp.interop.promptfoo_config.raw_request import raw_request
-from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_node, read_text
+from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.snippets import transform_code
 from minions_evals_mcp.scoring.nunjucks import vet_template
@@ -121,12 +121,43 @@ def _code(node: Node, ident: str, config: Node, refusals: Refusals) -> PythonSpe
         if not runs_module(node, file, refusals):
             return None
         path = named_file(node, file)
-        return ModuleSpec(path=str(path), config=_json(config), code=text_digest(read_text(path)))
+        return ModuleSpec(
+            path=str(path), config=_json(config), code=text_digest(read_text(path)), offered=_offered(config, refusals)
+        )
     if not file.endswith(".py"):
         refusals.add(node, f"the provider {ident}: of code, only files of Python and JavaScript are called")
         return None
     path = named_file(node, file)
-    return PythonSpec(path=str(path), function=function, config=_json(config), code=text_digest(read_text(path)))
+    return PythonSpec(
+        path=str(path),
+        function=function,
+        config={key: _with_files(one, refusals) for key, one in config.mapping().items()},
+        code=text_digest(read_text(path)),
+        offered=_offered(config, refusals),
+    )
+
+
+def _offered(config: Node, refusals: Refusals) -> Json:
+    """The tools that the config says are offered; of functions promptfoo asks its own providers only."""
+    return {key: _with_files(one, refusals) for key, one in config.mapping().items() if key == "tools"}
+
+
+def _with_files(node: Node, refusals: Refusals) -> JsonValue:
+    """The value with what stands in the files that it names in place of their names."""
+    match node.value:
+        case str() if node.file is not None:
+            path = named_file(node, node.file)
+            if path.suffix.lower() in {*YAML, ".json"}:
+                return read_node(path, node.source.base).value
+            if path.suffix.lower() in SCRIPTS | {".py"}:
+                refusals.add(node, "what code gives, in a provider's config")
+            return read_text(path)
+        case list():
+            return [_with_files(one, refusals) for one in node.elements()]
+        case dict():
+            return {name: _with_files(one, refusals) for name, one in node.mapping().items()}
+        case _:
+            return node.value
 
 
 def _program(node: Node, command: str, config: Node) -> ProgramSpec:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from pydantic_core import from_json, to_json
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.parsing import parse_json, parse_yaml
 
+_BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 FILE = "file://"
 YAML = frozenset({".yaml", ".yml"})
 Step = str | int
@@ -143,13 +145,32 @@ def named_file(node: Node, name: str) -> Path:
 
 def named_files(node: Node, pattern: str) -> list[str]:
     """The files that fit the pattern, in order; raises `InvalidRecordError` where none does."""
-    if not glob.has_magic(pattern):
+    if not glob.has_magic(pattern) and not _BRACES.search(pattern):
         named_file(node, pattern)
         return [pattern]
-    found = sorted(glob.glob(pattern, root_dir=node.source.base, recursive=True))  # noqa: PTH207  patterns may lead out of the folder, and be absolute
+    found: dict[str, None] = {}
+    for plain in _without_braces(pattern):
+        fitting = glob.glob(plain, root_dir=node.source.base, recursive=True)  # noqa: PTH207  patterns may lead out of the folder, and be absolute
+        found.update(dict.fromkeys(sorted(fitting, key=_as_walked)))
     if not found:
         raise node.wrong(f"no file fits {pattern}")
-    return found
+    return [*found]
+
+
+def _without_braces(pattern: str) -> list[str]:
+    """The patterns that one with `{a,b}` stands for."""
+    braces = _BRACES.search(pattern)
+    if braces is None:
+        return [pattern]
+    heads = [pattern[: braces.start()] + one for one in braces[1].split(",")]
+    return [head + tail for head in heads for tail in _without_braces(pattern[braces.end() :])]
+
+
+def _as_walked(path: str) -> list[tuple[bool, tuple[int, ...]]]:
+    """Orders files as promptfoo finds them: from the last name to the first, those of a folder before its folders'."""
+    names = path.split("/")
+    backwards = [(*(-byte for byte in name.encode()), 1) for name in names]
+    return [(at < len(names) - 1, name) for at, name in enumerate(backwards)]
 
 
 def read_text(path: Path) -> str:

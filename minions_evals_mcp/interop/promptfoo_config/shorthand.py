@@ -19,7 +19,7 @@ WITH_THRESHOLD = frozenset({
 })  # fmt: skip
 SIMILAR, OTHERS = 0.8, 0.75
 FOREIGN = (
-    "guardrails", "pi", "ruby", "search-rubric", "trace-error-spans", "trace-span-count", "trace-span-duration",
+    "pi", "ruby", "search-rubric", "trace-error-spans", "trace-span-count", "trace-span-duration",
 )  # fmt: skip
 """Types that we do not have: a cell that names one is refused by it, and is no text to be equal to."""
 _SHORT = re.compile(

@@ -10,7 +10,7 @@ from minions_evals_mcp.domain.assertions import ScoringCode
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
-from minions_evals_mcp.scoring.assertions.kinds.snippets import vet_source
+from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called, vet_source
 from minions_evals_mcp.scoring.assertions.scoring_code import ARGUMENTS
 from minions_evals_mcp.targets.prompted import PythonTransform
 
@@ -50,9 +50,15 @@ def _written(node: Node) -> tuple[Literal["python", "javascript"], str]:
 def transform_code(
     node: Node, refusals: Refusals, arguments: str = CHANGED, *, python: bool = True
 ) -> str | PythonTransform | None:
-    """What a transform runs: JavaScript as it stands there, or a function in the file that it names; None where refused."""
+    """What a transform runs: JavaScript as it stands there, or a function in the file that it names; None where refused.
+
+    A function that stands there is called only for an answer over HTTP; other transforms would give the function itself.
+    """
     if node.file is None:
-        return node.text()
+        if as_called(node.text(), arguments) != node.text() and python:
+            refusals.add(node, "a function, which promptfoo does not call in a transform: write what it returns")
+            return None
+        return node.text() or None
     plain, _, function = node.file.partition(":")
     path = named_file(node, plain)
     suffix = path.suffix.lower()

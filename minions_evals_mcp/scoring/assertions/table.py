@@ -140,6 +140,7 @@ KINDS: dict[str, Kind] = {
     "model-graded-factuality": Kind(graded.factuality, graded.vet_facts, graded.factuality_needs),
     meteor.METEOR: Kind(meteor.meteor, meteor.vet_meteor, meteor.meteor_needs),
     "moderation": Kind(services.moderation, services.vet_moderation, services.service_needs),
+    "guardrails": Kind(told_measures.guardrails),
     "perplexity": Kind(told_measures.perplexity),
     "perplexity-score": Kind(told_measures.perplexity_score),
     "python": Kind(snippets.python, snippets.vet_code, snippets.python_needs),

@@ -14,6 +14,10 @@ from minions_evals_mcp.scoring.values import Found, shown
 SLACK = 1e-9
 
 
+class NoVerdict(Unmet):
+    """What the code gave is no verdict."""
+
+
 def verdict_of(assertion: Assertion, value: JsonValue, language: Language) -> Found | Unmet:
     """The verdict that the code gave."""
     if language == "python" and isinstance(value, str):
@@ -29,17 +33,19 @@ def verdict_of(assertion: Assertion, value: JsonValue, language: Language) -> Fo
         case {"pass": bool()} | {"pass_": bool()}:
             return _graded(assertion, value, language)
         case _:
-            return Unmet(f"the code must give a Boolean, a number or {{pass, score, reason}}, not {shown(value)}")
+            return NoVerdict(f"the code must give a Boolean, a number or {{pass, score, reason}}, not {shown(value)}")
 
 
 def _graded(assertion: Assertion, given: dict[str, JsonValue], language: Language) -> Found | Unmet:
     given = {"pass": given["pass_"], **given} if "pass_" in given else given
     lacking = [name for name in ("pass", "score", "reason") if name not in given]
     if lacking:
-        return Unmet(f"the code must give {{pass, score, reason}}; {' and '.join(lacking)} is missing")
+        return NoVerdict(f"the code must give {{pass, score, reason}}; {' and '.join(lacking)} is missing")
     passed, score = bool(given["pass"]), given["score"]
     if isinstance(score, bool) or not isinstance(score, int | float):
-        return Unmet(f"the code must give a number as the score, not {shown(score)}")
+        return NoVerdict(f"the code must give a number as the score, not {shown(score)}")
+    if not isinstance(given["reason"], str):
+        return NoVerdict(f"the code must give a text as the reason, not {shown(given['reason'])}")
     reason = str(given["reason"] or f"the code gave {'pass' if passed else 'fail'}")
     limit = assertion.threshold
     if language == "python" and limit is not None and score < limit - SLACK:

@@ -31,6 +31,8 @@ _KEPT = frozenset("dDwW")
 _CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "f": "\x0c", "v": "\x0b", "0": "\x00"}
 _SPECIAL = frozenset("\\.+*?()|[]{}^$-&~#")
 _FLAGS = re.compile(r"\(\?([ims]+)\)")
+PYTHONS = re.compile(r"\(\?(?:[ims]+\)|P<)")
+"""What is understood beyond JavaScript; a config of promptfoo's that uses it fails there."""
 _TOKEN = re.compile(
     r"""(?P<unit>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2})
       | (?P<control>\\c[A-Za-z])

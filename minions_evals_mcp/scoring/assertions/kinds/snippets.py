@@ -19,7 +19,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_check
-from minions_evals_mcp.scoring.assertions.kinds.code_verdicts import verdict_of
+from minions_evals_mcp.scoring.assertions.kinds.code_verdicts import NoVerdict, verdict_of
 from minions_evals_mcp.scoring.checks import (
     Broke,
     Evidence,
@@ -39,6 +39,17 @@ _GIVEN = frozenset(
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})[ \t]*([\w+-]*)")
 _PYTHON = frozenset({"python", "py", "python3"})
 _OWN_MISTAKES = frozenset({"NameError", "ReferenceError"})
+_OF_NODE = frozenset({
+    "AbortController", "AbortSignal", "Blob", "Buffer", "BroadcastChannel", "CompressionStream", "CustomEvent",
+    "DOMException", "Event", "EventTarget", "File", "FormData", "Headers", "Intl", "MessageChannel", "Navigator",
+    "Performance", "ReadableStream", "Request", "Response", "TextDecoder", "TextEncoder", "TransformStream", "URL",
+    "URLSearchParams", "WebAssembly", "WebSocket", "WritableStream", "__dirname", "__filename", "atob", "btoa",
+    "clearImmediate", "clearInterval", "clearTimeout", "crypto", "exports", "fetch", "global", "module", "navigator",
+    "performance", "process", "queueMicrotask", "require", "setImmediate", "setInterval", "setTimeout",
+    "structuredClone",
+})  # fmt: skip
+"""Names that Node defines, and the sandbox does not."""
+_UNDEFINED = re.compile(r"ReferenceError: ['\"]?([\w$]+)")
 
 
 def python(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
@@ -210,21 +221,34 @@ def _checked(assertion: Assertion, subject: Subject, evidence: Evidence, languag
         case None:
             return Unmet("the code was not run")
         case Broke() as broke:
-            return _failed(assertion, broke, tests_the_output=need.before != "")
+            return _failed(assertion, broke, tests_the_output=need.before != "", of_config=subject.of_config)
         case Ran(value):
             asserted = value is None and language == "python" and _asserts(str(assertion.value).strip())
-            return (
-                Found(passed=True, reason="nothing was raised") if asserted else verdict_of(assertion, value, language)
-            )
+            found = Found(passed=True, reason="nothing was raised") if asserted else None
+            found = found or verdict_of(assertion, value, language)
+            gone_wrong = isinstance(found, NoVerdict) and subject.of_config
+            return _against(assertion, found.reason) if gone_wrong else found
 
 
-def _failed(assertion: Assertion, broke: Broke, *, tests_the_output: bool) -> Found | Unmet:
+def _failed(assertion: Assertion, broke: Broke, *, tests_the_output: bool, of_config: bool) -> Found | Unmet:
     """What was raised fails the check, as it does in promptfoo also under `not-`; anything else is the instrument's failure.
 
-    So is a name that the code uses and nobody defines, unless the output was to define it.
+    So is a name that the code uses and nobody defines, unless the output was to define it, and code that does not parse;
+    in a config of promptfoo's both fail the check, unless the name is one of Node's.
     """
+    of_node = _UNDEFINED.search(broke.error)
+    mistaken = broke.kind == "syntax" or (
+        broke.name in _OWN_MISTAKES and not (of_node is not None and of_node[1] in _OF_NODE)
+    )
+    if mistaken and of_config:
+        return _against(assertion, broke.error)
     if broke.kind != "raised" or (broke.name in _OWN_MISTAKES and not tests_the_output):
         return Unmet(broke.error)
     if broke.name == "AssertionError":
         return Found(passed=False, reason=broke.error)
-    return Found(passed=assertion.negated, reason=f"raised {broke.error}", score=0.0, negated_score=0.0)
+    return _against(assertion, f"raised {broke.error}")
+
+
+def _against(assertion: Assertion, reason: str) -> Found:
+    """A check that fails, also under `not-`."""
+    return Found(passed=assertion.negated, reason=reason, score=0.0, negated_score=0.0)

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
-from minions_evals_mcp.scoring.assertions.kinds.patterns import Elsewhere, compiled
+from minions_evals_mcp.scoring.assertions.kinds.patterns import PYTHONS, Elsewhere, compiled
 from minions_evals_mcp.scoring.checks import Evidence, RegexNeed, Subject, Unmet
 from minions_evals_mcp.scoring.values import Found, js_text, shown
 
@@ -63,6 +63,9 @@ def regex(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found |
     """The pattern `value` is found anywhere in the output, as JavaScript's `RegExp.test` would find it."""
     pattern = js_text(assertion.value)
     text = subject.text
+    if subject.of_config and (foreign := PYTHONS.search(pattern)):
+        reason = f"JavaScript knows no {foreign[0]} in a pattern"
+        return Found(passed=assertion.negated, reason=reason, score=0.0, negated_score=0.0)
     if len(text) > TEXT_LIMIT:
         return Unmet(f"the output has {len(text):,} characters; a pattern is searched in at most {TEXT_LIMIT:,}")
     search = compiled(pattern)

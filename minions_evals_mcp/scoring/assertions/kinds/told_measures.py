@@ -42,6 +42,16 @@ def perplexity_score(assertion: Assertion, subject: Subject, _evidence: Evidence
     return Found(not assertion.negated if limit is None else score >= limit, told, score)
 
 
+def guardrails(_assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
+    """The provider's safety checks flagged nothing; of one that told of none, nothing was flagged."""
+    answer = subject.told.get("providerResponse")
+    told = answer.get("guardrails") if isinstance(answer, dict) else None
+    if told is None and not subject.whole_response:
+        return Unmet("the provider told no guardrails")
+    flagged = isinstance(told, dict) and bool(told.get("flagged"))
+    return Found(not flagged, f"the provider's safety checks flagged {'it' if flagged else 'nothing'}")
+
+
 def skill_used(assertion: Assertion, subject: Subject, _evidence: Evidence) -> Found | Unmet:
     """Each skill in `value` (a name, or a list) was used; {name or pattern, min, max}: so many times, once without either."""
     metadata = subject.told.get("metadata")
