@@ -2,7 +2,8 @@
 
     python -m tests.bench.logs FOLDER            every file of the folder: samples and scores, ours and a plain script's
     … --own PYTHON [--own PYTHON]                and those of the format's own reader, where that environment has it (own_readers.py)
-    python -m tests.bench.logs --large 1000      a log of Inspect's of so many MB (.json), taken in by `import`, and its peak memory
+    python -m tests.bench.logs --big FORMAT [--megabytes 1000] [--sample 30000]
+                                                 a log of that size (all: of every format), taken in by `import`: its peak memory
 
 The plain script reads a file with nothing but `json` and `zipfile` (a member packed with zstd by `zstandard`).
 """
@@ -11,18 +12,19 @@ from __future__ import annotations
 
 import argparse
 import json
-import resource
+import sqlite3  # noqa: TID251  a store that nobody writes any more is only counted
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
 from minions_evals_mcp.interop.log_formats.table import opened, sniffed
 from minions_evals_mcp.interop.log_intake.intake import Counted
-
-SAMPLE_BYTES = 40_000
+from tests.bench.large_logs import BIG, write
+from tests.bench.process import PATH, measured
 
 
 def counted(path: Path) -> tuple[str, int, int]:
@@ -170,72 +172,35 @@ def _own_counts(own: list[Path], files: dict[Path, str]) -> dict[Path, tuple[int
     return found
 
 
-def _large(path: Path, megabytes: int) -> int:
-    """A log of about that size; how many samples it has."""
-    number = megabytes * 1_000_000 // 35_000
-    header: dict[str, Any] = {
-        "version": 2,
-        "status": "success",
-        "eval": {
-            "run_id": "r",
-            "eval_id": "e",
-            "task": "large",
-            "model": "m",
-            "created": "2026-11-20T10:00:00Z",
-            "scorers": [{"name": "includes", "options": {}}],
-        },
-    }
-    with path.open("w", encoding="utf-8") as file:
-        file.write(json.dumps(header)[:-1] + ', "samples": [')
-        for place, text in enumerate(_samples(number)):
-            file.write((",\n" if place else "") + text)
-        file.write("]}")
-    return number
-
-
-def _samples(number: int) -> Iterator[str]:
-    for place in range(number):
-        long = f"step {place} " * (SAMPLE_BYTES // 12)
-        messages = [{"role": "user", "content": f"Q{place}"}, {"role": "assistant", "content": "Paris"}]
-        yield json.dumps(
-            {
-                "id": place,
-                "epoch": 1,
-                "input": f"Q{place}",
-                "target": "Paris",
-                "messages": messages,
-                "output": {"choices": [{"message": {"role": "assistant", "content": "Paris"}}]},
-                "scores": {"includes": {"value": "C"}},
-                "events": [{"event": "model", "text": long}],
-            }
-        )
-
-
-def large(megabytes: int) -> None:
-    """Takes a large log in, in a process of its own, and prints what it needed."""
+def big(name: str, *, megabytes: int, sample_bytes: int) -> None:
+    """Takes a large log in, in a process of its own, and prints what that needed and what was kept."""
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "large.json"
-        number = _large(path, megabytes)
-        subprocess.run(
-            [sys.executable, "-m", "minions_evals_mcp.cli", "import", str(path), "--db", str(Path(folder) / "x.db")],
-            check=True,
+        path, number = write(name, Path(folder), megabytes=megabytes, sample_bytes=sample_bytes)
+        store = Path(folder) / "x.db"
+        used = measured(
+            [sys.executable, "-m", "minions_evals_mcp.cli", "import", str(path), "--db", str(store)], {"PATH": PATH}
         )
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        with closing(sqlite3.connect(store)) as db:
+            kept = db.execute("SELECT type, count(*) FROM minion GROUP BY type ORDER BY type").fetchall()
         size = path.stat().st_size / 1e6
-        sys.stdout.write(
-            f"{size:.0f} MB, {number} samples: peak {used.ru_maxrss / 1024:.0f} MB, CPU {used.ru_utime + used.ru_stime:.1f} s\n"
-        )
+    records = ", ".join(f"{count} {kind}" for kind, count in kept)
+    sys.stdout.write(
+        f"{name:<21} {size:.0f} MB, {number} samples: peak {used.rss_mb:.0f} MB, CPU {used.cpu_s:.1f} s; kept {records}\n"
+    )
+    sys.stdout.flush()
 
 
 def main() -> None:
     """Counts, or measures."""
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("folder", nargs="?", type=Path)
-    asked.add_argument("--large", type=int)
+    asked.add_argument("--big", choices=["all", *BIG])
+    asked.add_argument("--megabytes", type=int, default=1000)
+    asked.add_argument("--sample", type=int, default=30_000)
     asked.add_argument("--own", type=Path, action="append", default=[])
     said = asked.parse_args()
-    if said.large is not None:
-        large(said.large)
+    for name in BIG if said.big == "all" else filter(None, [said.big]):
+        big(name, megabytes=said.megabytes, sample_bytes=said.sample)
     if said.folder is not None:
         sys.exit(min(1, compared(said.folder, said.own)))
 

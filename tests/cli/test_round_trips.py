@@ -14,7 +14,8 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.interop.logs.sample import Sample
 from tests.cli.terminal import Terminal
-from tests.interop.logs.makers import Json, inspect_json, inspect_sample, samples
+from tests.interop.logs.makers import Json, inspect_json, inspect_sample, kept, samples, written
+from tests.interop.logs.test_agent_logs import DEEPEVAL, TAU
 
 VERSION = "log:inspect/capitals/eval1"
 CALL: Json = {"id": "c1", "function": "bash", "arguments": {"cmd": "ls"}, "type": "function"}
@@ -116,3 +117,49 @@ def test_events_say_each_score_with_its_label_and_reason(at: Terminal) -> None:
     assert values == [*expected, 0.5, 1.0, "C"]
     assert told[0]["gen_ai.evaluation.explanation"] == "it says answer 0 1"
     assert {one["gen_ai.evaluation.name"] for one in told} == {"includes"}
+
+
+def calls(path: Path) -> list[tuple[str, Json, JsonValue, str | None]]:
+    """The calls of the file's runs, each with what was given, what came of it, and how it failed."""
+    return [
+        (step.tool, step.arguments, step.result, step.error)
+        for run in kept(path)[1]
+        for step in run.fields.tool_calls_log or ()
+    ]
+
+
+def test_calls_that_stand_apart_from_what_was_said_go_out_in_every_format_that_has_words_for_them(at: Terminal) -> None:
+    called = [
+        {"name": "find", "inputParameters": {"q": 1}, "output": "r"},
+        {"name": "look", "inputParameters": {"p": "x"}},
+    ]
+    (case, *_), source = DEEPEVAL["testCases"], at.folder / "test_run_1.json"
+    written(source, {**DEEPEVAL, "testCases": [{**case, "toolsCalled": called}], "conversationalTestCases": []})
+    forms = {"inspect-json": "a.json", "promptfoo": "b.json", "parquet": "c.parquet", "every-eval-ever": "d.json"}
+    ended = at.many(
+        ["import", source.name],
+        *(["export", "log:deepeval/geo/test_run_1", "--format", form, "-o", out] for form, out in forms.items()),
+    )
+    assert [one.code for one in ended] == [0] * 5
+    was = [("find", {"q": 1}, "r", None), ("look", {"p": "x"}, "", None)]
+    texts = [(tool, {key: str(value) for key, value in given.items()}, *rest) for tool, given, *rest in was]
+    for form, out in forms.items():
+        path = at.folder / out.replace("d.json", "d_samples.jsonl")
+        found = [(tool, given, result or "", error) for tool, given, result, error in calls(path)]
+        assert found == (texts if form == "every-eval-ever" else was), form
+        assert [one.produced and one.produced.output for one in samples(path)] == ["Paris"]
+
+
+def test_a_conversation_in_the_words_of_openai_goes_out_in_those_of_inspect(at: Terminal) -> None:
+    """tau-bench writes a null where nothing is said, and a call's name within its `function`."""
+    written(at.folder / "m-airline.json", [TAU])
+    export = ["export", "log:tau-bench/airline/m-airline", "--format", "inspect-json", "-o", "a.json"]
+    ended = at.many(["import", "m-airline.json"], export)
+    assert [one.code for one in ended] == [0, 0]
+    (sample,) = json.loads((at.folder / "a.json").read_text("utf-8"))["samples"]
+    said = {message["role"]: message for message in sample["messages"]}
+    assert all(isinstance(message["content"], str) for message in sample["messages"])
+    assert (said["tool"]["function"], said["tool"]["content"]) == ("find", "12A")
+    (call,) = sample["messages"][1]["tool_calls"]
+    assert (call["id"], call["function"], call["arguments"], call["type"]) == ("c1", "find", {"id": 7}, "function")
+    assert calls(at.folder / "a.json") == calls(at.folder / "m-airline.json")

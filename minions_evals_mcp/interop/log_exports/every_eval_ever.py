@@ -15,10 +15,11 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.domain.tagged_values import listed_values, obj
+from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.interop.log_exports.conversations import conversation
 from minions_evals_mcp.interop.log_exports.told import Export, Score, Told, worth
 from minions_evals_mcp.interop.log_exports.writing import text, without_none
-from minions_evals_mcp.interop.logs.conversation import message_text
+from minions_evals_mcp.interop.logs.conversation import message_text, objects
 
 SCHEMA = "0.3.0"
 
@@ -124,6 +125,7 @@ def _row(told: Told, export: Export, score: Score, value: float) -> Json:
     raw = value_text(told.inputs.get("input", told.inputs))
     answer = "" if told.output is None else value_text(told.output)
     agentic = bool(told.steps)
+    messages = [*_messages(told)] if agentic else []
     usage: Json | None = None
     if told.input_tokens is not None or told.output_tokens is not None:
         put, got = told.input_tokens or 0, told.output_tokens or 0
@@ -135,7 +137,7 @@ def _row(told: Told, export: Export, score: Score, value: float) -> Json:
     ]  # fmt: skip
     evaluation: Json = {"score": value, "is_correct": score.passed if score.passed is not None else value >= 1.0}
     if agentic:
-        evaluation |= {"tool_calls_count": len(told.steps), "num_turns": max(1, len(told.messages))}
+        evaluation |= {"tool_calls_count": len(told.steps), "num_turns": len(messages)}
     reference: list[JsonValue] = [*told.targets]
     choices = told.inputs.get("choices")
     about = {
@@ -152,7 +154,7 @@ def _row(told: Told, export: Export, score: Score, value: float) -> Json:
         "interaction_type": "agentic" if agentic else "single_turn",
         "input": {"raw": raw, "reference": reference, **({"choices": choices} if _are_texts(choices) else {})},
         "output": None if agentic else {"raw": [answer]},
-        "messages": [*_messages(told, raw, answer)] if agentic else None,
+        "messages": [*messages] if agentic else None,
         "answer_attribution": attributed, "evaluation": evaluation, "token_usage": usage,
         "performance": None if told.latency_ms is None else {"latency_ms": told.latency_ms},
         "error": told.error, "metadata": {key: held for key, held in about.items() if held},
@@ -163,16 +165,10 @@ def _are_texts(listed: JsonValue) -> bool:
     return isinstance(listed, list) and all(isinstance(one, str) for one in listed)
 
 
-def _messages(told: Told, raw: str, answer: str) -> Iterator[Json]:
-    """The conversation; where none was kept, the question, the calls and the answer."""
-    spoken = [obj(message) for message in told.messages] or [
-        {"role": "user", "content": raw},
-        {"role": "assistant", "content": answer},
-    ]
-    for place, message in enumerate(spoken):
-        calls: list[JsonValue] = [
-            _call(obj(call), number) for number, call in enumerate(listed_values(message.get("tool_calls")))
-        ]
+def _messages(told: Told) -> Iterator[Json]:
+    """The conversation, numbered; of a call's arguments the format knows texts alone."""
+    for place, message in enumerate(conversation(told)):
+        calls: list[JsonValue] = [_call(call) for call in objects(message.get("tool_calls"))]
         ident = message.get("tool_call_id")
         yield without_none({
             "turn_idx": place, "role": str(message.get("role", "user")), "content": message_text(message) or None,
@@ -180,11 +176,6 @@ def _messages(told: Told, raw: str, answer: str) -> Iterator[Json]:
         })  # fmt: skip
 
 
-def _call(call: Json, number: int) -> Json:
-    function = obj(call.get("function"))
-    arguments = call.get("arguments", function.get("arguments"))
-    held = arguments if isinstance(arguments, dict) else {"arguments": arguments}
-    name = call.get("name") or function.get("name") or "tool"
-    return {
-        "id": str(call.get("id") or number), "name": str(name), "arguments": {key: value_text(one) for key, one in held.items()},
-    }  # fmt: skip
+def _call(call: Json) -> Json:
+    arguments: Json = {key: value_text(value) for key, value in obj(call.get("arguments")).items()}
+    return {"id": str(call.get("id")), "name": str(call.get("name")), "arguments": arguments}

@@ -9,11 +9,23 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.interop.log_exports.conversations import conversation, question
 from minions_evals_mcp.interop.log_exports.told import OURS, Export, Score, Told
-from minions_evals_mcp.interop.log_exports.writing import one_document, text, without_none
-from minions_evals_mcp.interop.logs.conversation import objects, without
+from minions_evals_mcp.interop.log_exports.writing import one_document, without_none
+from minions_evals_mcp.interop.logs.conversation import message_text, objects, without
 
 VERSION = 2
+ROLES = {
+    "system": "system",
+    "developer": "system",
+    "assistant": "assistant",
+    "model": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
+"""The roles that Inspect knows, by those that others write; any other is the user's."""
+PARTS = frozenset({"text", "reasoning", "image", "audio", "video", "data", "document"})
+"""The parts of a content that Inspect knows."""
 
 
 async def inspect_json(export: Export) -> AsyncIterator[str]:
@@ -59,7 +71,7 @@ def sample(told: Told, subject: str) -> Json:
         "input": _input(told.inputs),
         "choices": told.inputs.get("choices"),
         "target": target if target != [] else "",
-        "messages": [_as_written(message) for message in told.messages or _messages(told)],
+        "messages": [_as_written(message) for message in conversation(told)],
         "output": {"model": subject, "choices": [choice] if told.output is not None else [], "usage": usage},
         "scores": {score.name: _score(score, answer) for score in told.scores},
         "metadata": obj(known.get("metadata")),
@@ -77,31 +89,31 @@ def sample(told: Told, subject: str) -> Json:
 
 
 def _input(inputs: Json) -> JsonValue:
-    messages, asked = inputs.get("messages"), inputs.get("input")
-    if isinstance(messages, list):
-        return messages
-    return asked if isinstance(asked, str) else text(inputs)
+    asked = question(inputs)
+    return [_as_written(message) for message in objects(asked)] if isinstance(asked, list) else asked
 
 
-def _as_written(message: JsonValue) -> JsonValue:
-    """The message as Inspect writes it: the tool's name stands under `function`."""
-    said = obj(message)
+def _as_written(message: Json) -> JsonValue:
+    """The message as Inspect writes it: its texts are no null, the tool's name stands under `function`, what failed under `error`."""
+    role = message.get("role")
+    known: Json = {**message, "role": ROLES.get(str(role), "user"), "content": _content(message)}
+    if known["role"] == "tool":
+        failed: Json = (
+            {"error": {"type": "unknown", "message": message_text(message)}} if message.get("is_error") else {}
+        )
+        return {"function": message.get("name"), **failed, **without(known, "name", "is_error")}
     calls: list[JsonValue] = [
-        {"function": call.get("name"), "type": "function", **without(call, "name")}
-        for call in objects(said.get("tool_calls"))
+        {"type": "function", **without(call, "name"), "function": call.get("name")}
+        for call in objects(message.get("tool_calls"))
     ]
-    if calls:
-        return {**said, "tool_calls": calls}
-    return without(said, "name", "is_error") if "function" in said else message
+    return {**known, "tool_calls": calls} if calls else known
 
 
-def _messages(told: Told) -> list[JsonValue]:
-    """The question and the answer, where no conversation was kept; nothing where nothing was answered."""
-    if told.output is None:
-        return []
-    question = _input(told.inputs)
-    asked: list[JsonValue] = question if isinstance(question, list) else [{"role": "user", "content": question}]
-    return [*asked, {"role": "assistant", "content": value_text(told.output)}]
+def _content(message: Json) -> JsonValue:
+    """The content where Inspect knows all of its parts, else its texts."""
+    content = message.get("content")
+    known = isinstance(content, list) and all(obj(part).get("type") in PARTS for part in content)
+    return content if known else message_text(message)
 
 
 def _usage(told: Told) -> JsonValue:

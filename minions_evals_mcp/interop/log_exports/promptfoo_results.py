@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.interop.log_exports.told import Export, Score, Told, worth
 from minions_evals_mcp.interop.log_exports.writing import one_document, text, without_none
-from minions_evals_mcp.interop.logs.conversation import number
+from minions_evals_mcp.interop.logs.conversation import number, objects
 
 VERSION = 3
 NO_FAILURE, ASSERTION, ERROR = 0, 1, 2
@@ -82,6 +82,7 @@ def _result(told: Told, place: int, export: Export, sums: _Sums) -> Json:
     }  # fmt: skip
     response: Json = without_none({
         "output": told.output, "finishReason": told.stop_reason, "tokenUsage": _tokens(told), "cost": told.cost,
+        "metadata": {"toolCalls": [*map(_call, objects([*told.steps]))]} if told.steps else None,
         **obj(kept.get("response")),
     })  # fmt: skip
     number_ = told.sample if "provider" in kept and isinstance(told.sample, int) else None
@@ -96,6 +97,15 @@ def _result(told: Told, place: int, export: Export, sums: _Sums) -> Json:
         "gradingResult": grading, "failureReason": failure, "error": told.error,
         "latencyMs": told.latency_ms or 0, "cost": told.cost, "tokenUsage": _tokens(told), "metadata": {},
         **{key: value for key, value in obj(kept.get("rest")).items() if key not in {"promptIdx", "testIdx", "id", "promptId"}},
+    })  # fmt: skip
+
+
+def _call(step: Json) -> Json:
+    """The call as promptfoo's own providers of agents write it."""
+    error, result = step.get("error"), step.get("result")
+    return without_none({
+        "id": step.get("id"), "name": step.get("tool"), "input": obj(step.get("arguments")),
+        "output": error if result is None else result, "is_error": error is not None, "parentToolUseId": step.get("parent_id"),
     })  # fmt: skip
 
 

@@ -109,7 +109,7 @@ def _sample(lines: list[Json], epoch: int, where: str, *, alone: bool) -> Sample
 
 
 def _produced(lines: list[Json], said: Json, where: str, *, alone: bool) -> Produced:
-    messages = listed_values(said.get("messages"))
+    messages = [_message(message) for message in listed_values(said.get("messages"))]
     raw = texts(obj(said.get("output")).get("raw"))
     usage = obj(said.get("token_usage"))
     model = str(said.get("model_id", ""))
@@ -124,6 +124,12 @@ def _produced(lines: list[Json], said: Json, where: str, *, alone: bool) -> Prod
         error=str(said["error"]) if said.get("error") else None,
         extra=without({"rest": without(said, *_READ, "metadata", "sample_hash") or None}),
     )
+
+
+def _message(message: JsonValue) -> JsonValue:
+    """The message; where it is of one call, with that call's id alone, as everybody else writes it."""
+    idents = listed_values(obj(message).get("tool_call_id"))
+    return {**obj(message), "tool_call_id": idents[0]} if len(idents) == 1 else message
 
 
 def _score(line: Json, where: str) -> ForeignScore:

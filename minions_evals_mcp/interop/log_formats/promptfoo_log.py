@@ -9,6 +9,7 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.logs.conversation import count, finite, number, objects, without
@@ -115,8 +116,10 @@ def _produced(said: Json, variant: Variant, where: str) -> Produced:
     response, usage = obj(said.get("response")), obj(said.get("tokenUsage"))
     failed = said.get("failureReason") == ERROR or (said.get("error") is not None and "output" not in response)
     cached = without(response, "output", "tokenUsage", "cost", "finishReason")
+    called = obj(response.get("metadata")).get("toolCalls")
     return Produced(
         output=response.get("output"),
+        tools=tuple(_step(call) for call in objects(called)) if isinstance(called, list) else None,
         scores=tuple(_scores(said, where)),
         variant=variant,
         input_tokens=count(usage.get("prompt")),
@@ -130,6 +133,19 @@ def _produced(said: Json, variant: Variant, where: str) -> Produced:
             "rest": without(said, *_READ) or None, "response": cached or None,
         }),
     )  # fmt: skip
+
+
+def _step(call: Json) -> Json:
+    """A call as promptfoo's providers of agents write it, in our words."""
+    known = {
+        "tool": call.get("name") or "tool",
+        "arguments": obj(call.get("input", call.get("arguments"))),
+        "id": call.get("id"),
+    }
+    failed, output = call.get("is_error") is True, call.get("output", call.get("result"))
+    came = {"error": value_text(output) or "failed"} if failed else {"result": output}
+    rest = without(call, "id", "name", "input", "arguments", "output", "result", "is_error", "parentToolUseId")
+    return without({**known, **came, "parentId": call.get("parentToolUseId"), "extra": rest or None})
 
 
 def _scores(said: Json, where: str) -> Iterator[ForeignScore]:

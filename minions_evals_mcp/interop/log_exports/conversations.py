@@ -1,0 +1,86 @@
+"""What was said and called in the course of an output, as messages of one shape, whatever it was kept as."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outputs import value_text
+from minions_evals_mcp.domain.tagged_values import listed_values, obj, parsed
+from minions_evals_mcp.interop.log_exports.told import Told
+from minions_evals_mcp.interop.log_exports.writing import without_none
+from minions_evals_mcp.interop.logs.conversation import objects, without
+
+CALLS = ("tool", "function")
+"""Who gives a call's result."""
+
+
+def conversation(told: Told) -> list[Json]:
+    """The messages as they were kept; calls that stand elsewhere come before the last answer.
+
+    A call is `{id, name, arguments}` under `tool_calls`, its result a message of the role `tool`.
+    """
+    kept = [_message(obj(message)) for message in told.messages]
+    if told.steps and not any(_tells_calls(message) for message in kept):
+        before, after = (kept[:-1], kept[-1:]) if kept and kept[-1].get("role") == "assistant" else (kept, [])
+        return [*(before or _question(told)), *_called(told.steps), *(after or _answer(told))]
+    if kept:
+        return kept
+    return [] if told.output is None else [*_question(told), *_answer(told)]
+
+
+def question(inputs: Json) -> JsonValue:
+    """What was asked: a conversation, or a text."""
+    messages, asked = inputs.get("messages"), inputs.get("input")
+    return messages if isinstance(messages, list) else asked if isinstance(asked, str) else value_text(inputs)
+
+
+def _question(told: Told) -> list[Json]:
+    said = question(told.inputs)
+    if isinstance(said, list):
+        return [_message(message) for message in objects(said)]
+    return [{"role": "user", "content": said}]
+
+
+def _answer(told: Told) -> list[Json]:
+    return [] if told.output is None else [{"role": "assistant", "content": value_text(told.output)}]
+
+
+def _message(message: Json) -> Json:
+    """The message; its calls in one shape, be they written flat or, as OpenAI's, within a `function`."""
+    calls = [_call(call, place) for place, call in enumerate(objects(message.get("tool_calls")))]
+    if not calls:
+        return without(message, "tool_calls")
+    return {**message, "content": message.get("content") or "", "tool_calls": [*calls]}
+
+
+def _call(call: Json, place: int) -> Json:
+    inside = obj(call.get("function"))
+    name = call.get("name") or inside.get("name") or call.get("function") or "tool"
+    arguments = parsed(call.get("arguments", inside.get("arguments", call.get("args"))))
+    held: JsonValue = (
+        arguments if isinstance(arguments, dict) else {} if arguments is None else {"arguments": arguments}
+    )
+    rest = without(call, "name", "arguments", "args", *(["function"] if inside else []))
+    return {"id": f"call-{place}", **rest, "name": str(name), "arguments": held}
+
+
+def _tells_calls(message: Json) -> bool:
+    parts = (obj(part).get("type") for part in listed_values(message.get("content")))
+    return bool(message.get("tool_calls")) or message.get("role") in CALLS or "tool_use" in parts
+
+
+def _called(steps: tuple[JsonValue, ...]) -> Iterator[Json]:
+    """Each call as the agent makes it, and what it gave."""
+    for place, step in enumerate(objects([*steps])):
+        ident, name = str(step.get("id") or f"call-{place}"), str(step.get("tool") or "tool")
+        call: Json = {"id": ident, "name": name, "arguments": obj(step.get("arguments"))}
+        yield {"role": "assistant", "content": "", "tool_calls": [call]}
+        error, result = step.get("error"), step.get("result")
+        said = error if result is None else result
+        yield without_none({
+            "role": "tool", "tool_call_id": ident, "name": name, "content": "" if said is None else value_text(said),
+            "is_error": True if error is not None else None,
+        })  # fmt: skip
