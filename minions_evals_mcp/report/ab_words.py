@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from minions_evals_mcp.engine.ab_test.figures import Difference
 from minions_evals_mcp.engine.ab_test.run_ab_test import AbBranch, AbTestResult
+from minions_evals_mcp.scoring.ab import Criterion
 from minions_evals_mcp.stats.intervals import Bounds
 
 UNKNOWN = "–"
@@ -18,6 +19,13 @@ LEAD = {
     "supported": "more than chance",
     "within-noise": "no more than chance would give it",
     "undecidable": "not to be told from chance: too few cases differ",
+}
+WINS_BY: dict[Criterion, str] = {
+    "best_quality": "quality",
+    "fastest": "time",
+    "cheapest": "cost",
+    "best_value": "quality for a dollar",
+    "balanced": "quality, time and cost together",
 }
 Words = Callable[[float | None], str]
 Signed = Callable[[float], str]

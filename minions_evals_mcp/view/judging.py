@@ -33,7 +33,7 @@ async def question(request: Request) -> Response:
     unasked = [(number, UNASKED[reason]) for reason, number in found.unasked.items()]
     if found.question is None:
         return rendered("queue_empty", unasked=unasked, run=run_id, kept=named(request, "kept"))
-    return _form(found.question, request, run=run_id, waiting=found.waiting, kept=named(request, "kept"))
+    return _form(found.question, request, run=run_id, waiting=(found.waiting, found.units), kept=named(request, "kept"))
 
 
 async def judged(request: Request) -> Response:
@@ -77,7 +77,7 @@ async def label(request: Request) -> Response:
 
 
 def _form(  # noqa: PLR0913  what the form shows
-    asked: Question, request: Request, *, run: str | None, waiting: int = 0, kept: str = "",
+    asked: Question, request: Request, *, run: str | None, waiting: tuple[int, int] = (0, 0), kept: str = "",
     form: Mapping[str, str] | None = None, wrong: Mapping[str, str] | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
     speaker = engine_of(request).speaker

@@ -1,4 +1,4 @@
-"""A store as it looks after two weeks of use: runs twice a day, an agent with trajectories, a config, labels, a regression.
+"""A store as it looks after two weeks of use: runs twice a day, an agent with trajectories, a config, labels, a regression, an A/B test.
 
 python -m tests.bench.rich_store FOLDER makes it there, as evals.db.
 """
@@ -18,6 +18,7 @@ import anyio
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.engine.ab_test.run_ab_test import AbTestRequest, InlineBranch, run_ab_test
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, approve_prompt_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_prompt_versions
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
@@ -29,6 +30,8 @@ from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.interop.audit.audits import audit
 from minions_evals_mcp.interop.promptfoo_config import read_config
 from minions_evals_mcp.judges.packets import AnsweredPacket, GivenJudgment, Submission
+from tests.engine.ab_workshop import Words
+from tests.engine.drawn_models import Drawn, Scripted
 from tests.workshop import Json, answer, bench, benchmark, by_rule, case, config_in, minion, rubric, save, says
 
 BEGINNING = datetime(2026, 11, 7, 7, tzinfo=UTC)
@@ -149,6 +152,27 @@ class Fortnight:
         await audit(self.engine, "support")
         await self._labels()
         await self._config()
+        await self._branches()
+
+    async def _branches(self) -> None:
+        """An A/B test of two models over a benchmark."""
+        cases = [
+            minion(
+                f"mood/{n}",
+                "test-case",
+                name=f"Mood of guest {n}",
+                inputs={"q": f"Guest {n}: how was it?"},
+                expectedOutputs={"output": "happy am"},
+            )
+            for n in range(1, 13)
+        ]
+        await save(self.engine, cases, benchmark("moods", *(one.id for one in cases), name="Moods of guests"))
+        self.engine.models, self.engine.opened_embedder = Scripted(Drawn("branches", every=2)), Words()
+        branches = (
+            InlineBranch(name="as it is", provider="openai", model="gpt-4o", is_control=True),
+            InlineBranch(name="a cheaper model", provider="openai", model="gpt-4o-mini"),
+        )
+        await run_ab_test(self.engine, AbTestRequest(benchmark_id="moods", branches=branches))
 
     def _scaled(self, whole: int, *, least: int) -> int:
         return max(least, round(whole * self.scale))

@@ -1,4 +1,4 @@
-"""Fourteen pages of a rich store, as a person sees them: pictures at three widths, light and dark.
+"""Seventeen pages of a rich store, as a person sees them: pictures at three widths, light and dark.
 
 python -m tests.bench.tour FOLDER [--page NAME] [--width 1440 1024 390] [--theme light dark]
 """
@@ -34,6 +34,7 @@ STEPS: dict[str, tuple[str, ...]] = {
     "matrix": ("/", _to("a[href^='/matrix']")),
     "trend": ("/benchmark?id=support",),
     "trajectory": ("/benchmark?id=research", _to("a[href^='/run?id']"), _to("table.rows a[href^='/case']")),
+    "ab": ("/runs", _to("a[href^='/ab']")),
     "judging": ("/judge",),
     "agreement": ("/agreement?id=tone",),
     "failures": ("/failures",),

@@ -36,6 +36,9 @@ async def test_each_branch_has_its_columns_with_intervals_over_the_cases(tmp_pat
     assert "Suite of moods" in page
     assert "8 cases" in page
     assert EVIL not in page
+    assert re.search(r"“[^”]+” wins by quality|No winner by quality", page)
+    bars = [float(size) for size in re.findall(r'<rect x="[\d.]+" y="0" width="([\d.]+)"', page)]
+    assert 0 < sum(bars) <= 2 * 160, "each bar of wins ends where all wins do"
     assert re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', page) == COLUMNS
     shown = html.unescape(page)
     assert len(found.branches) == 2

@@ -24,7 +24,7 @@ from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.drafts import count_drafts
-from minions_evals_mcp.store.queries.judging.waiting_outputs import count_waiting, waiting
+from minions_evals_mcp.store.queries.judging.waiting_outputs import count_waiting, units_of_waiting, waiting
 
 PAGE = 50
 TRIES, PAUSE_S = 30, 0.1
@@ -55,9 +55,12 @@ class Question:
 
 @dataclass(slots=True, eq=False)
 class Found:
-    """The next question, if there is one. `waiting`: all that waits; `unasked`: what was passed over, and why."""
+    """The next question, if there is one. `waiting`: all that waits, of `units` in those runs; `unasked`: what was passed
+    over, and why.
+    """
 
     waiting: int
+    units: int = 0
     question: Question | None = None
     unasked: dict[Unasked, int] = field(default_factory=dict[Unasked, int])
 
@@ -78,7 +81,7 @@ async def question_of(engine: Engine, run_id: str, digest: str) -> Question | No
 
 
 def _next(db: Db, *, run_id: str | None, after: str) -> Found:
-    found = Found(count_waiting(db, run_id=run_id))
+    found = Found(count_waiting(db, run_id=run_id), units_of_waiting(db, run_id=run_id))
     known: dict[str, RubricInUse] = {}
     runs: dict[str, Job] = {}
     seen = after

@@ -25,3 +25,13 @@ def count_waiting(db: Db, *, run_id: str | None = None) -> int:
         (run_id, run_id),
     ).fetchone()
     return row[0]
+
+
+def units_of_waiting(db: Db, *, run_id: str | None = None) -> int:
+    """How many outputs the runs have in which some wait."""
+    row = db.execute(
+        "SELECT coalesce(sum(total), 0) FROM job WHERE id IN (SELECT job_id FROM unit WHERE packet IS NOT NULL"
+        " AND outcome = 'awaiting-judgments' AND (? IS NULL OR job_id = ?))",
+        (run_id, run_id),
+    ).fetchone()
+    return row[0]
