@@ -13,8 +13,10 @@ from minions_evals_mcp.engine.run.units import Bench, Unit
 
 AT_HAND = 500
 """So many units go out together that wait for nothing: recorded outputs judged by rule."""
-LIVE = 20
-"""So many that call a model or an application: what is paid twice where a worker is lost is among these."""
+LIVE = 10
+"""So many that call a model or an application."""
+HELD = 4 * LIVE
+"""So many of these a worker has at the most: what is paid twice where it is lost is among them."""
 TOGETHER = 2
 """How often units go out in one chunk; then each by itself, so that the one which takes workers down with it is known."""
 

@@ -47,11 +47,9 @@ from minions_evals_mcp.store.leases import Lease, LeaseEnding
 from minions_evals_mcp.store.unit_rows import Ending
 
 log = structlog.get_logger()
-SLOTS = 2
-"""Chunks that a worker has: one at work and one that waits."""
 TRIES = 3
 """A unit that was with so many workers when they were lost is not sent out any more."""
-LOOK_S = 0.25
+LOOK_S = 0.5
 
 
 Heard = tuple[str, Matter]
@@ -82,6 +80,7 @@ class Dispatch:
     suspects: anyio.Lock = field(default_factory=anyio.Lock)
     taking: int = 0
     changed: anyio.Event = field(default_factory=anyio.Event)
+    judged_at: float = -math.inf
     without_s: float = 0.0
     """For so long there has been no worker."""
 
@@ -93,10 +92,10 @@ class Dispatch:
     # --- what goes out
 
     async def feed(self, tasks: TaskGroup, worker: str, lost: anyio.Event) -> None:
-        """Sends chunks to a worker, the next once no more than one is missing, until there are no more or it is lost."""
+        """Sends chunks to a worker, the next once there is room for one, until there are no more or it is lost."""
         while not (lost.is_set() or self.health.switch.is_off or self.is_over):
             changed = self.changed
-            if self.chunks.are_out or self.out.load(worker) > SLOTS - 1:  # what is out may come back undone
+            if self.chunks.are_out or not self.out.has_room(worker):  # what is out may come back undone
                 await changed.wait()
                 continue
             with self._taking():
@@ -266,7 +265,7 @@ class Dispatch:
             until = self.bench.engine.clock() + timedelta(seconds=self.orders.lease_s)
             await self.bench.judging.kept.queue(partial(leases.renew, several=held, until=until))
         for worker, alive in signs.items():
-            gone = [ident for ident in alive.chunks if ident not in self.out.chunks]
+            gone = set(alive.chunks) - {lease.id for lease in held}
             tasks.start_soon(self.crew.tell, self.orders.name, [Renewed(alive.at, gone)], worker)
 
     # --- who comes and goes
@@ -277,10 +276,10 @@ class Dispatch:
         while not self.is_over:
             changed = self.changed
             if anyio.current_time() - looked >= LOOK_S:  # a unit that comes back is no reason to ask the scheduler
-                passed, looked = anyio.current_time() - looked, anyio.current_time()
+                looked = anyio.current_time()
                 there = await self.crew.workers()  # meanwhile what has arrived is read
                 self._met(tasks, there)
-                self._judge(there, listening_s(passed))
+                self._judge(there)
                 await self._renew(tasks)
                 self.health.switch.look()
             if self.health.switch.is_off and not told:
@@ -333,8 +332,10 @@ class Dispatch:
         for sent in self.out.with_worker(worker):
             sent.lost.set()
 
-    def _judge(self, there: set[str], listened_s: float) -> None:
+    def _judge(self, there: set[str]) -> None:
         """Gives up what was not heard of for a lease; raises `InstrumentError` where for so long no worker is left."""
+        now = anyio.current_time()
+        listened_s, self.judged_at = listening_s(now - self.judged_at), now
         for sent in self.out.listened(listened_s):
             log.warning("cluster-lease-expired", worker=sent.lease.worker, chunk=sent.lease.chunk)
             self.silent.add(sent.lease.worker)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -153,7 +153,7 @@ class Renewed:
     """The coordinator heard the worker of that moment; those of its chunks are another's by now."""
 
     at: float
-    gone: Sequence[str]
+    gone: Collection[str]
 
 
 Matter = Back | KeepOutput | KeepVerdict | Asked | Settled | Freed

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from minions_evals_mcp.cluster.chunks import LIVE, Outgoing
+from minions_evals_mcp.cluster.chunks import HELD, LIVE, Outgoing
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.engine.run.units import Unit
 from minions_evals_mcp.store.leases import Lease
 
-LONGEST_LOOK_S = 0.5
+LONGEST_LOOK_S = 1.0
 
 
 def listening_s(passed_s: float) -> float:
@@ -59,9 +59,10 @@ class Out:
         """The chunks that a worker has."""
         return [sent for sent in self.chunks.values() if sent.lease.worker == worker]
 
-    def load(self, worker: str) -> float:
-        """How many chunks a worker has; one whose units come back one by one counts by those that are missing."""
-        return sum(len(sent.missing) / LIVE if sent.outgoing.is_live else 1 for sent in self.with_worker(worker))
+    def has_room(self, worker: str) -> bool:
+        """Whether a worker may have a further chunk: one of units that come back together counts as half of what it may have."""
+        held = sum(len(sent.missing) if sent.outgoing.is_live else HELD // 2 for sent in self.with_worker(worker))
+        return held + LIVE <= HELD
 
     def missing(self, worker: str, key: UnitKey) -> Sent | None:
         """The chunk with which the worker has that unit, if it has."""
@@ -73,8 +74,8 @@ class Out:
             sent.named = True
 
     def several(self, names: Iterable[str]) -> list[Sent]:
-        """Those of the named chunks that are out."""
-        return [self.chunks[name] for name in names if name in self.chunks]
+        """Those of the named chunks that are out, and not given up."""
+        return [sent for name in names if (sent := self.chunks.get(name)) is not None and not sent.lost.is_set()]
 
     def listened(self, seconds: float) -> list[Sent]:
         """Counts so much more silence; the chunks of which nothing was heard for a lease."""

@@ -23,8 +23,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from minions_evals_mcp.cluster import dispatch, place
-from minions_evals_mcp.cluster.chunks import LIVE
-from minions_evals_mcp.cluster.dispatch import SLOTS
+from minions_evals_mcp.cluster.chunks import HELD, LIVE
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
@@ -92,7 +91,7 @@ async def test_what_a_lost_worker_had_goes_out_again_and_nothing_else(engine: En
     assert sum(share.returned for share in shares) == size
     ((lost,),) = await _rows(engine, "SELECT total(sent - returned) FROM unit_lease WHERE ending = 'lost'")
     assert isinstance(lost, float)
-    assert at_once <= lost <= SLOTS * LIVE, "two chunks full at the most"
+    assert at_once <= lost <= HELD
     begun = there.naps.begun()
     assert len(begun) == size
     assert {case: times for case, times in begun.items() if times > 1} == dict.fromkeys(calling, 2)
