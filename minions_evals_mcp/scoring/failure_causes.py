@@ -105,10 +105,10 @@ def cause_key(failure_type: FailureType, root_cause: str, signals: tuple[str, ..
 
 
 def cause_sentence(group: CauseGroup, count: int, total: int, *, new: bool, since: str, came_back: int) -> str:
-    """The cause as it is told: "6 of 9 new failures: `get_order` called with the order of another customer, since prompt@3"."""
+    """The cause as it is told: "6 of 9 new failures: `get_order` called with the order of another customer, first seen with prompt@3"."""
     failures = f"{'new ' if new else ''}failure{'' if total == 1 else 's'}"
     back = "" if not came_back else ", back after it was gone" + (f" {came_back} times" if came_back > 1 else "")
-    return f"{count} of {total} {failures}: {group.title}{f', since {since}' if since else ''}{back}"
+    return f"{count} of {total} {failures}: {group.title}{f', first seen with {since}' if since else ''}{back}"
 
 
 def _title(failures: Sequence[FailureSeen]) -> str:

@@ -52,7 +52,7 @@ async def test_failures_that_say_the_same_are_one_cause_with_its_cases_since_and
     run = await outputs(engine, "prompt@3", by_tool=6, by_answer=3)
     tool, refused = await read_causes(engine, run)
     assert tool.summary == (
-        "5 of 8 new failures: `get_order` failed: no order … of this customer; no later call of it succeeded, since prompt@3"
+        "5 of 8 new failures: `get_order` failed: no order … of this customer; no later call of it succeeded, first seen with prompt@3"
     )
     assert (tool.cases, tool.new, tool.first_run_id, tool.first_version) == (6, 5, run, "prompt@3")
     assert {one.test_case_id for one in tool.affected} == set(NAMES[:6])
@@ -77,7 +77,7 @@ async def test_a_cause_that_comes_back_is_open_again_and_told_once(engine: Engin
     again = await outputs(engine, "prompt@3", by_tool=3)
     (cause,) = await read_causes(engine, again)
     assert (cause.came_back, cause.first_run_id, cause.first_version) == (1, first, "prompt@1")
-    assert cause.summary.endswith("since prompt@1, back after it was gone")
+    assert cause.summary.endswith("first seen with prompt@1, back after it was gone")
     back = [one for one in await outbox(engine, "task") if one.key.startswith("cause-came-back:")]
     assert len(back) == 1
     facts = await engine.store.read(
