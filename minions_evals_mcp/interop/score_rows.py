@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json, to_json
@@ -16,25 +16,25 @@ from minions_evals_mcp.domain.outputs import output_value, value_text
 from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.engine.judge.door import Judges, judge
 from minions_evals_mcp.errors import EvalsError, InvalidRecordError
-from minions_evals_mcp.scoring.assertions import vet
+from minions_evals_mcp.scoring.assertions import is_type, vet
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Evidence, Need, Subject, Unchecked
 from minions_evals_mcp.scoring.verdicts.examination import Checks, Examination
 
-KEYS = frozenset({"id", "output", "assert", "threshold", "latencyMs", "cost", "toolCalls"})
+MEASURED = frozenset({"latencyMs", "cost", "toolCalls"})
+KEYS = frozenset({"id", "output", "assert", "threshold"}) | MEASURED
 ALSO = {"assertions": "assert"}
 """Other names of keys: what a test case calls its checks."""
 NO_OTHER_NAMES: dict[str, str] = {}
 CHUNK = 1 << 17
 MOST_KNOWN, LONGEST_KNOWN = 4096, 2000
 _ASSERTION = TypeAdapter(Assertion)
-_KNOWN: dict[tuple[str, ...] | bytes, Assertion] = {}
+_KNOWN: dict[str, Assertion] = {}
 Answer = dict[str, JsonValue]
 Asked = Examination[Answer]
 """A row as its reader made it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One recorded output with the checks that it is to pass."""
 
     id: str
@@ -68,22 +68,22 @@ def vetted(one: JsonValue, number: int) -> Assertion:
     """The vetted assertion; rows often share theirs, and each is read once."""
     if not isinstance(one, dict):
         raise InvalidRecordError("must be an object", field=f"assert.{number}")
-    text = _content(one)
+    text = repr(one)  # equal for equal assertions, and no others
     known = _KNOWN.get(text)
     if known is None:
-        known = _assertion(to_json(one), number)
+        known = _plain(one) or _assertion(to_json(one), number)
         vet(known, at=f"assert.{number}")
         if len(_KNOWN) < MOST_KNOWN and len(text) <= LONGEST_KNOWN:
             _KNOWN[text] = known
     return known
 
 
-def _content(one: Mapping[str, JsonValue]) -> tuple[str, ...] | bytes:
-    """What is equal for equal assertions: of texts alone their keys and values, which need not be written."""
-    values = tuple(one.values())
-    if all(value.__class__ is str for value in values):
-        return (*one, *cast("tuple[str, ...]", values))
-    return to_json(one)
+def _plain(one: Mapping[str, JsonValue]) -> Assertion | None:
+    """The assertion where it is but a type that there is and a text, as most are; None for any other."""
+    kind, value = one.get("type"), one.get("value")
+    if len(one) != 2 or not isinstance(kind, str) or not isinstance(value, str) or not is_type(kind):
+        return None
+    return Assertion.trusted(type=kind, value=value)
 
 
 def read_assertion(one: JsonValue, number: int) -> Assertion:
@@ -141,13 +141,12 @@ def row_id(found: dict[str, JsonValue]) -> str:
 def subject_of(output: JsonValue, measured: dict[str, JsonValue]) -> Subject:
     """The output as checks see it, with the `latencyMs`, `cost` (US dollars) and `toolCalls` that were recorded."""
     value = output_value(output) if isinstance(output, dict) else output
-    return Subject(
-        value_text(value) if isinstance(output, str | dict) else json.dumps(value, ensure_ascii=False),
-        _number(measured, "latencyMs"),
-        _number(measured, "cost"),
-        tool_calls=_tool_calls(measured),
-        value=None if isinstance(value, str) else value,
-    )
+    text = value_text(value) if isinstance(output, str | dict) else json.dumps(value, ensure_ascii=False)
+    said = None if isinstance(value, str) else value
+    if measured.keys().isdisjoint(MEASURED):
+        return Subject(text, value=said)
+    times = _number(measured, "latencyMs"), _number(measured, "cost")
+    return Subject(text, *times, tool_calls=_tool_calls(measured), value=said)
 
 
 def _tool_calls(measured: dict[str, JsonValue]) -> tuple[ToolCall, ...] | None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import anyio
+import orjson
 from cyclopts import Parameter
 from pydantic_core import to_json
 
@@ -18,12 +19,11 @@ from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.engine.judge.door import Judges
 from minions_evals_mcp.errors import BadInputError
-from minions_evals_mcp.interop.score_rows import Asked, Source, Tally, answers, batches, read_row
+from minions_evals_mcp.interop.score_rows import Answer, Asked, Source, Tally, answers, batches, read_row
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, ServiceNeed
 from minions_evals_mcp.scoring.verdicts.examination import Examination
-from minions_evals_mcp.settings import settings_here
 
 if TYPE_CHECKING:
     from minions_evals_mcp.engine.context import EngineConfig
@@ -108,9 +108,16 @@ async def _stream(source: Source, how: Answering, tally: Tally) -> dict[str, flo
             models.grades()  # a name that is none is refused before anything is checked
         for batch in batches(source):
             said = await answers(batch, judges, tally, how.read)
-            sys.stdout.buffer.write(b"".join(to_json(one) + b"\n" for one in said))
+            sys.stdout.buffer.write(b"".join(map(_line, said)))
             sys.stdout.buffer.flush()
         return models.spent()
+
+
+def _line(answer: Answer) -> bytes:
+    try:
+        return orjson.dumps(answer, option=orjson.OPT_APPEND_NEWLINE)
+    except TypeError:  # half a surrogate pair, a whole number over 64 bits
+        return to_json(answer) + b"\n"
 
 
 class _Opened:
@@ -125,6 +132,7 @@ class _Opened:
     def _models(self) -> tuple[EngineConfig, Models]:
         from minions_evals_mcp.cli.session import DEFAULTS, engine_config  # noqa: PLC0415  0.1 s that most rows do not need
         from minions_evals_mcp.models.registry import Models  # noqa: PLC0415  as above
+        from minions_evals_mcp.settings import settings_here  # noqa: PLC0415  as above
 
         config = engine_config(DEFAULTS, settings_here(), judge_model=self.how.judge_model)
         models = Models(config.providers)

@@ -30,7 +30,6 @@ from minions_evals_mcp.scoring.checks import (
     Unmet,
     opened,
 )
-from minions_evals_mcp.scoring.likeness.similarity import cosine, distance, dot, unit
 from minions_evals_mcp.scoring.verdicts.examination import Examination
 
 if TYPE_CHECKING:
@@ -171,12 +170,14 @@ async def similarities(pairs: Sequence[SimilarityNeed], embedder: Embedder) -> d
     return measured
 
 
-_MEASURES: dict[Likeness, Callable[[Vector, Vector], float]] = {"cosine": cosine, "dot": dot, "euclidean": distance}
-
-
 async def _measured(pairs: Sequence[SimilarityNeed], embedder: Embedder) -> dict[SimilarityNeed, float | Unmet]:
+    from minions_evals_mcp.scoring.likeness.similarity import cosine, distance, dot, unit  # noqa: PLC0415  most ask for none
+
+    measures: dict[Likeness, Callable[[Vector, Vector], float]] = {
+        "cosine": cosine, "dot": dot, "euclidean": distance,
+    }  # fmt: skip
     texts = list(dict.fromkeys(text for pair in pairs for text in (pair.text, pair.other)))
     vectors = dict(zip(texts, await embedder.embed(texts), strict=True))
     if is_local(embedder.name) and any(pair.measure != "cosine" for pair in pairs):
         vectors = {text: unit(vector) for text, vector in vectors.items()}  # as long as others' are; the angle stays
-    return {pair: _MEASURES[pair.measure](vectors[pair.text], vectors[pair.other]) for pair in pairs}
+    return {pair: measures[pair.measure](vectors[pair.text], vectors[pair.other]) for pair in pairs}

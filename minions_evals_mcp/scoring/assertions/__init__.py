@@ -5,7 +5,16 @@ from __future__ import annotations
 from minions_evals_mcp.scoring.assertions.judges import refuse_elsewhere
 from minions_evals_mcp.scoring.assertions.kinds.patterns import Elsewhere, compiled
 from minions_evals_mcp.scoring.assertions.kinds.refusal import refusal_signals
-from minions_evals_mcp.scoring.assertions.table import KINDS, SCORER_VERSION, asks_outside, check, check_all, needs, vet
+from minions_evals_mcp.scoring.assertions.table import (
+    KINDS,
+    SCORER_VERSION,
+    asks_outside,
+    check,
+    check_all,
+    is_type,
+    needs,
+    vet,
+)
 
 __all__ = [
     "KINDS",
@@ -15,6 +24,7 @@ __all__ = [
     "check",
     "check_all",
     "compiled",
+    "is_type",
     "needs",
     "refusal_signals",
     "refuse_elsewhere",

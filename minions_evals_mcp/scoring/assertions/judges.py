@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from itertools import chain
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
@@ -63,7 +64,8 @@ def vet_own(assertion: Assertion) -> None:
     vet_words(assertion.rubric_prompt)
 
 
-def _within(assertion: Assertion) -> Iterator[Assertion]:
-    yield assertion
-    for inner in assertion.assertions:
-        yield from _within(inner)
+def _within(assertion: Assertion) -> Sequence[Assertion]:
+    """The assertion, and those in the sets that it is made of."""
+    if not assertion.assertions:
+        return (assertion,)
+    return [assertion, *chain.from_iterable(map(_within, assertion.assertions))]

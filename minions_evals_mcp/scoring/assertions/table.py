@@ -171,6 +171,11 @@ _NAMES: dict[str, tuple[Kind, bool]] = {
 }
 
 
+def is_type(name: str) -> bool:
+    """Whether there is a type of that name, `not-` before it or not."""
+    return name in _NAMES
+
+
 def vet(assertion: Assertion, *, at: str = "", of_config: bool = False) -> None:
     """Refuses an assertion that could not be checked; `at` says where it stands (file and line).
 
@@ -224,7 +229,7 @@ def check(assertion: Assertion, subject: Subject, evidence: Evidence = NO_EVIDEN
 
     `not-` turns the verdict round and the score into 1 - score. With weight 0 a check cannot fail; its score is kept.
     """
-    kind, negated = _kind(assertion)
+    kind, negated = _NAMES.get(assertion.type) or _unknown(assertion, "")
     if assertion.transform is not None:
         changed = transformed(assertion, subject, evidence)
         if isinstance(changed, Unmet):
@@ -260,13 +265,15 @@ def check_all(
     if not assertions:
         return Aggregate(passed=True, score=1.0, results=())
     results: list[Checked] = []
+    all_pass = True
     for assertion in assertions:
         result = check(assertion, subject, evidence)
         if isinstance(result, Unchecked):
             return result
         results.append(result)
+        all_pass = all_pass and result.passed
     score = _weighted_mean(results)
-    passed = all(result.passed for result in results) if threshold is None else score >= threshold - SLACK
+    passed = all_pass if threshold is None else score >= threshold - SLACK
     return Aggregate(passed, score, tuple(results))
 
 
