@@ -29,7 +29,8 @@ from tests.server.hosts import suite
 from tests.server.test_stdio import COMMAND, environment
 
 WIRES = ("stdio-2025", "stdio-2026", "http-2025", "http-2026")
-MOST_CPU_S = 1.0
+MOST_CPU_S = 5.0
+"""The first call imports what it needs, under coverage at twice the cost; what grows without bound takes far more."""
 PATIENCE_S = 60.0
 NEW = "2026-07-28"
 META: dict[str, JsonValue] = {

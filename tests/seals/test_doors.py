@@ -129,7 +129,7 @@ def test_no_command_says_anything_sealed(folder: Path, told: str, *, is_sealed: 
     for command, asked in sorted(
         doors.OF_COMMANDS.items(), key=lambda item: item[0] in {"delete", "accept", "set", "add"}
     ):
-        for arguments in asked if is_sealed or command in doors.TALKATIVE else ():
+        for arguments in asked if is_sealed else asked[:3] if command in doors.TALKATIVE else ():
             given = [one.replace("TOLD", told) for one in arguments]
             ended = at.run(*command.split(), *given)
             said.append((f"{command} {' '.join(given)}", ended.out + ended.err))

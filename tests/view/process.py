@@ -12,8 +12,7 @@ from subprocess import DEVNULL, PIPE
 
 from tests.cli.standby import Asked, Forked
 from tests.cli.terminal import Terminal
-
-ENDING_S = 30
+from tests.hang import HANG_S
 
 
 @dataclass(slots=True, eq=False)
@@ -47,4 +46,4 @@ def viewing(folder: Path, *options: str, browser: str = "") -> Generator[Started
             yield started
         finally:
             process.send_signal(signal.SIGINT)
-            started.code = process.wait(ENDING_S)
+            started.code = process.wait(HANG_S)
