@@ -119,7 +119,7 @@ async def test_a_reply_without_a_verdict_is_sent_back_and_then_no_verdict(kind: 
 
 async def test_a_template_that_cannot_be_filled_is_the_instruments_failure() -> None:
     async with bench() as at:
-        found = await grade(at.judge, need("{{ output / rubric }}"), work(TEXT))
+        found = await grade(at.judge, need("{{ nobody() }}"), work(TEXT))
         assert not at.server.last_body
     assert isinstance(found, JudgeErrored)
     assert found.reason.startswith("rubricPrompt: the template cannot be rendered")

@@ -50,6 +50,7 @@ EXAMPLES: dict[str, Example] = {
     "context-relevance": said({"threshold": 0.9}, REPLY, REPLY),
     "conversation-relevance": said(NOTHING, REPLY, REPLY),
     "g-eval": said({"value": "The reply is coherent.", "threshold": 0.7}, REPLY, "You have. Not. BAD"),
+    "guardrails": said(NOTHING, REPLY, REPLY),
     "is-valid-function-call": said(NOTHING, REPLY, REPLY),
     "is-valid-openai-function-call": said(NOTHING, REPLY, REPLY),
     "is-valid-openai-tools-call": said(NOTHING, REPLY, REPLY),
@@ -125,9 +126,9 @@ EXAMPLES: dict[str, Example] = {
 UNTRIED = (
     "finish-reason", "function", "answer-relevance", "context-faithfulness", "context-recall", "context-relevance",
     "conversation-relevance", "is-valid-function-call", "is-valid-openai-function-call", "is-valid-openai-tools-call",
-    "perplexity", "perplexity-score", "skill-used", "classifier", "meteor", "moderation", "webhook",
+    "perplexity", "perplexity-score", "skill-used", "classifier", "meteor", "moderation", "webhook", "guardrails",
 )  # fmt: skip
 """A row has no variables, no prompt, no finish reason and nothing that a provider told beside its output (probabilities,
-metadata, the tools that it offered), no service is asked of it, WordNet may be missing, and a function of yours runs under
+metadata, safety checks, the tools that it offered), no service is asked of it, WordNet may be missing, and a function of yours runs under
 `evaluate` only: their pages show no outputs.
 """
