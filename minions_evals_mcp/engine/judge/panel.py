@@ -153,6 +153,8 @@ class Panel:
 
     def _embedders(self, yardstick: Yardstick) -> str:
         """The embedders that a verdict by that yardstick rests on; a rubric's criteria are asked one by one."""
+        if isinstance(yardstick, ByAssertions) and not yardstick.asking:
+            return ""
         match yardstick:
             case BySimilarity():
                 return self.engine.embedder().name
