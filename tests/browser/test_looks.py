@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from tests.browser.axe import grave, require_axe
+from tests.browser.axe import require_axe, violations
 from tests.browser.driver import Tab
 from tests.browser.gallery import MISSING, REPORTS, TWICE
 
@@ -38,16 +38,16 @@ def test_no_page_is_wider_than_any_screen_and_none_complains(at: Tab, shown: dic
         assert len(at.complaints()) == (name == MISSING), name
 
 
-def test_axe_finds_nothing_serious_in_light_or_dark(at: Tab, shown: dict[str, str]) -> None:
+def test_axe_finds_nothing_in_light_or_dark(at: Tab, shown: dict[str, str]) -> None:
     require_axe()
     for name, address in shown.items():
         if name in TWICE:
             continue
         at.seen(width=360)
         opened(at, name, address)
-        assert grave(at) == [], name
+        assert violations(at) == [], name
         at.seen(width=1000, dark=True)
-        assert grave(at, *DARK_RULES) == [], f"{name}, dark"
+        assert violations(at, *DARK_RULES) == [], f"{name}, dark"
 
 
 def test_the_theme_is_the_reader_s(at: Tab, shown: dict[str, str]) -> None:

@@ -91,6 +91,14 @@ def test_every_way_is_there_by_key(at: Tab, home: str) -> None:
     at.press("Escape")
     assert not at.ask_page("document.querySelector('#keys').open")
     at.ask_page("document.activeElement.blur()")
+    at.press("/")
+    at.type("research")
+    rows = "[...document.querySelectorAll('[aria-labelledby=h-benchmarks] tbody tr')]"
+    assert at.ask_page(f"{rows}.filter((one) => one.checkVisibility()).length") == 1, "only what is looked for is left"
+    at.go(cast("str", at.ask_page("location.href")))
+    assert at.ask_page(f"{rows}.filter((one) => one.checkVisibility()).length") == 1, "the address keeps it"
+    at.go(home)
+    at.ask_page("document.activeElement.blur()")
     at.press("j")
     assert at.ask_page("document.activeElement.closest('li, tr') !== null"), "the first row has the focus"
     at.press("Enter")

@@ -85,6 +85,21 @@
   });
   addEventListener("popstate", (event) => { if (event.state?.selector) location.reload(); });
 
+  // A list is looked through while one types; the address keeps what was looked for.
+  for (const field of all("input[data-among]")) {
+    const sift = () => {
+      const asked = field.value.trim().toLowerCase();
+      for (const one of all(field.dataset.among)) one.hidden = !one.textContent.toLowerCase().includes(asked);
+      const address = new URL(location.href);
+      if (asked) address.searchParams.set("q", field.value); else address.searchParams.delete("q");
+      history.replaceState(history.state, "", address);
+    };
+    field.value = new URL(location.href).searchParams.get("q") ?? "";
+    field.closest("[hidden]")?.removeAttribute("hidden");
+    if (field.value) sift();
+    field.addEventListener("input", sift);
+  }
+
   // Keys. What is typed into a field stays there.
   const writing = (at) => at.matches("input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]");
   const rows = () => all("main tbody tr a[href], main ol.list > li a[href], main ul.list > li a[href], main .attention a.go")
