@@ -123,12 +123,16 @@ def test_a_run_judged_here_is_written_in_every_format_with_its_verdicts(at: Term
 
 def test_what_cannot_be_written_is_refused_and_nothing_is_left(at: Terminal) -> None:
     inspect_json(at.folder / "a.json", inspect_sample(1, 1, "Paris"))
-    _, unknown, nothing, half = at.many(
+    inspect_json(at.folder / "b.json", inspect_sample(1, 1, "Paris", [1]))
+    _, _, unscored, unknown, nothing, half = at.many(
         ["import", "a.json"],
+        ["import", "b.json", "--db", "b.db"],
+        ["export", VERSION, "--format", "every-eval-ever", "-o", "x.json", "--db", "b.db"],
         ["export", "x", "--format", "csv", "-o", "x.csv"],
         ["export", "x", "--format", "promptfoo", "-o", "x.json"],
         ["export", "--format", "junit"],
     )
+    assert "has a score that is a number" in unscored.err
     assert "Formats are inspect-json" in unknown.err
     assert nothing.code == 2
     assert "a run is written with its id, --format and --out" in half.err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.tagged_values import obj
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.log_exports.conversations import conversation
 from minions_evals_mcp.interop.log_exports.told import Export, Score, Told, worth
 from minions_evals_mcp.interop.log_exports.writing import text, without_none
@@ -38,7 +40,10 @@ class _Sums:
 
 
 async def write_every_eval_ever(export: Export, *, lines: Path, now: datetime) -> str:
-    """Writes the lines; the aggregate's text. Scores that are no numbers are left out: the format has no place for them."""
+    """Writes the lines; the aggregate's text. Scores that are no numbers are left out: the format has no place for them.
+
+    Raises `BadInputError` where none is left: the format is of scores.
+    """
     sums = _Sums()
     checksum = hashlib.sha256()
     with lines.open("w", encoding="utf-8", newline="\n") as file:
@@ -49,6 +54,11 @@ async def write_every_eval_ever(export: Export, *, lines: Path, now: datetime) -
                 checksum.update(line.encode())
                 sums.lines += 1
                 sums.values[str(row["evaluation_name"])].append(float(str(obj(row["evaluation"])["score"])))
+    if not sums.lines:
+        raise BadInputError(
+            f"no output of {export.version or export.id} has a score that is a number.",
+            remedy="Judge them first: run-benchmark.",
+        )
     return text(_aggregate(export, sums, checksum.hexdigest(), now)) + "\n"
 
 
@@ -93,7 +103,8 @@ def place(export: Export) -> str:
 
 
 def _part(name: str) -> str:
-    return name.replace("/", "-") or "unknown"
+    """The name as that of a folder anywhere."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.") or "unknown"
 
 
 def evaluation_id(export: Export) -> str:

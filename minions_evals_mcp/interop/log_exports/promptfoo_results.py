@@ -102,10 +102,10 @@ def _result(told: Told, place: int, export: Export, sums: _Sums) -> Json:
 
 def _call(step: Json) -> Json:
     """The call as promptfoo's own providers of agents write it."""
-    error, result = step.get("error"), step.get("result")
+    error, result, parent = step.get("error"), step.get("result"), step.get("parent_id", step.get("parentId"))
     return without_none({
         "id": step.get("id"), "name": step.get("tool"), "input": obj(step.get("arguments")),
-        "output": error if result is None else result, "is_error": error is not None, "parentToolUseId": step.get("parent_id"),
+        "output": error if result is None else result, "is_error": error is not None, "parentToolUseId": parent,
     })  # fmt: skip
 
 
