@@ -13,7 +13,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.classification import classify
 from minions_evals_mcp.scoring.failures import FailedCriterion, FailedOutput
-from minions_evals_mcp.scoring.failures.grounding import has_context
+from minions_evals_mcp.scoring.failures.given import has_context
 
 QUIET = FailedOutput(
     output={"output": "blue"},

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.declining.business import is_business
 from minions_evals_mcp.scoring.failures.failed import FailedOutput
-from minions_evals_mcp.scoring.failures.grounding import ASKING_KEYS
+from minions_evals_mcp.scoring.failures.given import ASKING_KEYS
 from minions_evals_mcp.scoring.failures.mentions import squeezed
 from minions_evals_mcp.scoring.failures.referrals import refers_on
 from minions_evals_mcp.scoring.failures.texts import leaves, straight
@@ -34,7 +34,8 @@ def _any_of(*patterns: str) -> re.Pattern[str]:
 
 
 _I = _any_of(
-    "i|i'm|i'd|i'll|i've|me|my|myself|mine|ich|mich|mir|mein|meine[rmns]?|je|j'\\w+|moi|mon|ma|mes|m'\\w+|yo|mi|mis|prefiero|preferiría|preferiria|preferirei|paso|dejo|debo",
+    "i|i'm|i'd|i'll|i've|me|my|myself|mine|ich|mich|mir|mein|meine[rmns]?|je|j'\\w+|moi|mon|ma|(?<!el )(?<!del )(?<!cada )mes|m'\\w+"
+    "|yo|mi|mis|prefiero|preferiría|preferiria|preferirei|paso|dejo|debo",
     "quiero|puedo|voy|hago|doy|io|mio|mia|miei|preferisco|lascio|passo|intendo|voglio|posso|mi|eu|meu|minha|prefiro|deixo|quero|vou|faço|dou",
     "an assistant like this|ein assistent|tengo|an ai|eine ki|une ia|una ia|uma ia",
 )  # fmt: skip
@@ -57,7 +58,8 @@ _KEEPS_AWAY = _any_of(
     r"|rule|policy|principles?) (?:is|are|here|for|on)|i object|i(?:'m| am) (?:\w+ )?(?:reluctant|hesitant|uneasy|unwilling"
     r"|wary|uncomfortable)",
     r"sit (?:\w+ )?(?:right|well|comfortably) with me|(?:where|that) i (?:stop|draw|part)|no part (?:of|in)|i(?:'m| am) out"
-    r"|not (?:\w+ )?(?:comfortable|happy|keen|willing|prepared|at ease)",
+    r"|not (?:\w+ )?(?:comfortable|happy|keen|willing|prepared|at ease|qualified|in a position|the right (?:one|person|place))"
+    r"|off the table|a no-go|out of bounds|not up for discussion",
     r"(?:beyond|outside|out) (?:of )?(?:what|anything|the things) (?:i|we) \w+|not (?:what|something) i(?:'m| am) (?:here|made"
     r"|built|set up|meant) for"
     r"|i(?:'m| am) (?:only|just|solely) (?:here|set up|built|made|meant) (?:for|to)|i (?:only|solely|just) (?:do|handle|deal with"
@@ -111,7 +113,9 @@ _DOES_NOT = _any_of(
     r"no (?!sé|veo|encuentro|tengo|conozco|hay|consta|he|puedo (?:ver|encontrar))(?:me |te |le |lo |la |se )?\w+[oé](?!\w)",
     r"non (?!so|vedo|trovo|ho|conosco|capisco)(?:mi |ti |ne |me ne |lo |la )?\w+o(?!\w)|não (?!sei|vejo|encontro|tenho"
     r"|conheço)(?:me |lhe |o |a )?\w+o(?!\w)",
-    r"(?:not|n't) (?:something|a \w+|an \w+|one|things?|topics?) (?:\w+ ){0,3}?(?:i|i'd|i'm|i'll|for me)|nichts für mich"
+    r"pas (?:quelque chose|un sujet|une chose|un domaine) (?:que|dont|sur lequel|où) (?:je|j'\w+)|nichts,? (?:was|wobei|wozu"
+    r"|worüber|womit) ich"
+    r"|(?:not|\w+n't) (?:something|a \w+|an \w+|one|things?|topics?) (?:\w+ ){0,3}?(?:i|i'd|i'm|i'll|for me)|nichts für mich"
     r"|nicht (?:meins|mein)",
 )  # fmt: skip
 _EPISTEMIC = _any_of(
@@ -160,7 +164,7 @@ def _own_weight(sentence: str) -> float:
 
 def sends_elsewhere(failed: FailedOutput) -> str:
     """The answer, where it only says who else should be asked, though the right one stands in what it had before it."""
-    if len(failed.text) > READ or not _stands_there(failed):
+    if len(failed.text) > READ or not refers_on(failed.text) or not _stands_there(failed):
         return ""
     sentences = [match[0] for match in _SENTENCE.finditer(straight(failed.text)) if match[0].strip()]
     elsewhere = sum(refers_on(sentence) for sentence in sentences)

@@ -93,7 +93,7 @@ _UNIT = (
 )
 _LIMITED = (
     late(
-        rf"\b(?:{_MOST}|in|en)\s+(?:exactly |genau |exactement )?(?P<count>{_COUNT})\s+(?:\w+ )?{_UNIT}\b",
+        rf"\b(?:{_MOST}|in|en)\s+(?:of |de |von |d'|di |exactly |genau |exactement )?(?P<count>{_COUNT})\s+(?:\w+ )?{_UNIT}\b",
         re.IGNORECASE,
     ),
     late(
@@ -102,12 +102,14 @@ _LIMITED = (
 )
 _ITEMS = late(
     rf"\b(?:exactly|precisely|genau|exactement|exactamente|esattamente|exatamente)\s+(?P<count>{_COUNT})\b"
-    rf"|\b(?P<points>{_COUNT})\s+(?:\w+ )?(?:bullets?|bullet points|stichpunkte|aufzählungspunkte|puces|viñetas|punti elenco|marcadores)\b",
+    rf"|\b(?P<points>{_COUNT})\s+(?:\w+ )?(?:bullets?|bullet points|stichpunkte|aufzählungspunkte|puces|viñetas|punti elenco"
+    rf"|marcadores)\b",
     re.IGNORECASE,
 )
 _LISTED = late(r"^\s*(?:[-*•–]|\(?\d+[.)])\s+\S", re.MULTILINE)
 _SCALE = late(
-    r"\b(?:rat(?:e|ing)|scor\w+|grad(?:e|ing)|scale|bewert\w+|benot\w+|skala|not(?:e|er|ez)|évalu\w+|échelle|puntú\w+|puntuación|califi\w+|escala"
+    r"\b(?:rat(?:e|ing)|scor\w+|grad(?:e|ing)|scale|bewert\w+|benot\w+|skala|not(?:e|er|ez)|évalu\w+|échelle|puntú\w+|puntuación"
+    r"|califi\w+|escala"
     r"|valut\w+|voto|scala|avali\w+|nota)\b[^.\n]{0,80}?\b(?P<low>\d{1,2})\s?(?:to|bis|à|a|and|und|et|y|e|-|–)\s?(?P<high>\d{1,3})\b",
     re.IGNORECASE,
 )

@@ -28,7 +28,8 @@ _LIST_KEYS = frozenset(
     """.split()  # noqa: SIM905  words
 )
 _CLOSED = late(
-    r"\b(?:one of|either|exactly one|verbatim|must be|only|choose|pick|labels?|classif\w+|categor\w+|allowed|permitted"
+    r"\b(?:answer|reply|respond|say|antworte\w*|réponds?|répondez|responde|contesta|rispondi|responda|one of|either|exactly one"
+    r"|verbatim|must be|only|choose|pick|labels?|classif\w+|categor\w+|allowed|permitted"
     r"|valid (?:values?|options?)"
     r"|eine[rsmn]?? (?:von|der|aus)|genau eine?\w*|entweder|wörtlich|nur|wähle\w*|einordn\w*|ordne|klassifizier\w*|kategori\w*"
     r"|erlaubt\w*|zulässig\w*"
@@ -37,7 +38,7 @@ _CLOSED = late(
     r"|un[oa] tra|soltanto|scegli\w*|etichett\w+|ammess\w+|apenas|escolh\w+)\b",
     re.IGNORECASE,
 )
-_RUN = late(r"[\w-]+(?:\s*[,|/]\s*[\w-]+)*(?:,?\s+(?:or|oder|ou|o|u|and|und|et|y|e)\s+[\w-]+)?")
+_RUN = late(r"[\w-]+(?:\s*[,|/]\s*[\w-]+)*(?:,?\s+(?:or|oder|ou|o|u|and|und|et|y|e)\s+[\w-]+)?(?=\s*(?:[.,;:)\]]|$))")
 _PART = late(r"\s*[,|/]\s*|\s+(?:or|oder|ou|o|u|and|und|et|y|e)\s+")
 
 
@@ -49,13 +50,14 @@ def wording_signals(failed: FailedOutput) -> Iterator[Signal]:
 
 def _off_the_list(failed: FailedOutput) -> Iterator[Signal]:
     """A short answer, or a value of a JSON answer, that is none of the list that the right one stands in."""
-    said = _said(failed.text)
     for key, right in (failed.expected or failed.wanted_words).items():
+        choices = _choices(failed.inputs, right) if isinstance(right, str) else ()
+        said = _said(failed.text) if choices else ""
         answer = said.get(key) if isinstance(said, dict) else said
-        if isinstance(right, str) and isinstance(answer, str) and 0 < len(answer.split()) <= FEW_WORDS:
-            choices = _choices(failed.inputs, right)
-            if choices and not any(_holds(answer, choice) for choice in choices):
-                yield Signal("form", f"{answer}: none of {', '.join(sorted(choices))}", NOT_LISTED)
+        if not isinstance(answer, str) or not 0 < len(answer.split()) <= FEW_WORDS:
+            continue
+        if not any(_holds(answer, choice) for choice in choices):
+            yield Signal("form", f"{answer}: none of {', '.join(sorted(choices))}", NOT_LISTED)
 
 
 def _said_otherwise(failed: FailedOutput) -> Iterator[Signal]:
@@ -102,16 +104,17 @@ def _choices(inputs: Json, right: str) -> frozenset[str]:
     """The entries of the list in which the right answer stands, where the task calls the list closed."""
     if len(right) > LONGEST:
         return frozenset()
-    task = "\n".join(instructions(inputs))[:MOST_READ]
-    closed = _CLOSED.search(task) is not None
     for key, value in inputs.items():
         entries = _entries(value)
-        if right in entries and len(entries) > 1 and (closed or key.casefold() in _LIST_KEYS):
+        if right in entries and len(entries) > 1 and (key.casefold() in _LIST_KEYS or _is_closed(inputs)):
             return entries
-    if not closed or right not in task:
-        return frozenset()
-    runs = (frozenset(_PART.split(match[0])) for match in _RUN.finditer(task))
+    tasks = (task for task in instructions(inputs) if right in task and _CLOSED.search(task))
+    runs = (frozenset(_PART.split(match[0])) for task in tasks for match in _RUN.finditer(task))
     return next((run for run in runs if right in run and len(run) > 1), frozenset[str]())
+
+
+def _is_closed(inputs: Json) -> bool:
+    return any(_CLOSED.search(task) for task in instructions(inputs))
 
 
 def _entries(value: JsonValue) -> frozenset[str]:

@@ -9,13 +9,13 @@ from itertools import islice
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.abstention import tells_all_the_same
 from minions_evals_mcp.scoring.failures.claims import unfounded_claims
 from minions_evals_mcp.scoring.failures.contradictions import contradictions
 from minions_evals_mcp.scoring.failures.dates import WEEKDAYS
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
+from minions_evals_mcp.scoring.failures.given import has_context
 from minions_evals_mcp.scoring.failures.judged import NOT_MADE_UP, says_made_up, says_miscalculated
 from minions_evals_mcp.scoring.failures.material import Material, Reading, material, read
 from minions_evals_mcp.scoring.failures.mentions import ORDINARY, QUOTE, WORD, names, squeezed
@@ -27,22 +27,6 @@ from minions_evals_mcp.scoring.failures.texts import cut, flat, leaves, prose, s
 from minions_evals_mcp.scoring.failures.unborne import names_omitted, names_only_omitted, names_unborne
 from minions_evals_mcp.scoring.failures.wanted import flattened
 
-CONTEXT_KEYS = frozenset(
-    (
-        "context", "documents", "document", "passages", "passage", "retrieved", "sources", "source", "knowledge", "article", "report",
-        "transcript", "excerpt", "content", "policy", "notes", "kontext", "dokument", "quelle", "quellen", "auszug", "bericht",
-        "contexte", "texte", "extrait", "rapport", "contexto", "documento", "fuente", "contesto", "fonte", "testo", "texto",
-    )
-)  # fmt: skip
-ASKING_KEYS = frozenset(
-    (
-        "question", "query", "prompt", "instruction", "instructions", "task", "input", "goal", "request", "message", "ask", "q", "frage",
-        "aufgabe", "auftrag", "anfrage", "eingabe", "demande", "tache", "tâche", "entree", "entrée", "pregunta", "tarea", "consulta",
-        "domanda", "compito", "richiesta", "pergunta", "tarefa", "pedido", "system", "user", "tools", "ticket", "code",
-    )
-)  # fmt: skip
-PASSAGE_WORDS = 4
-"""So many words beside a question are a text to answer from, whatever their key is called."""
 LOOKED_AT = 100_000
 """So many characters of an output are checked against its material."""
 MOST_PER_KIND = 100
@@ -60,22 +44,6 @@ _FORBIDS = frozenset(("not-contains", "not-icontains"))
 
 Grounds = tuple[Material, ...]
 """What the output had before it, and, where one is known, the expected output: neither is an invention."""
-
-
-def has_context(inputs: Json) -> bool:
-    """Whether the inputs carry a context: a key of `CONTEXT_KEYS` at any depth, with something under it."""
-    pending: list[JsonValue] = [inputs]
-    while pending:
-        found = pending.pop()
-        if isinstance(found, dict):
-            if any(key.casefold() in CONTEXT_KEYS and _says_something(value) for key, value in found.items()):
-                return True
-            if len(found) > 1 and any(_is_passage(key, value) for key, value in found.items()):
-                return True
-            pending.extend(found.values())
-        elif isinstance(found, list):
-            pending.extend(found)
-    return False
 
 
 def hallucination_signals(failed: FailedOutput) -> tuple[Signal, ...]:
@@ -123,19 +91,6 @@ def _forbidden(failed: FailedOutput, said: str) -> Iterator[Signal]:
         words = check.value.casefold() if check.type in _FORBIDS and isinstance(check.value, str) else ""
         if len(words.split()) > 1 and words in said and words not in given and set(WORD.findall(words)) - ORDINARY:
             yield Signal("forbidden claim", words, 0.6)
-
-
-def _is_passage(key: str, value: JsonValue) -> bool:
-    """Whether the value is something to answer from: a passage, or data of several parts."""
-    if key.casefold() in ASKING_KEYS:
-        return False
-    if isinstance(value, str):
-        return len(value.split()) >= PASSAGE_WORDS
-    return isinstance(value, (dict, list)) and len(value) > 1
-
-
-def _says_something(value: JsonValue) -> bool:
-    return any(leaf not in (None, "") for _, leaf in leaves(value))
 
 
 def _given(failed: FailedOutput) -> tuple[JsonValue, ...]:

@@ -34,6 +34,10 @@ MADE_UP = late(
     rf"|{_SOURCE} (?:does not|do not|doesn't|don't|never|says? nothing|makes? no mention|is silent|contains? no|has no"
     rf"|have no|gives? no|knows? nothing)"
     r"|(?:does|do|did) not (?:occur|appear|stand|exist)|neither .{0,60} nor .{0,60} (?:found|in)"
+    r"|no (?:\w+ ){1,3}(?:is|are|was|were) (?:mentioned|named|listed|stated|recorded|documented)"
+    r"|keine? (?:\w+ ){1,3}(?:erwähnt|genannt|verzeichnet|aufgeführt|vermerkt)|aucune? (?:\w+ ){1,4}(?:ne |n')(?:figur|appara"
+    r"|est (?:mentionn|indiqu|nomm|cité))\w*"
+    r"|ning[uú]na? (?:\w+ ){1,3}(?:se (?:nombra|menciona|cita|indica)|aparece|figura|consta)"
     r"|erfunden\w*|kein(?:em|en)? wort|existier(?:t|en) nicht|gibt es nicht|ausgedacht\w*|widerspr\w+|halluzin\w+"
     r"|frei hinzu\w*|aus der luft|nirgends|nirgendwo|steht nicht|stehen nicht"
     r"|(?:taucht|kommt|findet sich|finden sich|tauchen|kommen)\b.{0,25}\bnicht\b|nicht (?:belegt|genannt|erwähnt|enthalten"
@@ -41,9 +45,10 @@ MADE_UP = late(
     r"|keine\w* (?:grundlage|beleg\w*|quelle|hinweis\w*)|(?:sagt|enthält|nennt|weiß) (?:davon |dazu |dazu )?(?:nichts|kein\w*)"
     r"|inventée?s?|invente\b|contredi\w+|n'existe\w* pas|nulle part|(?:ne |n')(?:figur|appara|trouv|mentionn|provien"
     r"|corresponden|dit|parle)\w*"
-    r"(?: \w+)? (?:pas|rien|nulle|aucun)|aucune? (?:source|trace|mention|base|document)|sorti\w* de nulle part|pas (?:dans"
+    r"(?: \w+)?[ '](?:pas|rien|nulle|aucune?|jamais)|aucune? (?:source|trace|mention|base|document)|sorti\w* de nulle part|pas (?:dans"
     r"|sur) (?:la|le|les|l')"
-    r"|inventad\w+|inventa\b|contradice|no (?:viene|aparece|figura|consta|existe|se menciona|está en)\w*|(?:ninguna"
+    r"|inventad\w+|inventa\b|contradice|no (?:viene|sale|está en|se (?:habla|dice|cita)|aparece|figura|consta|existe|se menciona"
+    r"|está en)\w*|(?:ninguna"
     r"|ninguna otra) parte|sin (?:fuente|base|respaldo)"
     r"|inventat\w+|contraddi\w+|non (?:compare|figura|risulta|esiste|è menzionat)\w*|da nessuna parte|contradiz\w*|em lugar nenhum"
     r"|não (?:consta|aparece|figura|existe|está n)\w*)\b|\bdenies\b|\bno tool\b|\bnever (?:called|looked|read|checked|opened|queried)\b",
@@ -138,7 +143,7 @@ _CONTENT_FINE = late(
     r"\b(?:is|are|were|was|sind|ist|stimm\w+|waren|sont|est|étaient|son|es|sono|è|são|é)\b (?:all |both |otherwise "
     rf"|inhaltlich |sachlich |factually |tous |toutes |bien |alle |todos |todas |tutti |tutte |the |der |die |das |la |le |el "
     rf"|il |o )*{_FINE}\b"
-    rf"|\b{_FINE} {_CONTENT}\b|\b{_CONTENT} (?:\w+ ){{0,2}}{_FINE}\b|(?:\A|[.;!] )(?:\w+ )?{_FINE}\b(?= (?:\w+ ){{0,3}}(?:and"
+    rf"|\b{_FINE} {_CONTENT}\b|\b{_CONTENT} (?:\w+ ){{0,2}}{_FINE}\b|(?:\A|[.;!] )(?:\w+ )?{_FINE}\b(?= (?:\w+,? ){{0,3}}(?:and"
     rf"|but|yet|und|aber|jedoch|et|mais|y|pero|e|ma|mas)\b|[,;:])"
     r"|\b(?:says|has|contains|gives|sagt|enthält|nennt|dit|contient|dice|contiene|diz) (?:everything|all\b|alles|tout|todo|tutto|tudo)"
     r"|\bis what was (?:requested|asked(?: for)?|wanted|needed)\b|\b(?:without|ohne|sans|sin|senza|sem) (?:\w+ )?(?:adding|añadir"
@@ -185,7 +190,7 @@ _STRUCTURE = (
 )
 _LACKS_STRUCTURE = late(
     r"\b(?:missing|lacks?|lacking|without|no|dropped|dropping|skipp\w+|ignor\w+|fehl\w+|ohne|keine?|manqu\w+|sans|aucune?"
-    r"|falta\w*|carece\w*|sin|manca\w*|senza|sem)"
+    r"|falta\w*|carece\w*|sin|no aparecen?|n'apparai\w+|n'apparaî\w+|there (?:is|are) no|manca\w*|senza|sem)"
     rf"(?:\W+\w+){{0,4}}?\W+{_STRUCTURE}\b"
     rf"|\b{_STRUCTURE}(?:\W+\w+){{0,3}}?\W+(?:missing|absent|lacking|gone|fehl\w+|manqu\w+|falta\w*|manca\w*)\b",
     re.IGNORECASE,
@@ -227,7 +232,11 @@ def says_declined(rationale: str) -> bool:
 
 def form_doubt(rationale: str) -> float:
     """How surely the judge speaks of a broken form: surest where the content is called right."""
-    if _CHECKED.match(rationale) or says_made_up(rationale) or says_declined(rationale):
+    if _CHECKED.match(rationale) or says_declined(rationale):
+        return 0.0
+    if _LACKS_STRUCTURE.search(rationale) and _calls_content_fine(rationale):
+        return 0.8
+    if says_made_up(rationale):
         return 0.0
     if _ANY_FORM.search(rationale) and _calls_content_fine(rationale):
         return 0.8

@@ -22,16 +22,19 @@ def _any_of(*words: str) -> re.Pattern[str]:
 
 
 _TIME = _any_of(
-    r"time|timer|duration|run-?time|wall[ -]?clock|deadline|time ?(?:slot|window|frame)|\d+[ -]?(?:second|minute|hour|s|min"
+    r"time|timer|(?:half )?hours?|duration|run-?time|wall[ -]?clock|deadline|time ?(?:slot|window|frame)|\d+[ -]?(?:second"
+    r"|minute|hour|s|min"
     r"|h)s? (?:slot|window)",
     r"zeit|\w*dauer|\w*laufzeit|\w*frist|\w*zeitraum|rechenzeit|bearbeitungszeit", "temps|durée|délai|tiempo|duración|plazo|tempo|durata",
     "tempo|duração|prazo",
 )  # fmt: skip
 _COUNTED = _any_of(
-    r"turns?|steps?|iterations?|rounds?|loops?|(?:tool|function|api|llm|model)[ _-]?(?:calls?|invocations?|uses?)|calls|invocations?"
+    r"turns?|steps?|iterations?|rounds?|loops?|iters?|recursions?|actions?|(?:tool|function|api|llm|model)[ _-]?(?:calls?|invocations?"
+    r"|uses?)|calls|invocations?"
     r"|attempts|cycles|hops|retries|exchanges|messages|repl(?:y|ies)",
-    r"(?:\w*schritte?n?|\w*runden|\w*durchg[äa]nge?n?|\w*durchläufe?n?|iterationen|\w*aufrufe?n?|versuche?n?|werkzeugaufrufe?n?)",
-    "étapes?|tours?|itérations?|appels?|essais|tentatives|pasos?|turnos?|iteraciones|llamadas|intentos|vueltas|rondas",
+    r"(?:\w*schritte?n?|\w*runden|\w*durchg[äa]nge?n?|\w*durchläufe?n?|iterationen|rekursion\w*|aktionen|\w*aufrufe?n?|versuche?n?"
+    r"|werkzeugaufrufe?n?)",
+    "étapes?|tours?|itérations?|récursions?|recursión|acciones|appels?|essais|tentatives|pasos?|turnos?|iteraciones|llamadas|intentos|vueltas|rondas",
     "passi|passaggi|turni|iterazioni|chiamate|tentativi|giri|passos|etapas|rodadas|iterações|chamadas|tentativas",
 )  # fmt: skip
 _ALLOWED = _any_of(
@@ -45,20 +48,24 @@ _REACHED = _any_of(
     r"exceed\w*|overr[au]n\w*|over-?ran|reached|hit|exhaust\w*|us(?:ed|ing)(?: up)?|spent|expired|elapsed|ran out|run out"
     r"|runs out|(?:is|was|are|were) (?:up|over|gone)",
     r"surpass\w*|passed|consumed|blown|überschritten|überschreit\w*|erreicht|erschöpft|aufgebraucht|verbraucht|ausgeschöpft"
-    r"|abgelaufen|vorbei|(?:war|ist) um",
-    r"dépass\w+|atteinte?s?|épuisée?s?|écoulée?s?|expirée?s?|superad\w+|superó|alcanzad\w+|alcanzó|agotad\w+|agotó|acabó|vencid\w+|venció|excedid\w+",
+    r"|abgelaufen|vorbei|(?:war|ist|waren|sind) (?:\w+ ){0,3}um|ablauf",
+    r"dépass\w+|atteinte?s?|épuisée?s?|écoulée?s?|expirée?s?|superad\w+|superó|alcanzad\w+|alcanzó|agotad\w+|agotó|acabó|vencid\w+"
+    r"|venció|excedid\w+",
     r"superat\w+|raggiunt\w+|esaurit\w+|scadut\w+|finit\w+|atingid\w+|esgotad\w+|ultrapassad\w+|acabou|terminou|esgotou",
 )  # fmt: skip
 _ENDED = _any_of(
-    r"killed|abort\w*|cancel\w*|stopp(?:ed|ing)|terminated|interrupted|closed|gave up|given up|giving up|cut off|cut short|ended"
+    r"killed|abort\w*|cancel\w*|stopp(?:ed|ing)|terminated|interrupted|closed|gave up|given up|giving up|cut (?:off|short|when"
+    r"|after|at)|ended"
     r"|halted|sig(?:kill|term|alrm)|shut down|torn down|evicted|dropped|restarted",
     r"beendet|abgebrochen|gestoppt|geschlossen|unterbrochen|abgeschaltet|getrennt|tuée?s?|redémarrée?s?|neu gestartet"
     r"|reiniciad\w+|riavviat\w+|stoppée?s?|interromp\w+|arrêtée?s?|coupée?s?|annulée?s?|fermée?s?|abandonnée?s?",
-    r"interrumpid\w+|detenid\w+|cancelad\w+|abortad\w+|cerrad\w+|cortad\w+|terminad\w+|finalizad\w+|terminat\w+|uccis\w+|interrott\w+|fermat\w+|annullat\w+|chius\w+|interrompid\w+|parad\w+|encerrad\w+",
+    r"interrumpid\w+|detenid\w+|cancelad\w+|abortad\w+|cerrad\w+|cortad\w+|terminad\w+|finalizad\w+|terminat\w+|uccis\w+"
+    r"|interrott\w+|fermat\w+|annullat\w+|chius\w+|interrompid\w+|parad\w+|encerrad\w+",
 )  # fmt: skip
 _NO_ANSWER = _any_of(
-    r"(?:no|without|before|never) (?:\w+ ){0,3}(?:answer|reply|result|response|output|conclusion|tokens?)",
-    r"(?:keine?|ohne|vor einer) (?:\w+ )?\w*(?:antwort|ergebnis|ausgabe|token)",
+    r"(?:no|without|before|never) (?:\w+ ){0,3}(?:answer|reply|result|response|output|conclusion|tokens?|heartbeat|progress"
+    r"|activity|sign of life)",
+    r"(?:keine?|ohne|vor einer) (?:\w+ )?\w*(?:antwort|ergebnis|ausgabe|token|lebenszeichen|fortschritt)",
     r"(?:aucune?|sans|pas de|avant) (?:\w+ )?(?:réponse|résultat)|(?:sin|ninguna?|antes de) (?:\w+ )?(?:respuesta|resultado)",
     r"(?:senza|nessuna?|prima di) (?:\w+ )?(?:risposta|risultato)|(?:sem|nenhuma?|antes de) (?:\w+ )?(?:resposta|resultado)",
 )  # fmt: skip
@@ -74,7 +81,8 @@ _LONGER = _any_of(
 _NOT = _any_of(r"not?|only|just|cannot|nicht|nur|keine?\w*|pas|seulement|sólo|solo|non|não|apenas|\w+n't")
 _NUMBER = late(r"\d")
 _OF_SOMETHING_ELSE = late(
-    r"\b(?:tokens?|rate|memory|size|context|disk|file|depth|characters?|upload|storage|credit|payload|length|speicher|zeichen|mémoire|memoria)"
+    r"\b(?:tokens?|rate|memory|size|context|disk|file|depth|characters?|upload|storage|credit|payload|length|speicher|zeichen"
+    r"|mémoire|memoria)"
     r"[ _-](?:limit|quota|budget|window|cap|allowance)|\bfailed (?:steps?|attempts?|calls?)",
     re.IGNORECASE,
 )

@@ -87,7 +87,7 @@ class Material:
 def read(text: str) -> Reading:
     """The text taken apart; its numbers are found as they are asked for."""
     links = tuple(LINK.findall(text))
-    days, rest = take_dates(LINK.sub(" ", text))
+    days, rest = take_dates(LINK.sub(" ", text) if links else text)
     clocks, rest = take_clocks(rest)
     identifiers: list[str] = []
 
@@ -128,7 +128,8 @@ def says_the_same(wanted: str, said: str) -> bool:
     if not words <= {stem(word) for word in _parts(said)} or amounts != _amounts(other):
         return False
     if one.days or one.clocks or other.days or other.clocks:
-        return _moments(one) == _moments(other)
+        same_count = (len(one.days), len(one.clocks)) == (len(other.days), len(other.clocks))
+        return same_count and _same_moments(one, other)
     return amounts != []
 
 
@@ -137,11 +138,10 @@ def _parts(text: str) -> list[str]:
     return WORD.findall(text.replace("_", " "))
 
 
-def _moments(reading: Reading) -> tuple[set[Day], set[int]]:
-    """Its days and times of day."""
-    return {day for mention in reading.days for day in mention.days}, {
-        minute for mention in reading.clocks for minute in mention.minutes
-    }
+def _same_moments(one: Reading, other: Reading) -> bool:
+    """Whether their days and times of day can mean the same, one by one: 3/5 may be either day."""
+    pairs = zip((*one.days, *one.clocks), (*other.days, *other.clocks), strict=True)
+    return all({*first.days, *first.minutes} & {*second.days, *second.minutes} for first, second in pairs)
 
 
 def _amounts(reading: Reading) -> list[tuple[str, float]]:

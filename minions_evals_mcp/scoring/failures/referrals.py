@@ -10,7 +10,7 @@ _PERSON = (
     r"(?:doctor|physician|lawyer|solicitor|attorney|pharmacist|expert|professional|specialist|adviser|advisor|mediator"
     r"|accountant|notary|human(?: \w+)?|person|colleague|operator|maintainer|engineer|human\w*|someone|somebody|authority"
     r"|manager|team|people|therapist"
-    r"|embassy|ministry|website|office|authorities|chamber"
+    r"|nutritionist|dieti[ct]ian|nurse|vet|counsell?or|broker|electrician|plumber|embassy|ministry|website|office|authorities|chamber"
     r"|arzt\w*|ärzt\w+|anwalt\w*|anwält\w+|fach\w+|expert\w+|person|mensch\w*|jemand\w*|kolleg\w+|steuerberater\w*|apothek\w+"
     r"|behörde\w*|verein\w*|verband\w*|ministerium|\w+verein|\w+zentrale|webseite|website|amt|stelle|notar\w*|fachleute|berater\w*"
     r"|médecin|avocat\w*|juriste|notaire|professionnel\w*|spécialiste|expert\w*|collègue|conseiller|pharmacien|humain\w*|quelqu'un"

@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.failed import FailedOutput
+from minions_evals_mcp.scoring.failures.given import ASKING_KEYS
 from minions_evals_mcp.scoring.failures.mentions import ORDINARY, WORD, stem
 from minions_evals_mcp.scoring.failures.texts import flat, straight
 
@@ -25,16 +26,21 @@ _EMPTY = ORDINARY.union(
 )
 """Words that name nothing."""
 _ABSENT = late(
-    r"\b(?:not?|never|nothing|none|neither|nor|without|nowhere|nobody|empty|silent|only|absent|lacks?|lacking|unknown|added|adds|adding|embellish\w*|beyond"
-    r"|nicht|nichts|keine?\w*|nie|weder|noch|ohne|leer|nirgend\w*|hinzu\w*|ergänz\w*|lediglich|nur|pas|aucune?|rien|jamais|ni|sans|vide|ajout\w*|seulement|nulle"
+    r"\b(?:not?|never|nothing|none|neither|nor|without|nowhere|nobody|empty|silent|only|absent|lacks?|lacking|unknown|added|adds"
+    r"|adding|embellish\w*|beyond"
+    r"|nicht|nichts|keine?\w*|nie|weder|noch|ohne|leer|nirgend\w*|hinzu\w*|ergänz\w*|lediglich|nur|pas|aucune?|rien|jamais|ni|sans"
+    r"|vide|ajout\w*|seulement|nulle"
     r"|nada|ningun\w*|ningún|sin|nunca|tampoco|añad\w*|vací\w+|sólo|solo|non|nessun\w*|niente|né|senza|mai|aggiun\w*|vuot\w+"
     r"|não|nenhum\w*|nem|sem|acrescent\w*|vazi\w+|apenas)\b|n't\b",
     re.IGNORECASE,
 )
 _SOURCE = late(
-    r"\b\w*(?:source|context|document|text|article|passage|memo|report|leaflet|policy|results?|tools?|data|sheet|input|records?|file|logs?|manual|page"
-    r"|table|list|catalog\w*|database|contract|notes?|transcript|letter|ticket|material|excerpt|brief|chart|cv|invoice|minutes|protocol|profile|review"
-    r"|quellen?|protokoll\w*|unterlagen?|dokument\w*|bericht\w*|system\w*|daten\w*|verzeichnis\w*|werkzeug\w*|eintrag\w*|akten?|vertrag\w*|blatt|beleg\w*|mail"
+    r"\b\w*(?:source|context|document|text|article|passage|memo|report|leaflet|policy|results?|tools?|data|sheet|input|records?"
+    r"|file|logs?|manual|page"
+    r"|table|list|catalog\w*|database|contract|notes?|transcript|letter|ticket|material|excerpt|brief|chart|cv|invoice|minutes"
+    r"|protocol|profile|review|rapport|reseña|nota|relevé|avis"
+    r"|quellen?|protokoll\w*|unterlagen?|dokument\w*|bericht\w*|system\w*|daten\w*|verzeichnis\w*|werkzeug\w*|eintrag\w*|akten?"
+    r"|vertrag\w*|blatt|beleg\w*|mail"
     r"|fiche|contrat|dossier|outil|base|système|procès-verbal|compte rendu|registre|notice|catalogue"
     r"|informe|contrato|documento|registro|ficha|herramienta|fuente|sistema|acta|hoja|recensione|contratto|scheda|fonte|strumento|verbale"
     r"|relatório|ata|ferramenta|page|página|pagina|testo|texto)\b",
@@ -51,19 +57,26 @@ _SENTENCE = late(r"[^.!?\n]+")
 
 
 @lru_cache(maxsize=1024)  # what a rule says of one output it says of many
-def _speaks_of_absence(rationale: str) -> bool:
-    return any(_ABSENT.search(part[0]) and _SOURCE.search(part[0]) for part in _SENTENCE.finditer(rationale))
+def _speaks_of_absence(rationale: str, keys: frozenset[str]) -> bool:
+    """Whether a sentence has a word of absence and one for a source: one of many, or the name that the input gives it."""
+    sentences = [part[0] for part in _SENTENCE.finditer(rationale) if _ABSENT.search(part[0])]
+    return any(_SOURCE.search(sentence) or keys & _stems([sentence]) for sentence in sentences)
+
+
+def _keys(failed: FailedOutput) -> frozenset[str]:
+    """What the input calls its parts, but for the task."""
+    return _stems([key for key in failed.inputs if key.casefold() not in ASKING_KEYS])
 
 
 def names_unborne(failed: FailedOutput, rationale: str) -> bool:
     """Whether the judge names several words that only the answer has, or one and something absent from a source."""
     named = _own(failed) & _stems([rationale])
-    return len(named) >= SEVERAL or (bool(named) and _speaks_of_absence(rationale))
+    return len(named) >= SEVERAL or (bool(named) and _speaks_of_absence(rationale, _keys(failed)))
 
 
 def names_absent(failed: FailedOutput, rationale: str) -> bool:
     """Whether the judge speaks of something absent from a source, and of a word that only the answer has."""
-    return _speaks_of_absence(rationale) and bool(_own(failed) & _stems([rationale]))
+    return _speaks_of_absence(rationale, _keys(failed)) and bool(_own(failed) & _stems([rationale]))
 
 
 def names_omitted(failed: FailedOutput, rationale: str) -> bool:
