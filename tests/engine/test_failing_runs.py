@@ -1,9 +1,11 @@
-"""Why 420 runs failed, told through the engine: logs in four shapes, four languages, labels given beforehand.
+"""Why 480 runs failed, told through the engine: logs in four shapes, four languages, labels given beforehand.
 
 `failing_runs.yaml` was written from the seeds by whoever wrote the rules; a row whose id hashes to an even number was for
 tuning. The others were written by three people who never read the rules, and split before either half was read. `fresh_held`
 and `third_held` were measured three times each (macro-F1 .86, .88, .876 and .85, .87, .885) and then released: the rules are
-tuned on them, too. A run that the engine takes for an outage of its target has no failure, and counts as missed.
+tuned on them, too. No row of `fourth_held` was read by whoever wrote a rule: .908 when first measured, before any work on the
+other half, and .908 after it; which of its rows fail is not shown. A run that the engine takes for an outage of its target has
+no failure, and counts as missed.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ from tests.engine.log_shapes import SHAPES, Call
 from tests.workshop import all_of, answer, bench, benchmark, case, config_in, opened, rubric, save
 
 CLASSES: tuple[FailureType, ...] = ("wrong-output", "hallucination", "format-error", "timeout", "refusal")
-TUNED, OTHER = 0.93, 0.90
+TUNED, OTHER, BLIND = 0.93, 0.90, 0.90
 
 
 class Row(Value):
@@ -97,6 +99,7 @@ FRESH = {
     "third_tune": (rows_of("failing_runs_third_tune"), TUNED),
     "third_held": (rows_of("failing_runs_third_held"), TUNED),
     "fourth_tune": (rows_of("failing_runs_fourth_tune"), TUNED),
+    "fourth_held": (rows_of("failing_runs_fourth_held"), BLIND),
 }
 
 
@@ -172,4 +175,4 @@ async def test_the_classes_of_runs_by_somebody_who_never_read_the_rules_are_told
         for row in rows
         if row.id in failures and failures[row.id].failure_type not in row.types
     }
-    assert macro_f1(list(rows), failures) >= least, wrong
+    assert macro_f1(list(rows), failures) >= least, name if name == "fourth_held" else wrong

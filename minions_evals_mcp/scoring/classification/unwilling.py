@@ -72,7 +72,8 @@ _KEEPS_AWAY = _any_of(
     r"|heraushalten|raushalten|enthalten|verzichten|absehen|offenlassen))|ungern|zu (?:heikel|riskant|sensibel|persönlich"
     r"|privat|intim|brisant|gefährlich|unheimlich)|nicht (?:meine|mein) (?:aufgabe|rolle|sache|gebiet|fach|job|part)"
     r"|außerhalb meine[rs]|grundsätzlich (?:nicht|kein\w*)|prinzipiell (?:nicht|kein\w*)|gegen meine"
-    r"|(?:helfe|beantworte|bearbeite|kümmere|befasse|beschäftige|bin) (?:\w+ ){0,3}(?:nur|ausschließlich|lediglich)"
+    r"|entspricht nicht meine\w+|lasse ich (?:es|das|sein|bleiben|die finger)|(?:helfe|beantworte|bearbeite|kümmere|befasse"
+    r"|beschäftige|bin) (?:\w+ ){0,3}(?:nur|ausschließlich|lediglich)"
     r"|(?:bin ich|ich bin) (?:\w+ ){0,3}nicht (?:da|zuständig|gemacht|gedacht)|nicht zu meine[mn]",
     # French
     r"(?:je|j')\s?(?:préfère|préférerais|aime mieux|m'abstiens|m'en tiens|me tiens|me garde|me refuse|laisse|vous laisse|évite"
@@ -87,7 +88,7 @@ _KEEPS_AWAY = _any_of(
     r"(?:prefiero|preferiría|preferimos) (?:no|dejar|mantener|quedar|que|evitar|guardar|reservar)\w*|me abstengo|abstenerme"
     r"|al margen|paso de|(?:esta vez )?paso|me (?:niego|mantengo|reservo|quedo fuera|guardo|retiro)|no (?:es|son) (?:algo|cosa"
     r"|tema|asunto)\w* (?:\w+ )?(?:que (?:yo|me)|mí)|no (?:me (?:parece|corresponde|compete|siento|toca|gusta)|es (?:mi"
-    r"|asunto mío)|quiero|pienso|deseo|voy a)|dejo (?:esto|eso|esta|ese|el|la|los|las)|lo dejo|fuera de (?:mi|lo que)|evito"
+    r"|asunto mío)|quiero|pienso|deseo|voy a)|dejo (?:esto|eso|esta|ese|el|la|los|las)|l[oa]s? dejo|fuera de (?:mi|lo que)|evito"
     r"|(?:solo|sólo|únicamente) (?:me ocupo|atiendo|respondo|trato|ayudo|gestiono|estoy)",
     # Italian
     r"(?:preferisco|preferirei) (?:non|lasciare|evitare|tenere|restare|rimanere|che|astener)\w*|mi (?:astengo|rifiuto"
@@ -110,7 +111,8 @@ _DOES_NOT = _any_of(
     r"|will)(?: \S+){0,8} (?:nicht|keine?[nrsm]?|nichts|nie)",
     r"je (?:ne |n')(?!sais|vois|trouve|connais|comprends|peux pas (?:voir|trouver)|ai |dispose|suis pas (?:sûr"
     r"|certain))\w+(?: \w+){0,3} (?:pas|aucune?|jamais|rien|plus)",
-    r"no (?!sé|veo|encuentro|tengo|conozco|hay|consta|he|puedo (?:ver|encontrar))(?:me |te |le |lo |la |se )?\w+[oé](?!\w)",
+    r"no (?!sé|veo|dispongo|obtuve|logro|logré|consigo|conseguí|recibí|poseo|encuentro|tengo|conozco|hay|consta|he|puedo (?:ver"
+    r"|encontrar))(?:me |te |le |lo |la |se )?\w+[oé](?!\w)",
     r"non (?!so|vedo|trovo|ho|conosco|capisco)(?:mi |ti |ne |me ne |lo |la )?\w+o(?!\w)|não (?!sei|vejo|encontro|tenho"
     r"|conheço)(?:me |lhe |o |a )?\w+o(?!\w)",
     r"pas (?:quelque chose|un sujet|une chose|un domaine) (?:que|dont|sur lequel|où) (?:je|j'\w+)|nichts,? (?:was|wobei|wozu"

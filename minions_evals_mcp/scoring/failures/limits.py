@@ -32,7 +32,8 @@ _COUNTED = _any_of(
     r"turns?|steps?|iterations?|rounds?|loops?|iters?|recursions?|actions?|(?:tool|function|api|llm|model)[ _-]?(?:calls?|invocations?"
     r"|uses?)|calls|invocations?"
     r"|attempts|cycles|hops|retries|exchanges|messages|repl(?:y|ies)",
-    r"(?:\w*schritte?n?|\w*runden|\w*durchg[äa]nge?n?|\w*durchläufe?n?|iterationen|rekursion\w*|aktionen|\w*aufrufe?n?|versuche?n?"
+    r"(?:\w*schritte?n?|schritt\w+|\w*runden|\w*durchg[äa]nge?n?|\w*durchläufe?n?|iterationen|rekursion\w*|aktionen|\w*aufrufe?n?"
+    r"|versuche?n?"
     r"|werkzeugaufrufe?n?)",
     "étapes?|tours?|itérations?|récursions?|recursión|acciones|appels?|essais|tentatives|pasos?|turnos?|iteraciones|llamadas|intentos|vueltas|rondas",
     "passi|passaggi|turni|iterazioni|chiamate|tentativi|giri|passos|etapas|rodadas|iterações|chamadas|tentativas",
@@ -40,7 +41,7 @@ _COUNTED = _any_of(
 _ALLOWED = _any_of(
     r"budget|allowance|allotment|allotted|allowed|permitted|given|granted|assigned|quota|cap|ceiling|limit|limits|max|maximum|maximal"
     r"|specified|configured",
-    r"kontingent|\w*limit|\w*budget|höchst\w*|maximal\w*|obergrenze|grenze|zulässig\w*|erlaubt\w*|vorgesehen\w*",
+    r"\w*kontingent|\w*limit|\w*budget|höchst\w*|maximal\w*|obergrenze|grenze|zulässig\w*|erlaubt\w*|vorgesehen\w*",
     r"limite|plafond|autorisée?s?|impartie?s?|allouée?s?|prévue?s?|límite|máxim\w+|tope|permitid\w+|asignad\w+",
     r"massim\w+|consentit\w+|assegnat\w+|previst\w+|disponibil\w+",
 )  # fmt: skip

@@ -120,7 +120,7 @@ def material(values: Iterable[JsonValue]) -> Material:
 
 def says_the_same(wanted: str, said: str) -> bool:
     """Whether two texts are the same words, day, time or number, each written in its own way."""
-    if squeezed(wanted) == squeezed(said):
+    if squeezed(wanted).replace(" ", "") == squeezed(said).replace(" ", ""):
         return True
     one, other = read(wanted), read(said)
     words = {stem(word) for word in _parts(one.bare) if len(word) > _UNIT}

@@ -9,13 +9,14 @@ from minions_evals_mcp.late_patterns import late
 _PERSON = (
     r"(?:doctor|physician|lawyer|solicitor|attorney|pharmacist|expert|professional|specialist|adviser|advisor|mediator"
     r"|accountant|notary|human(?: \w+)?|person|colleague|operator|maintainer|engineer|human\w*|someone|somebody|authority"
-    r"|manager|team|people|therapist"
+    r"|manager|team|staff|reception|front desk|provider|people|therapist"
     r"|nutritionist|dieti[ct]ian|nurse|vet|counsell?or|broker|electrician|plumber|embassy|ministry|website|office|authorities|chamber"
     r"|arzt\w*|ärzt\w+|anwalt\w*|anwält\w+|fach\w+|expert\w+|person|mensch\w*|jemand\w*|kolleg\w+|steuerberater\w*|apothek\w+"
     r"|behörde\w*|verein\w*|verband\w*|ministerium|\w+verein|\w+zentrale|webseite|website|amt|stelle|notar\w*|fachleute|berater\w*"
     r"|médecin|avocat\w*|juriste|notaire|professionnel\w*|spécialiste|expert\w*|collègue|conseiller|pharmacien|humain\w*|quelqu'un"
-    r"|service\w*|ministère|mairie|préfecture|site"
-    r"|médic[oa]|abogad[oa]|experto|profesional|especialista|notario|asesor|persona|colega|alguien|embajada|avvocat\w+|medico"
+    r"|service\w*|ministère|équipe|accueil|mairie|préfecture|site"
+    r"|médic[oa]|abogad[oa]|experto|profesional|especialista|notario|asesor|persona|colega|personal|recepción|equipo|responsable"
+    r"|alguien|embajada|avvocat\w+|medico"
     r"|espert\w+|professionist\w+|traduttor\w+|notaio|qualcuno|commercialista"
     r"|advogad[oa]|especialista|profissional|alguém|contador|tradutor\w*)"
 )

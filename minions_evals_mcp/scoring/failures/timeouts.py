@@ -143,7 +143,7 @@ _NOT_DONE = late(
     r"|did not|don't have|do not have|haven't|have not|not yet|no"
     r" (?:answer|reply|result|response)|(?:try|ask|check|come back) (?:\w+ )?(?:again|later|shortly)|retry|incomplete|unfinished"
     r"|nicht|kein\w*|später|erneut|noch einmal|pas|aucune?|plus tard|réessay\w+|relanc\w+|no (?:pude|puedo|he|se|pudo|hay"
-    r"|tengo|fue|está|\w+ió)|nothing|no \w+ to (?:show|give|report)"
+    r"|tengo|fue|está|dispongo|\w+ó)|nothing|no \w+ to (?:show|give|report)"
     r"|más tarde|non|più tardi|riprov\w+|não|mais tarde)\b",
     re.IGNORECASE,
 )

@@ -51,7 +51,9 @@ _LEAVES_OUT = late(
     r"|omet\w*|omis\w*|manqu\w*|oubli\w*|falta\w*|olvid\w*|manca\w*|dimentic\w*|esquec\w*)\b",
     re.IGNORECASE,
 )
-_MENTIONS = late(r"\b(?:mention\w*|erwähnt|genannt|mencion\w*|menzion\w*)\b", re.IGNORECASE)
+_MENTIONS = late(
+    r"\b(?:mention\w*|erwähnt|genannt|nicht vor|absent|disparu\w*|desaparec\w*|mencion\w*|menzion\w*)\b", re.IGNORECASE
+)
 _FIGURE = late(r"\d[\d.,:]*\d|\d")
 _SENTENCE = late(r"[^.!?\n]+")
 
