@@ -300,10 +300,13 @@ def recorded(folder: Path, units: int, workers: int) -> None:
             samples = list(_samples(desk, coordinator))
     say(f"{units} units in {time.monotonic() - started:.0f} s, {workers} workers")
     part = max(1, units // 10)
-    first, last = _cost(samples, part // 2, part + part // 2), _cost(samples, units - part, units)
-    whole = _cost(samples, part // 2, units)
+    working = [sample for sample in samples if sample.units < units]  # then it sums the run up
+    first, last = _cost(working, part // 2, part + part // 2), _cost(working, units - part, units)
+    whole = _cost(working, part // 2, units)
+    summing_up = (samples[-1].cpu_s - working[-1].cpu_s) / units
     bare = _bare(desk, min(units, MOST_BARE))
     say(f"the coordinator's CPU a unit: {whole * 1e6:.0f} µs, {whole / bare:.1f} × bare inserts ({bare * 1e6:.0f} µs)")
+    say(f"and {summing_up * 1e6:.0f} µs a unit to sum the run up")
     say(f"an early tenth: {first * 1e6:.0f} µs, the last: {last * 1e6:.0f} µs, {last / first:.2f} ×")
     early, end = _memory(samples, part), _memory(samples, units)
     say(

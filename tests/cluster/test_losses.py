@@ -31,7 +31,7 @@ from minions_evals_mcp.engine.run.pipeline import Place
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.store import jobs, leases
 from minions_evals_mcp.store.jobs import Job
-from tests.cluster.crowd import ROOT, crowd
+from tests.cluster.crowd import ROOT, Crowd, crowd
 from tests.cluster.eavesdropper import Overheard, eavesdropping
 from tests.cluster.test_run_on_cluster import LIMIT_S
 from tests.workshop import all_of, fleet
@@ -178,7 +178,8 @@ async def test_a_unit_that_takes_its_workers_down_is_named_and_costs_no_other(
 def cli(folder: Path, address: str, **environment: str) -> subprocess.Popen[bytes]:
     """The command as a process of its own."""
     command = [*CLI, "run-benchmark", "b", "--target", NOTED, "--key", "k", "--concurrency", "4", "--cluster", address]
-    own = {**os.environ, "HOME": str(folder), **environment}  # noqa: TID251  the child's
+    patience = {"MINIONS_EVALS_CALL_TIMEOUT": str(LIMIT_S)}
+    own = {**os.environ, "HOME": str(folder), **patience, **environment}  # noqa: TID251  the child's
     with (folder / "said.txt").open("ab") as said:
         return subprocess.Popen(
             [*command, "--db", str(folder / "evals.db"), "--json"],
@@ -196,11 +197,11 @@ async def _ended(process: subprocess.Popen[bytes]) -> dict[str, object]:
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 async def test_a_coordinator_that_is_stopped_or_killed_goes_on_under_its_key(
-    engine: Engine, tmp_path: Path, how: signal.Signals
+    engine: Engine, tmp_path: Path, two_workers: Crowd, how: signal.Signals
 ) -> None:
-    size, at_once = 100, 4
+    size, at_once, there = 100, 4, two_workers
     await fleet(engine, size)
-    with crowd(tmp_path, 2) as there, there.naps.gated(), anyio.fail_after(LIMIT_S):
+    with there.naps.gated(), anyio.fail_after(LIMIT_S):
         there.naps.let(*(f"c{number}" for number in range(0, size, 2)))
         first = cli(tmp_path, there.address)
         await there.naps.are_under_way(at_once, *there.pids)
