@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.client import Answer, Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
+from minions_evals_mcp.models.prepared import Prepared
 from minions_evals_mcp.models.replies import Usage
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
@@ -133,15 +134,16 @@ class AnthropicClient(RetriedClient):
 
         self.provider = connection.provider
         self._errors = anthropic
+        web = anthropic.DefaultAioHttpClient(event_hooks=reply_hooks(connection.reply_bytes))
         self._sdk = anthropic.AsyncAnthropic(
             api_key=connection.api_key,
             base_url=connection.base_url,
             max_retries=0,
             timeout=None,
             open_telemetry=False,  # its attributes are worked out on each call, whether or not anyone listens
-            http_client=anthropic.DefaultAioHttpClient(event_hooks=reply_hooks(connection.reply_bytes)),
+            http_client=web,
         )
-        self._create = self._sdk.messages.with_raw_response.create
+        self._messages = Prepared(web, self._sdk.base_url, "/v1/messages", self._sdk.default_headers)
         self._stream = self._sdk.messages.with_streaming_response.create
         self._retrying = Retrying(connection, self._attempt)
 
@@ -150,20 +152,15 @@ class AnthropicClient(RetriedClient):
         await self._sdk.close()
 
     async def _attempt(self, request: ModelRequest) -> Answer | Fault:
+        if not request.stream:
+            found = await self._messages.post({**_body(request), **_extra_body(request)})
+            return found if isinstance(found, Fault) else _answer(found)
         try:
-            if request.stream:
-                return await self._streamed(request)
-            response = await self._create(
-                model=request.model,
-                max_tokens=request.max_tokens,
-                messages=[{"role": "user", "content": request.user}],
-                extra_body=_extra_body(request),
-            )
+            return await self._streamed(request)
         except self._errors.APIStatusError as error:
             return fault_of_status(error.status_code, error.response.headers, error.response.text)
         except (self._errors.APIConnectionError, UnacceptableReplyError) as error:
             return fault_of_connection(error)
-        return _answer(response.http_response.content)
 
     async def _streamed(self, request: ModelRequest) -> Answer | Fault:
         sent_at = anyio.current_time()
@@ -175,6 +172,14 @@ class AnthropicClient(RetriedClient):
             stream=True,
         ) as response:
             return await read_reply(response.http_response, _Gathered(), whole=_answer, sent_at=sent_at)
+
+
+def _body(request: ModelRequest) -> Json:
+    return {
+        "model": request.model,
+        "max_tokens": request.max_tokens,
+        "messages": [{"role": "user", "content": request.user}],
+    }
 
 
 def _extra_body(request: ModelRequest) -> Json:

@@ -77,10 +77,15 @@ def fault_of_event(body: bytes) -> Fault:
 
 def fault_of_connection(error: Exception) -> Fault:
     """The fault of a connection that broke or never stood; SDKs keep the telling part in the cause."""
-    cause = error.__cause__ or error
-    if isinstance(cause, UnacceptableReplyError):
-        return Fault("permanent", str(cause))
-    return Fault("transient", f"no connection: {type(cause).__name__}: {cause}")
+    cause = error.__cause__
+    return fault_of_transport(cause if isinstance(cause, Exception) else error)
+
+
+def fault_of_transport(error: Exception) -> Fault:
+    """The same of what the transport itself raised."""
+    if isinstance(error, UnacceptableReplyError):
+        return Fault("permanent", str(error))
+    return Fault("transient", f"no connection: {type(error).__name__}: {error}")
 
 
 def malformed(error: ValidationError) -> Fault:

@@ -12,6 +12,7 @@ from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.domain.values import Count
 from minions_evals_mcp.models.client import Answer, Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
+from minions_evals_mcp.models.prepared import Prepared
 from minions_evals_mcp.models.replies import Usage
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks
 from minions_evals_mcp.models.request import ModelRequest
@@ -19,6 +20,7 @@ from minions_evals_mcp.models.responses import RESPONSES, read_response, respons
 from minions_evals_mcp.models.streaming import read_reply
 
 if TYPE_CHECKING:
+    import httpx2
     from openai import AsyncOpenAI
 
 
@@ -121,11 +123,18 @@ class _Gathered:
         return _told(_Chat.model_validate({"model": self._model, "choices": [choice], "usage": usage}))
 
 
-def open_sdk(connection: Connection) -> AsyncOpenAI:
+def open_web(connection: Connection) -> httpx2.AsyncClient:
+    """What the SDK sends by."""
+    import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
+
+    return openai.DefaultAioHttpClient(event_hooks=reply_hooks(connection.reply_bytes))
+
+
+def open_sdk(connection: Connection, web: httpx2.AsyncClient | None = None) -> AsyncOpenAI:
     """The SDK's client without retries and limits of its own."""
     import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
-    web = openai.DefaultAioHttpClient(event_hooks=reply_hooks(connection.reply_bytes))
+    web = web or open_web(connection)
     key, address = connection.api_key, connection.base_url
     return openai.AsyncOpenAI(api_key=key, base_url=address, max_retries=0, timeout=None, http_client=web)
 
@@ -134,12 +143,16 @@ class OpenAIClient(RetriedClient):
     """A `ModelClient` for OpenAI, Gemini or a local server."""
 
     def __init__(self, connection: Connection) -> None:
-        self._sdk = open_sdk(connection)
+        web = open_web(connection)
+        self._sdk = open_sdk(connection, web)
         import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
         self.provider = connection.provider
         self._errors = openai
-        self._create = self._sdk.chat.completions.with_raw_response.create
+        address = self._sdk.base_url
+        headers = {"Authorization": f"Bearer {connection.api_key}", **self._sdk.default_headers}
+        self._chats = Prepared(web, address, "/chat/completions", headers)
+        self._responses = Prepared(web, address, "/responses", headers)
         self._stream = self._sdk.chat.completions.with_streaming_response.create
         self._limit_name = token_limit_name(connection.base_url)
         self._retrying = Retrying(connection, self._attempt)
@@ -149,25 +162,18 @@ class OpenAIClient(RetriedClient):
         await self._sdk.close()
 
     async def _attempt(self, request: ModelRequest) -> Answer | Fault:
+        if request.model.startswith(RESPONSES):
+            found = await self._responses.post(responses_body(request))
+            return found if isinstance(found, Fault) else read_response(found)
+        if not request.stream:
+            found = await self._chats.post({**_body(request), **_extra_body(request, self._limit_name)})
+            return found if isinstance(found, Fault) else _answer(found)
         try:
-            if request.model.startswith(RESPONSES):
-                return await self._responded(request)
-            if request.stream:
-                return await self._streamed(request)
-            response = await self._create(
-                model=request.model,
-                messages=[{"role": "user", "content": request.user}],
-                extra_body=_extra_body(request, self._limit_name),
-            )
+            return await self._streamed(request)
         except self._errors.APIStatusError as error:
             return fault_of_status(error.status_code, error.response.headers, error.response.text)
         except (self._errors.APIConnectionError, UnacceptableReplyError) as error:
             return fault_of_connection(error)
-        return _answer(response.http_response.content)
-
-    async def _responded(self, request: ModelRequest) -> Answer | Fault:
-        response = await self._sdk.responses.with_raw_response.create(extra_body=responses_body(request))
-        return read_response(response.http_response.content)
 
     async def _streamed(self, request: ModelRequest) -> Answer | Fault:
         sent_at = anyio.current_time()
@@ -184,6 +190,10 @@ class OpenAIClient(RetriedClient):
 def token_limit_name(base_url: str) -> str:
     """What `max_tokens` is called there: OpenAI's newer models refuse that name, other servers know no other."""
     return "max_completion_tokens" if base_url == PROVIDERS["openai"].url else "max_tokens"
+
+
+def _body(request: ModelRequest) -> Json:
+    return {"model": request.model, "messages": [{"role": "user", "content": request.user}]}
 
 
 def _extra_body(request: ModelRequest, limit_name: str) -> Json:
