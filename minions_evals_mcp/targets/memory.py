@@ -20,24 +20,31 @@ _NAMED = re.compile(r"\{[{%][^{}%]*?([A-Za-z_]\w*)")
 class Memory:
     """Of one column, whose tests are asked one after the other.
 
-    `names` are those under which tests store their outputs, `stored` what is stored so far, `turns` what was said by the id
-    of each conversation.
+    `names` are those under which tests store their outputs, `begun` those of the tests that were asked so far, `stored` what
+    is stored of them, `turns` what was said by the id of each conversation.
     """
 
     names: frozenset[str] = frozenset()
+    begun: set[str] = field(default_factory=set[str])
     stored: Json = field(default_factory=dict[str, JsonValue])
     turns: dict[str, list[JsonValue]] = field(default_factory=dict[str, list[JsonValue]])
 
     def forget(self) -> None:
         """Begins anew."""
+        self.begun.clear()
         self.stored.clear()
         self.turns.clear()
 
     def lacking(self, inputs: Json, template: str) -> str:
-        """The stored output that the test names and that is not there, for the test that stores it was not answered."""
+        """The stored output that the test names and that is not there, for the test before it that stores it was not answered."""
         texts = [template, *(value for value in inputs.values() if isinstance(value, str))]
         named = {name for text in texts for name in _NAMED.findall(text)}
-        return next(iter(sorted(named & self.names - self.stored.keys() - inputs.keys())), "")
+        return next(iter(sorted(named & self.names & self.begun - self.stored.keys() - inputs.keys())), "")
+
+    def begin(self, inputs: Json) -> None:
+        """The test with those inputs is asked."""
+        if STORES in inputs:
+            self.begun.add(str(inputs[STORES]))
 
     def recalled(self, inputs: Json) -> Json:
         """The inputs with what was stored over them, which their texts may name, and the turns of their conversation."""

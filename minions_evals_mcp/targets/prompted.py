@@ -169,6 +169,8 @@ class PromptedTarget:
         asked = asking(self.name, version, timeout_ms=timeout_ms, deadline_s=self.deadline_s)
         if self.memory is not None and (name := self.memory.lacking(inputs, version.fields.content)):
             return TargetErrored(f"{self.name}: the output {name!r} of a test before it is not there", fatal=True)
+        if self.memory is not None:
+            self.memory.begin(inputs)
         try:
             recalled = inputs if self.memory is None else self.memory.recalled(inputs)
             prompt = await self._prompt(recalled, version.fields, asked)

@@ -19,6 +19,7 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored, Told
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.models.client import ModelClient
+from minions_evals_mcp.models.replies import Failed
 from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.targets.command import Finished, beside, finished
 from minions_evals_mcp.targets.conversation import Turns, turns
@@ -29,6 +30,11 @@ from minions_evals_mcp.targets.python_file import function_in, result_of
 
 T = TypeVar("T")
 OFFERED = ("tools", "functions")
+STOPS = {
+    "function_call": "tool_calls", "tool_use": "tool_calls", "end_turn": "stop", "stop_sequence": "stop",
+    "max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "content_filter",
+}  # fmt: skip
+"""Why a model stopped, in promptfoo's words."""
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 
 
@@ -56,7 +62,10 @@ class ModelResponder:
         params = _filled(self.params | prompt.config, prompt.variables)
         reply = await self.client.complete(self._request(said, params), deadline_s=deadline_s)
         seen = seen_in(reply, self.name, asked.version_ref, timeout_ms=asked.timeout_ms)
-        return seen if isinstance(seen, TargetErrored) else _with_offer(seen, params)
+        if isinstance(seen, TargetErrored) or isinstance(reply, Failed):
+            return seen
+        stopped = reply.stop_reason.strip().lower()
+        return _with_offer(seen, params).model_copy(update={"finish_reason": STOPS.get(stopped, stopped)})
 
     def _request(self, said: Turns, given: Json) -> ModelRequest:
         """The turns as this provider takes them, with those parameters."""

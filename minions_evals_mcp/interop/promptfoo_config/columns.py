@@ -96,11 +96,11 @@ def vet_prompts(
 
 
 def _rendered(prompt: PromptText, case: Case, refusals: Refusals) -> str | None:
-    """The prompt in that test; None, and a refusal, where it cannot be rendered."""
+    """The prompt in that test; None, and a note, where it cannot be rendered: the test then ends in an error, as there."""
     inputs = case.fields.inputs
     try:
         vet_template("".join(str(inputs.get(name, "")) for name in (PREFIX, SUFFIX)))
         return prompt_text(prompt.raw, inputs)
     except BadInputError as error:
-        refusals.add(case.node, f"the prompt {prompt.label[:SHOWN]!r}: {error.message}")
+        refusals.note(case.node, f"the prompt {prompt.label[:SHOWN]!r}: {error.message}")
         return None

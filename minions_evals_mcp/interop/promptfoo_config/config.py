@@ -44,6 +44,8 @@ HARMLESS = {
     "redteam": "it is read by red-teaming commands, not when a config is evaluated",
 }
 """What changes no output and no verdict here."""
+BESIDE = ("x-", "_", ".")
+"""What the names of keys begin with that hold YAML for other places of the config."""
 EMPTY = frozenset({"extensions", "nunjucksFilters", "tracing"})
 """What changes nothing where it is empty, or says that it is off."""
 KEYS = ("$schema", "description", "tags", "prompts", "providers", "targets", "defaultTest", "tests", "scenarios",
@@ -150,9 +152,11 @@ def _told(providers: Sequence[Listed], cases: Sequence[Case]) -> list[Listed]:
 def _without_empty(node: Node, refusals: Refusals) -> Node:
     """The config without what is empty or off, each noted."""
     found = node.mapping()
-    for name in EMPTY & found.keys():
+    for name in [name for name in found if name in EMPTY or name.startswith(BESIDE)]:
         value = found[name].value
-        if not value or (isinstance(value, dict) and value.get("enabled") is False):
+        if name.startswith(BESIDE):
+            refusals.note(found.pop(name), "it holds what other places name")
+        elif not value or (isinstance(value, dict) and value.get("enabled") is False):
             refusals.note(found.pop(name), "it is empty, or off")
     return replace(node, value={name: one.value for name, one in found.items()})
 

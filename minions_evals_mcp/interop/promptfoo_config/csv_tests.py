@@ -16,6 +16,17 @@ from minions_evals_mcp.interop.promptfoo_config.reading import Node, Source, rea
 from minions_evals_mcp.interop.promptfoo_config.shorthand import in_short
 
 _CONFIG = re.compile(r"__config:__expected(\d*):threshold")
+_OWN = (
+    "__expected",
+    "__prefix",
+    "__suffix",
+    "__description",
+    "__providerOutput",
+    "__metric",
+    "__threshold",
+    "__metadata",
+    "__config:",
+)
 _SPLIT = re.compile(r"(?<!\\),")
 
 
@@ -46,7 +57,7 @@ def _test(row: dict[str, str], place: str) -> JsonValue:
     metadata: Json = {}
     options: Json = {}
     for name, cell in row.items():
-        if not name.startswith("__"):
+        if not name.startswith(_OWN):  # also __x, which means nothing there
             variables[name] = cell
         elif name in {"__prefix", "__suffix"}:
             options[name.removeprefix("__")] = cell
@@ -71,7 +82,7 @@ def _said(name: str, cell: str, place: str) -> Json:
         return {"threshold": _number(cell, name, place)}
     if name == "__metric" or name.startswith("__expected") or _CONFIG.fullmatch(name):
         return {}
-    return {name: cell}  # refused by its name with whatever else a test may not hold
+    return {} if name == "__metadata" else {name: cell}  # refused by its name with whatever else a test may not hold
 
 
 def _metadata(name: str, cell: str) -> tuple[str, JsonValue]:
