@@ -95,7 +95,9 @@ def javascript_code(node: Node, text: str, function: str, arguments: str, *, def
     if re.search(r"^\s*import\s", text, re.MULTILINE):
         raise node.wrong("a module that imports others cannot be run here: write what it needs into one file")
     text = _as_script(text)
-    chosen = f"(module.exports.{function} ?? found.{function})" if function.isidentifier() else default
+    chosen = (
+        f"(found.{function} ?? found.default.{function})" if function.isidentifier() else default
+    )  # beside a default none is named
     short = "const exports = module.exports;" if re.search(r"(?<![\w.])exports\b", text) else ""
     return (
         f"const module = {{exports: {{}}}};{short}\n{text}\nconst found = module.exports.default ?? module.exports;\n"

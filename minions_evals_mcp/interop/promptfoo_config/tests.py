@@ -192,10 +192,12 @@ def _test(node: Node, refusals: Refusals) -> Test:
 
 def _variables(node: Node) -> dict[str, Node]:
     """The variables by name; they may stand in a file of their own, or in several."""
-    if isinstance(node.value, str) and node.file is None:
-        beside = replace(node, source=replace(node.source, base=node.source.path.resolve().parent))
-        files = [named_file(beside, name) for name in named_files(beside, node.value)]
-        return {name: one for file in files for name, one in read_node(file, node.source.base).mapping().items()}
-    if node.file is not None:
-        node = read_node(named_file(node, node.file), node.source.base)
-    return node.mapping()
+    if isinstance(node.value, dict):
+        return node.mapping()
+    listed = node.elements() if isinstance(node.value, list) else [node]
+    if any(one.file is not None for one in listed):
+        raise node.wrong("promptfoo takes no variables from file://: name the file without it")
+    beside = replace(node, source=replace(node.source, base=node.source.path.resolve().parent))
+    names = [name for one in listed for name in named_files(beside, one.text())]
+    files = [named_file(beside, name) for name in names]
+    return {name: one for file in files for name, one in read_node(file, node.source.base).mapping().items()}
