@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.engine.embedders import wordllama_embedder
 from minions_evals_mcp.engine.judge.door import Judges, fetched, grade_needs, judge
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.sandbox.limits import Limits
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions import needs, vet
@@ -36,7 +37,7 @@ class Checker:
 @pytest.fixture
 async def checker() -> AsyncGenerator[Checker]:
     """Real sandboxes."""
-    async with RegexSandbox() as regexes, Snippets() as snippets:
+    async with RegexSandbox() as regexes, Snippets(limits=Limits(seconds=0.5)) as snippets:
         yield Checker(regexes, snippets)
 
 
