@@ -23,6 +23,7 @@ _DECODER = json.JSONDecoder()
 _DISTINCT = json.JSONDecoder(object_pairs_hook=distinct)
 _SPACE = re.compile(r"[ \t\n\r]*")
 _MARKS = re.compile(r'"(?:[^"\\]++|\\.)*+"?|[,\[{]', re.DOTALL)
+_FEW = 1000
 _NEAR_END = 32
 """A fault so near to the end of what was read may be only that more is to come (`tru`, `-Infin`, a cut escape)."""
 
@@ -60,6 +61,8 @@ class _Stream:
         self._at = 0
         self._passed = 0
         self._ended = False
+        self._began = 0
+        self._beside = [0, 0]  # of what stands beside the lists, and is held until the end: characters and values
 
     def document(self) -> Iterator[Piece]:
         self._more()
@@ -75,7 +78,16 @@ class _Stream:
         elif first == "{" and any(name.startswith(f"{path}." if path else "") and name for name in self._streamed):
             yield from self._members(path)
         else:
-            yield Piece(path, self._decoded())
+            value = self._decoded()
+            self._vet_beside()
+            yield Piece(path, value)
+
+    def _vet_beside(self) -> None:
+        """Refuses a document in which many values beside the lists, each small enough, come to more than one may."""
+        self._beside[0] += self._at - self._began
+        self._beside[1] += values_in(self._buffer, self._began, self._at)
+        if self._beside[0] > LONGEST or self._beside[1] > MOST_VALUES:
+            raise self._fault(f"more than {LONGEST} characters or {MOST_VALUES} values stand beside its samples")
 
     def _members(self, path: str) -> Iterator[Piece]:
         self._take("{")
@@ -143,7 +155,7 @@ class _Stream:
                 raise self._fault(str(error)) from None
             else:
                 if end < len(self._buffer) or not self._more():
-                    self._at = end
+                    self._began, self._at = self._at, end
                     return value
 
     def _is_open(self, error: json.JSONDecodeError) -> bool:
@@ -230,6 +242,12 @@ def more_values_than(most: int, text: str, at: int = 0) -> bool:
         return False
     marks = (match for match in _MARKS.finditer(text, at) if match[0] in ",[{")
     return next(islice(marks, most, None), None) is not None
+
+
+def values_in(text: str, first: int, last: int) -> int:
+    """About how many values that part of a JSON text holds; exactly, where they are many."""
+    rough = sum(text.count(mark, first, last) for mark in ",[{")
+    return rough if rough < _FEW else sum(match[0] in ",[{" for match in _MARKS.finditer(text, first, last))
 
 
 def from_text(text: str) -> Readable:

@@ -263,6 +263,8 @@ def test_what_is_made_to_fill_the_memory_does_not(tmp_path: Path) -> None:
     bombs: dict[str, bytes] = {f"{place}.eval": raw for place, raw in enumerate(archives(at.folder).values())}
     bombs |= {f"{place}.parquet": raw for place, raw in enumerate(tables(at.folder).values())}
     bombs["values.json"] = b'{"eval": {"task": "x"}, "status": "x", "samples": [[' + b"[]," * 9_000_000
+    many = b"".join(b', "k%d": [%s7]' % (place, b"[]," * 600_000) for place in range(12))
+    bombs["beside.json"] = b'{"eval": {"task": "x"}, "status": "x"' + many + b"}"
     for file, raw in bombs.items():
         (at.folder / file).write_bytes(raw)
     script = Path(__file__).with_name("refused_peak.py")
