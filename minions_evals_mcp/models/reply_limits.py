@@ -27,10 +27,10 @@ def reply_hooks(most: int) -> dict[str, list[Callable[..., Any]]]:
 
 
 async def _vet(response: httpx2.Response, *, most: int) -> None:
-    location = response.headers.get("location", "")
-    to = urljoin(str(response.url), location)
-    if response.has_redirect_location and not same_host(str(response.url), to):
-        raise UnacceptableReplyError(f"it redirects to another place, {origin(to)}, which is not followed")
+    if response.has_redirect_location:
+        to = urljoin(str(response.url), response.headers["location"])
+        if not same_host(str(response.url), to):
+            raise UnacceptableReplyError(f"it redirects to another place, {origin(to)}, which is not followed")
     cap(response, most)
 
 
