@@ -237,3 +237,17 @@ def test_a_quotation_is_one_line_of_at_most_its_limit(text: str) -> None:
 def test_a_number_always_gives_itself(value: float) -> None:
     written = f"{value:.2f}"
     assert gives(f"It is {written} in all", written)
+
+
+@pytest.mark.parametrize(
+    "text", ["3. Mai 2026", "3 mai 2026", "3 de mayo de 2026", "3 maggio 2026", "3 de maio de 2026"]
+)
+def test_a_day_is_read_in_five_more_languages(text: str) -> None:
+    (mention,), rest = take_dates(f"am {text} um")
+    assert (mention.days, rest.split()) == ((Day(2026, 5, 3),), ["am", "um"])
+
+
+@pytest.mark.parametrize("text", ["14h05", "14 h 05", "14.05 Uhr", "14 Uhr 05", "14:05", "2:05 pm"])
+def test_a_time_of_day_is_read_as_it_is_said(text: str) -> None:
+    (mention,), _ = take_clocks(f"at {text} there")
+    assert mention.minutes == (14 * 60 + 5,)

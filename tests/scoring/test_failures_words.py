@@ -185,3 +185,32 @@ def test_thousands_may_stand_apart() -> None:
         classify(failed("Le montant est de 2 310,00 €.", tool_calls=(paid,), has_log=True)).failure_type
         == "wrong-output"
     )
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        ("2.487,10 EUR", "EUR 2487.1"),
+        ("03.05.2026", "3. Mai 2026"),
+        ("06 12 34 56 78", "0612345678"),
+        ("09:05", "9h05"),
+    ],
+)
+def test_the_right_value_in_another_spelling_is_a_broken_form(wanted: str, said: str) -> None:
+    assert classify(failed(said, expected={"output": wanted})).failure_type == "format-error"
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"), [("a catastrophe", "format-error"), ("low", "wrong-output"), ("It is low.", "wrong-output")]
+)
+def test_an_answer_off_a_closed_list_is_a_broken_form_and_another_of_the_list_an_error(said: str, kind: str) -> None:
+    inputs = {"task": "Give the level, one of high, mid, low."}
+    assert classify(failed(said, inputs=inputs, expected={"output": "high"})).failure_type == kind
+
+
+def test_an_answer_that_only_sends_elsewhere_is_a_refusal_where_the_right_one_lay_before_it() -> None:
+    said = "Bitte wenden Sie sich an einen Arzt."
+    known = {"frage": "Wie oft?", "zettel": "Dreimal am Tag eine Tablette."}
+    asked = failed(said, inputs=known, expected={"output": "Dreimal am Tag"})
+    assert classify(asked).failure_type == "refusal"
+    assert classify(replace(asked, expected={"output": "Zweimal"})).failure_type == "wrong-output"
