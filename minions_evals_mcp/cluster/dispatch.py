@@ -5,55 +5,38 @@ from __future__ import annotations
 import math
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
-from typing import assert_never
 
 import anyio
 import structlog
 from anyio.abc import TaskGroup
-from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from minions_evals_mcp.cluster.chunks import TOGETHER, Chunks, Outgoing
 from minions_evals_mcp.cluster.crew import Crew
 from minions_evals_mcp.cluster.orders import (
-    Alive,
-    Answer,
-    AskCall,
-    Asked,
     Back,
     Broke,
     Chunk,
-    Freed,
-    KeepOutput,
-    KeepVerdict,
-    Matter,
     Message,
     Orders,
-    Renewed,
-    Settled,
 )
 from minions_evals_mcp.cluster.out import Out, Sent, listening_s
 from minions_evals_mcp.cluster.permits import Permits
+from minions_evals_mcp.cluster.returns import Returns
 from minions_evals_mcp.cluster.wire import packed, taken
 from minions_evals_mcp.domain.outcomes import TargetErrored
-from minions_evals_mcp.engine.run.pipeline import Endings, Health
+from minions_evals_mcp.engine.run.pipeline import Health
 from minions_evals_mcp.engine.run.units import Bench, Unit
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.store import leases
-from minions_evals_mcp.store.jobs import UnitRow
 from minions_evals_mcp.store.leases import Lease, LeaseEnding
-from minions_evals_mcp.store.unit_rows import Ending
 
 log = structlog.get_logger()
 TRIES = 3
 """A unit that was with so many workers when they were lost is not sent out any more."""
 LOOK_S = 0.5
-
-
-Heard = tuple[str, Matter]
-"""What a worker sent, and which."""
 
 
 @dataclass(slots=True, eq=False)
@@ -64,22 +47,18 @@ class Dispatch:
     bench: Bench
     orders: Orders
     chunks: Chunks
-    done: MemoryObjectSendStream[Endings]
     health: Health
     permits: Permits
-    heard: MemoryObjectSendStream[Heard]
     out: Out
+    returns: Returns
     staff: dict[str, anyio.Event] = field(default_factory=dict[str, anyio.Event])
     """The workers that chunks are sent to; the event is set once one is lost."""
     silent: set[str] = field(default_factory=set[str])
     """Workers of which nothing was heard for a lease: they get nothing until something is."""
     refused: set[str] = field(default_factory=set[str])
     """Workers that are not set up alike."""
-    signs: dict[str, Alive] = field(default_factory=dict[str, Alive])
-    """The newest sign of life of each worker that was not answered yet."""
     suspects: anyio.Lock = field(default_factory=anyio.Lock)
     taking: int = 0
-    changed: anyio.Event = field(default_factory=anyio.Event)
     judged_at: float = -math.inf
     without_s: float = 0.0
     """For so long there has been no worker."""
@@ -94,7 +73,7 @@ class Dispatch:
     async def feed(self, tasks: TaskGroup, worker: str, lost: anyio.Event) -> None:
         """Sends chunks to a worker, the next once there is room for one, until there are no more or it is lost."""
         while not (lost.is_set() or self.health.switch.is_off or self.is_over):
-            changed = self.changed
+            changed = self.out.changed
             if self.chunks.are_out or not self.out.has_room(worker):  # what is out may come back undone
                 await changed.wait()
                 continue
@@ -112,7 +91,7 @@ class Dispatch:
             yield
         finally:
             self.taking -= 1
-            self._change()
+            self.out.change()
 
     async def _carried_out(self, sent: Sent) -> None:
         """Sends a chunk out and waits until it is back, or lost; one that was with lost workers goes when no other such is out."""
@@ -124,7 +103,7 @@ class Dispatch:
                     await self._out_and_back(sent)
         finally:
             self.out.remove(sent)
-            self._change()
+            self.out.change()
 
     async def _out_and_back(self, sent: Sent) -> None:
         await self._granted(sent)
@@ -140,7 +119,7 @@ class Dispatch:
                 worker, content = sent.lease.worker, packed(self._chunk(sent))
                 back = _whole(await self.crew.carry_out(worker, self.orders.name, content))
                 if back is not None:
-                    await self._took(back)
+                    await self.returns.take(back)
                     await self._all_back(sent, back)
                     ending = "stopped" if sent.missing or back.left else "returned"
                     racing.cancel_scope.cancel()
@@ -155,7 +134,7 @@ class Dispatch:
     async def _all_back(self, sent: Sent, back: Back) -> None:
         """Waits for what its worker told of single units, which comes by another way than the chunk's end."""
         while not sent.missing.keys() <= set(back.left):
-            await self.changed.wait()
+            await self.out.changed.wait()
 
     def _leased(self, worker: str, outgoing: Outgoing) -> Sent:
         keys = [unit.key for unit in outgoing.units]
@@ -188,85 +167,7 @@ class Dispatch:
             self.chunks.back(outgoing, undone)
             return
         reason = f"the worker that carried it out was lost, {TRIES} times"
-        await self._pass_on([(unit, TargetErrored(reason)) for unit in undone])
-
-    # --- what comes back
-
-    def hear(self, worker: str, message: Message) -> None:
-        """Takes a message as it arrives: that its worker lives counts at once, whatever is still to be done before it."""
-        self.silent.discard(worker)
-        match message:
-            case Alive():
-                self.out.heard(message.chunks)
-                self.signs[worker] = message
-            case Back():
-                self.out.heard([message.chunk])
-                self.heard.send_nowait((worker, message))
-            case _:
-                self.heard.send_nowait((worker, message))
-
-    async def listen(self, tasks: TaskGroup, heard: MemoryObjectReceiveStream[Heard]) -> None:
-        """Does what the messages of the workers are about, in order."""
-        async for worker, message in heard:
-            match message:
-                case Back():
-                    await self._took(message)
-                case KeepOutput():
-                    await self._kept(worker, message.row)
-                case KeepVerdict():
-                    await self.bench.judging.kept.keep(message.key, message.about, message.answer, message.at)
-                case Asked():
-                    tasks.start_soon(self._asked, worker, message)
-                case Settled():
-                    self.permits.settle(worker, message.call, message.reply)
-                case Freed():
-                    self.permits.free(worker, message.call)
-                case _:
-                    assert_never(message)
-
-    async def _took(self, back: Back) -> None:
-        """Passes the endings on of units that are still leased so; what comes after its lease was lost is another's by now."""
-        sent = self.out.chunks.get(back.chunk)
-        if sent is None:
-            return
-        endings = [(sent.missing.pop(key), ended) for key, ended in back.ended if key in sent.missing]
-        await self._pass_on(endings)
-        self._change()
-
-    async def _kept(self, worker: str, row: UnitRow) -> None:
-        """Keeps an output; should its worker be lost, the unit goes out again with it."""
-        sent = self.out.missing(worker, row.key)
-        if sent is not None and row.observed is not None:
-            sent.missing[row.key] = replace(sent.missing[row.key], kept=row.observed)
-            await self.bench.judging.kept.keep_output(row)
-
-    async def _pass_on(self, endings: list[tuple[Unit, Ending]]) -> None:
-        for _, ended in endings:
-            self.health.saw(ended)
-        self.health.switch.look()
-        if endings:
-            await self.done.send(endings)
-
-    async def _asked(self, worker: str, asked: Asked) -> None:
-        question = asked.question
-        if isinstance(question, AskCall):
-            await self.permits.allow(worker, question.call, partial(self._answer, worker, asked.number))
-        else:
-            await self._answer(worker, asked.number, await self.bench.judging.kept.stored(question.wanted))
-
-    async def _answer(self, worker: str, number: int, answer: Answer) -> None:
-        await self.crew.tell(self.orders.name, [(number, answer)], worker)
-
-    async def _renew(self, tasks: TaskGroup) -> None:
-        """Renews the leases of what workers say that they still have, and tells each what it has no more."""
-        signs, self.signs = self.signs, {}
-        held = [sent.lease for alive in signs.values() for sent in self.out.several(alive.chunks)]
-        if held:
-            until = self.bench.engine.clock() + timedelta(seconds=self.orders.lease_s)
-            await self.bench.judging.kept.queue(partial(leases.renew, several=held, until=until))
-        for worker, alive in signs.items():
-            gone = set(alive.chunks) - {lease.id for lease in held}
-            tasks.start_soon(self.crew.tell, self.orders.name, [Renewed(alive.at, gone)], worker)
+        await self.returns.pass_on([(unit, TargetErrored(reason)) for unit in undone])
 
     # --- who comes and goes
 
@@ -274,19 +175,24 @@ class Dispatch:
         """Looks who is there, what has expired, and whether the run is stopped; returns when all is over."""
         told, looked = False, -math.inf
         while not self.is_over:
-            changed = self.changed
+            changed = self.out.changed
             if anyio.current_time() - looked >= LOOK_S:  # a unit that comes back is no reason to ask the scheduler
                 looked = anyio.current_time()
                 there = await self.crew.workers()  # meanwhile what has arrived is read
                 self._met(tasks, there)
                 self._judge(there)
-                await self._renew(tasks)
+                await self.returns.renew(tasks)
                 self.health.switch.look()
             if self.health.switch.is_off and not told:
                 told = True
                 await self.crew.tell(self.orders.name, [None])
             with anyio.move_on_after(LOOK_S):
                 await changed.wait()
+
+    def hear(self, worker: str, message: Message) -> None:
+        """Takes a message of a worker, which may have been silent."""
+        self.silent.discard(worker)
+        self.returns.hear(worker, message)
 
     def noticed(self, event: Mapping[str, object]) -> None:
         """Hears from the scheduler that a worker is gone: one that comes back under the same address is another."""
@@ -296,7 +202,7 @@ class Dispatch:
             self.refused.discard(worker)
             if worker in self.staff:
                 self._lost(worker)
-                self._change()
+                self.out.change()
 
     def _met(self, tasks: TaskGroup, there: set[str]) -> None:
         for worker in there - self.staff.keys() - self.silent:
@@ -347,11 +253,6 @@ class Dispatch:
                 f"no worker is left at {self.crew.address}.",
                 remedy=f"Start some: dask worker {self.crew.address}; then resume with --key.",
             )
-
-    def _change(self) -> None:
-        """Wakes whoever waits for a chunk, or for the end."""
-        self.changed.set()
-        self.changed = anyio.Event()
 
 
 def _whole(content: bytes | None) -> Back | None:

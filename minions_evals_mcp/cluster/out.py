@@ -44,6 +44,13 @@ class Out:
 
     lease_s: float
     chunks: dict[str, Sent] = field(default_factory=dict[str, Sent])
+    changed: anyio.Event = field(default_factory=anyio.Event)
+    """Set as soon as something comes back, or is to go out again; then another takes its place."""
+
+    def change(self) -> None:
+        """Wakes whoever waits for a chunk, or for the end."""
+        self.changed.set()
+        self.changed = anyio.Event()
 
     def add(self, outgoing: Outgoing, lease: Lease) -> Sent:
         """Notes that a chunk goes to a worker."""

@@ -16,11 +16,12 @@ from anyio.streams.memory import MemoryObjectSendStream
 from minions_evals_mcp.cluster.address import parse_cluster
 from minions_evals_mcp.cluster.chunks import Chunks
 from minions_evals_mcp.cluster.crew import Crew, open_crew
-from minions_evals_mcp.cluster.dispatch import Dispatch, Heard
+from minions_evals_mcp.cluster.dispatch import Dispatch
 from minions_evals_mcp.cluster.orders import Orders
 from minions_evals_mcp.cluster.out import Out
 from minions_evals_mcp.cluster.permits import Permits
 from minions_evals_mcp.cluster.plugin import WorkshopPlugin
+from minions_evals_mcp.cluster.returns import Heard, Returns
 from minions_evals_mcp.cluster.setup import setup_of
 from minions_evals_mcp.cluster.wire import taken
 from minions_evals_mcp.engine.context import Engine
@@ -64,9 +65,10 @@ class _Cluster:
         chunks = Chunks(bench, pages, newest)
         permits = Permits(bench.budget, places)
         out = Out(orders.lease_s)
-        dispatch = Dispatch(self.crew, bench, orders, chunks, done, health, permits, heard_in, out)
+        returns = Returns(self.crew, bench, orders, done, health, permits, out, heard_in)
+        dispatch = Dispatch(self.crew, bench, orders, chunks, health, permits, out, returns)
         async with heard_in, heard_out, self._listening(dispatch), anyio.create_task_group() as tasks:
-            tasks.start_soon(dispatch.listen, tasks, heard_out)
+            tasks.start_soon(returns.listen, tasks, heard_out)
             await dispatch.watch(tasks)
             tasks.cancel_scope.cancel()
 

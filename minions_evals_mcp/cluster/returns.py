@@ -1,0 +1,129 @@
+"""What comes back from the workers of a run: endings, outputs and verdicts to be kept, questions, signs of life."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from functools import partial
+from typing import assert_never
+
+from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+
+from minions_evals_mcp.cluster.crew import Crew
+from minions_evals_mcp.cluster.orders import (
+    Alive,
+    Answer,
+    AskCall,
+    Asked,
+    Back,
+    Freed,
+    KeepOutput,
+    KeepVerdict,
+    Matter,
+    Message,
+    Orders,
+    Renewed,
+    Settled,
+)
+from minions_evals_mcp.cluster.out import Out
+from minions_evals_mcp.cluster.permits import Permits
+from minions_evals_mcp.engine.run.pipeline import Endings, Health
+from minions_evals_mcp.engine.run.units import Bench
+from minions_evals_mcp.store import leases
+from minions_evals_mcp.store.jobs import UnitRow
+
+Heard = tuple[str, Matter]
+"""What a worker sent, and which."""
+
+
+@dataclass(slots=True, eq=False)
+class Returns:
+    """Does what workers say, and answers them."""
+
+    crew: Crew
+    bench: Bench
+    orders: Orders
+    done: MemoryObjectSendStream[Endings]
+    health: Health
+    permits: Permits
+    out: Out
+    heard: MemoryObjectSendStream[Heard]
+    signs: dict[str, Alive] = field(default_factory=dict[str, Alive])
+    """The newest sign of life of each worker that was not answered yet."""
+
+    def hear(self, worker: str, message: Message) -> None:
+        """Takes a message as it arrives: that its worker lives counts at once, whatever is still to be done before it."""
+        match message:
+            case Alive():
+                self.out.heard(message.chunks)
+                self.signs[worker] = message
+            case Back():
+                self.out.heard([message.chunk])
+                self.heard.send_nowait((worker, message))
+            case _:
+                self.heard.send_nowait((worker, message))
+
+    async def listen(self, tasks: TaskGroup, heard: MemoryObjectReceiveStream[Heard]) -> None:
+        """Does what the messages of the workers are about, in order."""
+        async for worker, message in heard:
+            match message:
+                case Back():
+                    await self.take(message)
+                case KeepOutput():
+                    await self._kept(worker, message.row)
+                case KeepVerdict():
+                    await self.bench.judging.kept.keep(message.key, message.about, message.answer, message.at)
+                case Asked():
+                    tasks.start_soon(self._asked, worker, message)
+                case Settled():
+                    self.permits.settle(worker, message.call, message.reply)
+                case Freed():
+                    self.permits.free(worker, message.call)
+                case _:
+                    assert_never(message)
+
+    async def take(self, back: Back) -> None:
+        """Passes the endings on of units that are still leased so; what comes after its lease was lost is another's by now."""
+        sent = self.out.chunks.get(back.chunk)
+        if sent is None:
+            return
+        endings = [(sent.missing.pop(key), ended) for key, ended in back.ended if key in sent.missing]
+        await self.pass_on(endings)
+        self.out.change()
+
+    async def _kept(self, worker: str, row: UnitRow) -> None:
+        """Keeps an output; should its worker be lost, the unit goes out again with it."""
+        sent = self.out.missing(worker, row.key)
+        if sent is not None and row.observed is not None:
+            sent.missing[row.key] = replace(sent.missing[row.key], kept=row.observed)
+            await self.bench.judging.kept.keep_output(row)
+
+    async def pass_on(self, endings: Endings) -> None:
+        """Has endings written, once the run's health was told of them."""
+        for _, ended in endings:
+            self.health.saw(ended)
+        self.health.switch.look()
+        if endings:
+            await self.done.send(endings)
+
+    async def _asked(self, worker: str, asked: Asked) -> None:
+        question = asked.question
+        if isinstance(question, AskCall):
+            await self.permits.allow(worker, question.call, partial(self._answer, worker, asked.number))
+        else:
+            await self._answer(worker, asked.number, await self.bench.judging.kept.stored(question.wanted))
+
+    async def _answer(self, worker: str, number: int, answer: Answer) -> None:
+        await self.crew.tell(self.orders.name, [(number, answer)], worker)
+
+    async def renew(self, tasks: TaskGroup) -> None:
+        """Renews the leases of what workers say that they still have, and tells each what it has no more."""
+        signs, self.signs = self.signs, {}
+        held = [sent.lease for alive in signs.values() for sent in self.out.several(alive.chunks)]
+        if held:
+            until = self.bench.engine.clock() + timedelta(seconds=self.orders.lease_s)
+            await self.bench.judging.kept.queue(partial(leases.renew, several=held, until=until))
+        for worker, alive in signs.items():
+            gone = set(alive.chunks) - {lease.id for lease in held}
+            tasks.start_soon(self.crew.tell, self.orders.name, [Renewed(alive.at, gone)], worker)
