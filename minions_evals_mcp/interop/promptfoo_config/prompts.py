@@ -151,7 +151,7 @@ def _in_file(path: Path, base: Path) -> Iterator[str]:
             yield from (json.dumps(one.value, ensure_ascii=False) for one in read_lines(path, base))
         case ".yaml" | ".yml":
             yield json.dumps(read_node(path, base).value, ensure_ascii=False)
-        case ".j2":
+        case ".j2" | ".md":
             yield read_text(path)
         case _:
             yield read_text(path).strip()
