@@ -148,7 +148,7 @@ prompts: [p.txt, file://p.md, plain, {id: other, label: x, raw: 'raw {{w}}'}, {l
     assert prompts(found) == [
         "one {{w}}",
         "two {{w}}",
-        "# three\n---\nstill three",
+        "# three\n---\nstill three\n",
         "plain",
         "raw {{w}}",
         "four",

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import anyio
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.providers import Access
+from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import Asked
 from minions_evals_mcp.engine.config_eval.matrix import Cell
@@ -16,11 +19,12 @@ from minions_evals_mcp.interop.promptfoo_config import read_config
 from minions_evals_mcp.models.client import Answer
 from minions_evals_mcp.models.faults import Fault
 from minions_evals_mcp.models.prices import price_known
+from minions_evals_mcp.models.registry import ProviderSettings
 from minions_evals_mcp.models.responses import read_response
 from tests.hang import HANG_S
 from tests.targets.application import Asked as Heard
 from tests.targets.application import application, reply
-from tests.workshop import START, config_in, opened
+from tests.workshop import START, all_of, bench, benchmark, case, config_in, opened, save
 
 pytestmark = pytest.mark.anyio
 Json = dict[str, JsonValue]
@@ -133,3 +137,24 @@ def test_a_refusal_a_cut_and_what_failed_are_told_apart() -> None:
 
 def test_its_models_cost_what_they_cost_elsewhere() -> None:
     assert price_known("openai", "responses:gpt-5.1")
+
+
+async def test_a_run_asks_that_interface_as_target_and_as_judge(tmp_path: Path) -> None:
+    async def answering(asked: Heard) -> bytes:
+        sent = asked.json()
+        assert isinstance(sent, dict)
+        judges = isinstance(sent.get("text"), dict)  # the form in which a judge is to answer
+        said = '{"reason": "it says so", "pass": true, "score": 1}' if judges else "Paris"
+        return reply(body(text(said)), content_type="application/json")
+
+    async with application(answering) as app:
+        settings = ProviderSettings(access={"openai": Access("key", f"{app.url}/v1")})
+        config = replace(config_in(tmp_path), providers=settings, judge_model="openai:responses:gpt-5")
+        async with opened(config) as engine:
+            asserted: Json = {"assertions": [{"type": "llm-rubric", "value": "names the capital"}]}
+            await save(engine, [case("x", **asserted), benchmark("b", "x")])
+            with anyio.fail_after(HANG_S):
+                await bench(engine, "b", target="openai:responses:gpt-5")
+            (run,) = await all_of(engine, TestRun)
+            assert (run.fields.passed, run.fields.produced_by) == (True, "openai:responses:gpt-5")
+        assert [one.path for one in app.asked] == ["/v1/responses"] * 2
