@@ -46,7 +46,11 @@ SERVED: dict[str, Callable[[bool], JsonValue]] = {
 YES = Assertion(type="contains", value="a")
 NO = Assertion(type="contains", value="z")
 ASKED: dict[str, JsonValue] = {"query": "How long?", "context": ["Returns: 30 days."]}
-TOLD: dict[str, JsonValue] = {"logProbs": [-0.5], "metadata": {}}
+TOLD: dict[str, JsonValue] = {
+    "logProbs": [-0.5],
+    "metadata": {},
+    "providerResponse": {"guardrails": {"flagged": False}},
+}
 """What checks look at besides: the test's variables, and what the provider told."""
 SUBJECT = Subject("a", latency_ms=5, cost_usd=0.5, variables=ASKED, tool_calls=(), prompt="How long?", told=TOLD)
 
