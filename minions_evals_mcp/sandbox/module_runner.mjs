@@ -11,7 +11,7 @@ for (const level of ['log', 'info', 'debug']) console[level] = console.error;
 async function answer({ file, name, arguments: given, options, call }) {
   const module = await import(pathToFileURL(file));
   const whole = module.default?.default ?? module.default ?? module;
-  const held = name ? whole[name] : whole; // beside a default export promptfoo finds no other, either
+  const held = name ? (whole[name] ?? module[name]) : whole;
   if (held === undefined || (held === module && !name)) throw new Error(`it exports no ${name || 'default'}`);
   if (!call) return typeof held === 'function' ? held(...given) : held;
   const provider = new held(options);

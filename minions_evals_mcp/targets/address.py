@@ -125,5 +125,5 @@ class Address:
             return TargetErrored(f"{self.name}: transformResponse gave nothing")
         inner = found.value
         if isinstance(inner, dict) and "output" in inner:
-            return returned(inner, Asking(self.name, None, None, 0.0), 0.0)
+            return returned(inner, Asking(self.name, None, None, 0.0), 0.0, {})
         return Observed(output={"output": inner})

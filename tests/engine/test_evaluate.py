@@ -238,7 +238,7 @@ async def test_an_output_is_transformed_before_it_is_judged_and_kept_as_it_came(
     text = """
 prompts: [abc]
 providers: [{id: echo, transform: output.toUpperCase()}]
-defaultTest: {options: {transform: '(output, context) => output + context.vars.x'}}
+defaultTest: {options: {transform: 'output + context.vars.x'}}
 tests: [{vars: {x: '!'}, assert: [{type: equals, value: 'ABC!'}]}]
 """
     cell = only(await evaluated(engine, text))
@@ -254,7 +254,7 @@ providers: [echo]
 tests:
   - vars: {x: '!'}
     assert:
-      - {type: equals, value: 'ABC!', transform: '(output, context) => output.toUpperCase() + context.vars.x'}
+      - {type: equals, value: 'ABC!', transform: 'output.toUpperCase() + context.vars.x'}
       - {type: equals, value: abc}
 """
     cell = only(await evaluated(engine, text))
