@@ -16,6 +16,12 @@ def test_the_folders_hold_what_the_demo_and_the_skills_need() -> None:
     assert (shipped_folder("skills") / "hard-rules.md").is_file()
 
 
+def test_the_library_of_the_page_is_shipped_with_its_licence() -> None:
+    beside = PACKAGE / "view" / "templates"
+    assert 'version:"2.0.11"' in (beside / "htmx.min.js").read_text("utf-8")
+    assert (beside / "htmx.LICENSE").read_text("utf-8").startswith("Zero-Clause BSD")
+
+
 def test_an_installed_package_uses_its_own_copy(tmp_path: Path) -> None:
     """A package beside which nothing stands, as in site-packages; the code is the real one, by link."""
     package = tmp_path / "site" / "minions_evals_mcp"

@@ -34,7 +34,7 @@ from minions_evals_mcp.view import (
 )
 from minions_evals_mcp.view.door import HOST, Guarded, Keys
 from minions_evals_mcp.view.kept import Kept
-from minions_evals_mcp.view.rendering import rendered, script, stylesheet
+from minions_evals_mcp.view.rendering import live_parts, rendered, script, stylesheet
 from minions_evals_mcp.view.runs_again import Start
 
 CLOSING_S = 1
@@ -86,6 +86,7 @@ def routes() -> list[Route]:
         Route("/judge", judging.judged, methods=["POST"]),
         Route("/page.css", _style),
         Route("/page.js", _script),
+        Route("/htmx.js", _live_parts),
     ]
 
 
@@ -97,6 +98,11 @@ async def _style(request: Request) -> Response:
 async def _script(request: Request) -> Response:
     del request
     return Response(script(), media_type="text/javascript")
+
+
+async def _live_parts(request: Request) -> Response:
+    del request
+    return Response(live_parts(), media_type="text/javascript")
 
 
 async def _stopped(request: Request, error: Exception) -> Response:

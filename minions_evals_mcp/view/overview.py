@@ -11,7 +11,7 @@ from minions_evals_mcp.engine.answers.overview import read_overview
 from minions_evals_mcp.engine.answers.run_list import read_runs
 from minions_evals_mcp.store.queries import report_units
 from minions_evals_mcp.view.asked import engine_of, named, page_number
-from minions_evals_mcp.view.rendering import rendered
+from minions_evals_mcp.view.rendering import part, rendered, unless_seen
 
 PAGE = 50
 NEWEST = 10
@@ -32,7 +32,8 @@ async def overview(request: Request) -> Response:
 
 async def running(request: Request) -> Response:
     """The part of the overview that is renewed while somebody looks."""
-    return rendered("running", running=await read_runs(engine_of(request), skip=0, limit=NEWEST, states=IN_PROGRESS))
+    found = await read_runs(engine_of(request), skip=0, limit=NEWEST, states=IN_PROGRESS)
+    return unless_seen(request, part("running", running=found))
 
 
 async def runs(request: Request) -> Response:

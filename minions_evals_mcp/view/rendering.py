@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -12,6 +13,7 @@ from urllib.parse import urlencode
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from pydantic import JsonValue
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from minions_evals_mcp.domain.failure_types import FAILURE_TYPES
@@ -111,6 +113,14 @@ def part(name: str, **values: object) -> str:
     return _templates().get_template(f"{name}.html.j2").render(**values)
 
 
+def unless_seen(request: Request, text: str) -> Response:
+    """The part, or only the word that it is what the browser shows already."""
+    tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304)
+    return HTMLResponse(text, headers={"ETag": tag})
+
+
 def begun(page: str, rest: Callable[[], Awaitable[str]]) -> Response:
     """The page at once, so that it can be painted, and `rest` as soon as it is there: where its template says {{ rest }}."""
     return StreamingResponse(_pieces(page, rest), media_type="text/html")
@@ -132,8 +142,14 @@ def stylesheet() -> str:
 
 @cache
 def script() -> str:
-    """The one script: keys, live parts, the reader's time zone, and what a person has begun to write."""
+    """Our one script: keys, what htmx is not told by attributes, the reader's time zone, and what a person has begun to write."""
     return _own("page.js")
+
+
+@cache
+def live_parts() -> str:
+    """htmx as it is published, which exchanges parts of a page; its licence stands beside it."""
+    return _own("htmx.min.js")
 
 
 def _own(name: str) -> str:

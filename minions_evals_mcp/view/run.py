@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from functools import partial
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 
 from minions_evals_mcp.engine.answers import report_data
 from minions_evals_mcp.engine.answers.run_head import RunHead, read_run_head
@@ -20,7 +19,7 @@ from minions_evals_mcp.store.queries.pages.run_cases import SORTS, CaseFilter
 from minions_evals_mcp.view.asked import named, page_number, required
 from minions_evals_mcp.view.kept import kept
 from minions_evals_mcp.view.overview import IN_PROGRESS
-from minions_evals_mcp.view.rendering import begun, part
+from minions_evals_mcp.view.rendering import begun, part, unless_seen
 
 PAGE = 100
 TAGS = 12
@@ -33,7 +32,9 @@ Asked = tuple[CaseFilter, tuple[str, ...]]
 
 
 async def run(request: Request) -> Response:
-    """A run: the answer first, then a page of its cases, then where it passed."""
+    """A run: the answer first, then a page of its cases, then where it passed; only the cases where nothing else is exchanged."""
+    if request.headers.get("hx-target") == "cases":
+        return await cases(request)
     ident, asked, number = required(request, "id"), _asked(request), page_number(request)
     head = await kept(request, "head", partial(read_run_head, ident=ident), ident)
     live = head.side.summary.state in IN_PROGRESS
@@ -44,13 +45,13 @@ async def run(request: Request) -> Response:
 async def cases(request: Request) -> Response:
     """The table of cases alone: the part that is renewed while the run goes on."""
     ident, asked, number = required(request, "id"), _asked(request), page_number(request)
-    return _unless_seen(request, await _table(request, ident, asked, number))
+    return unless_seen(request, await _table(request, ident, asked, number))
 
 
 async def progress(request: Request) -> Response:
     """The answer and the figures alone, which are renewed while the run goes on."""
     ident = required(request, "id")
-    return _unless_seen(request, await kept(request, "progress", partial(_progress, ident=ident), ident))
+    return unless_seen(request, await kept(request, "progress", partial(_progress, ident=ident), ident))
 
 
 async def _progress(engine: Engine, *, ident: str) -> str:
@@ -131,16 +132,9 @@ async def _cases(
     tried = [line.test_run_id for line in lines if line.test_run_id is not None] if "criteria" in columns else []
     points = await engine.store.read(partial(run_cases.points, test_run_ids=tried)) if tried else {}
     criteria = dict.fromkeys(name for scores in points.values() for name in scores)
+    query = _query(outline.run_id, asked, columns)
     return part(
-        "run_cases", run=outline, cases=lines, asked=asked, query=_query(outline.run_id, asked, columns), columns=columns,
+        "run_cases", run=outline, cases=lines, asked=asked, query=query, here={**query, "page": number}, columns=columns,
         choices=COLUMNS, usual=USUAL, fitting=fitting, points=points, criteria=[*criteria][:CRITERIA], page=number, size=PAGE,
         live=outline.state in IN_PROGRESS,
     )  # fmt: skip
-
-
-def _unless_seen(request: Request, text: str) -> Response:
-    """The part, or only the word that it is what the browser shows already."""
-    tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:24]}"'
-    if request.headers.get("if-none-match") == tag:
-        return Response(status_code=304)
-    return HTMLResponse(text, headers={"ETag": tag})

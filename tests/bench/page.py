@@ -78,10 +78,10 @@ WATCHED = """addEventListener("DOMContentLoaded", () => {
   note();
 })"""
 HASTE = """(() => {
-  const wait = window.setTimeout, ask = window.fetch;
+  const wait = window.setTimeout, send = XMLHttpRequest.prototype.send;
   window.polls = 0;
   window.setTimeout = (work, ms, ...rest) => wait(work, ms === 500 ? 0 : ms, ...rest);
-  window.fetch = (...asked) => { window.polls += 1; return ask(...asked); };
+  XMLHttpRequest.prototype.send = function (...asked) { window.polls += 1; return send.apply(this, asked); };
 })()"""
 
 
@@ -159,7 +159,10 @@ def painted(at: Tab, page: Started, folder: Path) -> None:
     """How soon the headline and the first 100 rows are there, ours and a static page of the same bytes in turn."""
     at.go(page.at("/run?id=two"))
     (folder / "static").mkdir()
-    for name, address in (("index.html", "/run?id=two"), ("page.css", "/page.css"), ("page.js", "/page.js")):
+    for name, address in (
+        ("index.html", "/run?id=two"),
+        *((file, f"/{file}") for file in ("page.css", "page.js", "htmx.js")),
+    ):
         text = cast("str", at.ask_page(f"fetch({address!r}).then((one) => one.text())"))
         (folder / "static" / name).write_text(text)
     taken: dict[str, list[list[float]]] = {"ours": [], "static": []}

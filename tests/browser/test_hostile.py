@@ -22,8 +22,8 @@ PAGES = (
     "/judge", "/report?id=job2&compare=job1", *[f"/case?run=job2&at={at}.1" for at in range(len(PAYLOADS))],
 )  # fmt: skip
 FOREIGN = """
-[...document.querySelectorAll("img, iframe, object, embed, base, main svg:not(.drawn), a[href^='javascript:' i]")].length
-  + [...document.querySelectorAll("*")].filter((one) => one.getAttributeNames().some((name) => name.startsWith("on"))).length
+[...document.querySelectorAll("img, iframe, object, embed, base, main svg:not(.drawn), a[href^='javascript:' i], a[hx-get]")].length
+  + [...document.querySelectorAll("*")].filter((one) => one.getAttributeNames().some((name) => /^(on|(data-)?hx-on)/.test(name))).length
 """
 
 

@@ -110,7 +110,7 @@ def test_a_person_judges_by_keyboard_and_a_page_that_looks_on_follows(
     form, run = queue
     with tab(browser) as onlooker:
         onlooker.go(run)
-        assert "0 of 2" in cast("str", onlooker.ask_page("document.querySelector('[data-renew]').innerText"))
+        assert "0 of 2" in cast("str", onlooker.ask_page("document.querySelector('[aria-label=result]').innerText"))
         at.go(form)
         judge(at, scores=("9", "4"), by=token_of("anna"))
         assert at.ask_page("document.querySelector('input:invalid').value") == "9", "out of range: the browser says so"
@@ -121,13 +121,31 @@ def test_a_person_judges_by_keyboard_and_a_page_that_looks_on_follows(
         assert at.ask_page("document.querySelector('[name=personToken]').required") is False, (
             "the browser keeps the token"
         )
-        onlooker.until("document.querySelector('[data-renew]').innerText.includes('1 of 2')")
+        onlooker.until("document.querySelector('[aria-label=result]').innerText.includes('1 of 2')")
         judge(at, scores=("1", "5"))
         at.loads()
         assert "That was the last one" in cast("str", at.ask_page("document.body.innerText"))
         onlooker.loads()  # the whole page is made anew once the run has ended
         assert "2 of 2 passed" in cast("str", onlooker.ask_page("document.querySelector('.answer').innerText"))
         assert onlooker.complaints() == []
+    assert at.complaints() == []
+
+
+NOT_SENT = """
+new Promise((done) => document.addEventListener("htmx:afterRequest", ({detail}) => {
+  if (detail.xhr.status === 304 && detail.pathInfo.requestPath.startsWith("/cases")) done(detail.pathInfo.requestPath);
+}))
+"""
+
+
+def test_a_filtered_table_of_a_run_in_progress_is_asked_for_as_it_is_shown_and_sent_when_it_changed(
+    at: Tab, queue: tuple[str, str]
+) -> None:
+    at.go(queue[1])
+    at.ask_page("(form => { form.q.value = 'zzz'; form.requestSubmit() })(document.querySelector('#cases form'))")
+    at.until("location.search.endsWith('&q=zzz')")
+    assert "q=zzz" in cast("str", at.ask_page(NOT_SENT))
+    assert at.ask_page("document.querySelector('#cases [name=q]').value") == "zzz"
     assert at.complaints() == []
 
 

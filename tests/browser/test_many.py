@@ -68,3 +68,23 @@ def test_the_pages_of_a_run_are_turned_by_keyboard(at: Tab, many: dict[str, str]
             at.ask_page(f"document.querySelector('a[rel={turn}]').focus()")
             at.press("Enter")
     assert at.complaints() == []
+
+
+def test_a_filter_exchanges_the_table_alone_keeps_the_focus_and_needs_no_eval_and_no_inline_style(
+    at: Tab, many: dict[str, str]
+) -> None:
+    at.go(many["page"])
+    at.ask_page("window.same = true; document.getElementById('cases-status').focus()")
+    at.ask_page(
+        "(one => { one.value = 'failed'; one.dispatchEvent(new Event('change', {bubbles: true})) })(document.activeElement)"
+    )
+    at.until("document.querySelectorAll('#cases tbody tr').length === 20")
+    assert at.ask_page("[window.same, location.search, document.activeElement.id]") == [
+        True, "?id=job1&status=failed", "cases-status",
+    ]  # fmt: skip
+    assert at.ask_page("[htmx.config.allowEval, document.querySelectorAll('style, [style]').length]") == [False, 0]
+    at.ask_page("history.back()")
+    at.loads()
+    at.until("document.querySelectorAll('#cases tbody tr').length === 100")
+    assert at.ask_page("location.search") == "?id=job1"
+    assert at.complaints() == []

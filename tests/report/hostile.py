@@ -21,7 +21,7 @@ PAYLOADS = (
     f"<!--<script>{OWNED}</script>-->",
     f'</pre></details><img src=x onerror="{OWNED}">',
     f'"><svg/onload="{OWNED}">',
-    f'<a href="javascript:{OWNED}">javascript:{OWNED}</a>',
+    f'<a href="javascript:{OWNED}" hx-get="/page.js" hx-trigger="load" hx-on:htmx:load="{OWNED}">javascript:{OWNED}</a>',
     f"[click](javascript:{OWNED}) ![x](http://127.0.0.1:9/x.png) http://127.0.0.1:9/ @everyone #1",
     "```\n</code>\n\n# heading\n\n- [ ] task | cell | cell\n```",
     "{{ 7 * 7 }} {% include 'x' %} ${7*7} &lt;b&gt; &#60;b&#62; ]]> <![CDATA[",

@@ -195,6 +195,7 @@ OF_PAGES: dict[str, tuple[dict[str, str], ...]] = {
     "/judge": ({}, {"run": "run-human"}),
     "/page.css": ({},),
     "/page.js": ({},),
+    "/htmx.js": ({},),
 }
 """The addresses of the page, each asked with what would have it show a sealed case."""
 

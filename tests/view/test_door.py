@@ -10,7 +10,19 @@ from minions_evals_mcp.view.door import POLICY, Keys
 from tests.view.visitor import HOME, KEYS, judgment, stranger, visitor, waiting
 from tests.workshop import counts
 
-PAGES = ("/", "/running", "/runs", "/failures", "/outbox", "/judge", "/run?id=b", "/page.css", "/page.js", "/nothing")
+PAGES = (
+    "/",
+    "/running",
+    "/runs",
+    "/failures",
+    "/outbox",
+    "/judge",
+    "/run?id=b",
+    "/page.css",
+    "/page.js",
+    "/htmx.js",
+    "/nothing",
+)
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -17,6 +17,8 @@ from tests.report.hostile import NAME, PAYLOADS, hostile_runs
 from tests.view.visitor import HOME, KEYS, visitor, waiting
 from tests.workshop import Json, answer, bench, benchmark, case, config_in, first, fleet, measured, opened, rubric, save
 
+OURS = ([("src", "/page.js")], [("src", "/htmx.js")])
+
 
 class Markup(HTMLParser):
     """What a browser would find on a page that none of ours holds."""
@@ -32,7 +34,7 @@ class Markup(HTMLParser):
                 self.foreign.append(f"{tag} {name}={value}")
             if name in {"src", "href", "action", "formaction"} and not re.match("/[^/]|/$|[?#]", value or ""):
                 self.foreign.append(f"{tag} {name}={value}")
-        if tag in {"img", "iframe", "object", "base"} or (tag == "script" and ("src", "/page.js") not in attrs):
+        if tag in {"img", "iframe", "object", "base"} or (tag == "script" and attrs[:1] not in OURS):
             self.foreign.append(tag)
 
 
@@ -165,15 +167,19 @@ async def test_the_outbox_shows_what_is_told_and_goes_back_in_time(engine: Engin
 async def test_a_run_in_progress_is_renewed_and_a_finished_one_is_not(engine: Engine) -> None:
     job = await waiting(engine, 2)
     async with visitor(engine) as client:
-        assert f'data-renew="/progress?id={job.id}"' in await text(client, f"/run?id={job.id}")
+        assert f'hx-get="/progress?id={job.id}"' in await text(client, f"/run?id={job.id}")
         assert "data-live" in await text(client, f"/progress?id={job.id}")
         await fleet(engine, 1)
         await measured(engine, "v", [True])
-        assert "data-renew" not in await text(client, "/run?id=job2")
-        begun = await client.get(f"/cases?id={job.id}")
+        assert "hx-get" not in await text(client, "/run?id=job2")
+        begun = await client.get(f"/run?id={job.id}", headers={"HX-Target": "cases"})
+        assert begun.text.startswith("<section"), "the part that is exchanged, and no more"
         again = await client.get(f"/cases?id={job.id}", headers={"If-None-Match": begun.headers["etag"]})
         assert (begun.status_code, again.status_code) == (200, 304), "what the browser shows already is not sent again"
         assert "data-live" not in await text(client, "/progress?id=job2")
+        listed = await client.get("/running")
+        again = await client.get("/running", headers={"If-None-Match": listed.headers["etag"]})
+        assert again.status_code == 304
 
 
 async def test_an_output_of_megabytes_is_cut_with_a_word_where_all_of_it_is(engine: Engine) -> None:

@@ -1,6 +1,5 @@
 "use strict";
 (() => {
-  const EVERY_MS = 500;
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
   const by = (selector) => document.querySelector(selector);
 
@@ -17,57 +16,38 @@
   };
   localised(document);
 
-  // Parts of a page come from the server, which escapes every text; they are never made here.
-  const parsed = (text) => new DOMParser().parseFromString(text, "text/html");
-  const renew = async (part) => {
-    if (!part.isConnected) return;
-    if (!document.hidden && !part.contains(document.activeElement)) {
-      try {
-        const answer = await fetch(part.dataset.renew, { credentials: "same-origin", headers: part.dataset.seen ? { "If-None-Match": part.dataset.seen } : {} });
-        if (answer.status === 200) {
-          const made = parsed(await answer.text());
-          const ended = part.querySelector("[data-live]") && !made.querySelector("[data-live]");
-          const whole = made.body.querySelector(`#${part.id || "none"}`);
-          part.replaceChildren(...(whole ?? made.body).childNodes);
-          part.dataset.seen = answer.headers.get("ETag") ?? "";
-          localised(part);
-          if (ended) { location.reload(); return; }
-        }
-      } catch { /* the server has gone, or will be back: the next look tells */ }
-    }
-    setTimeout(renew, EVERY_MS, part);
-  };
-  for (const part of all("[data-renew]")) setTimeout(renew, EVERY_MS, part);
+  // Live parts are htmx's: the templates say what is asked, when, and where it goes. Here stands what its attributes cannot say.
+  const polls = (elt) => elt.matches('[hx-trigger^="every"]');
+  const asked = new WeakMap(); // a part: what the reader asked of it last
+  const seen = new WeakMap(); // a part: the ETag of what it shows
+  const live = new WeakSet(); // parts whose run went on when they were last exchanged
+  const held = (part) => document.hidden || part.contains(document.activeElement) || (asked.has(part) && asked.get(part).readyState < 4);
+  const on = (name, act) => document.addEventListener(`htmx:${name}`, (event) => { if (act(event.detail, event) === false) event.preventDefault(); });
+  on("configRequest", ({ elt, target, headers, formData }) => {
+    if (polls(elt)) { if (seen.get(target)) headers["If-None-Match"] = seen.get(target); return; }
+    for (const [name, value] of [...formData]) if (!value) formData.delete(name); // the address tells what was asked for only
+    if (formData.getAll("columns").join(" ") === elt.querySelector("[data-usual]")?.dataset.usual) formData.delete("columns");
+  });
+  on("beforeRequest", ({ elt, target, xhr }) => {
+    if (polls(elt)) return !held(target);
+    asked.set(target, xhr);
+    target.setAttribute("aria-busy", "true");
+  });
+  on("beforeSwap", ({ requestConfig: { elt }, target, xhr, shouldSwap }) => {
+    if (!shouldSwap) return;
+    if (polls(elt) ? !elt.isConnected || held(target) : asked.get(target) !== xhr) return false; // the reader's last wish is shown
+    seen.set(target, xhr.getResponseHeader("ETag") ?? "");
+    if (target.querySelector("[data-live]")) live.add(target);
+  });
+  on("afterSettle", ({ target }, event) => {
+    if (event.target !== target) return;
+    target.removeAttribute("aria-busy");
+    localised(target);
+    if (live.delete(target) && !target.querySelector("[data-live]")) location.reload(); // the run has ended
+  });
+  on("afterRequest", ({ target, pathInfo, xhr }) => { if (asked.get(target) === xhr && xhr.status !== 200) location.assign(pathInfo.finalRequestPath); });
+  document.addEventListener("click", (event) => { if (event.shiftKey && event.target.closest("[hx-boost] a")) event.stopPropagation(); }, true);
 
-  // Filters, sorting and turning pages exchange one part of the page; the address keeps what is shown.
-  const swapped = async (address, selector, push) => {
-    const part = by(selector);
-    part.setAttribute("aria-busy", "true");
-    try {
-      const asked = new URL(address, location.href);
-      asked.pathname = part.dataset.part ?? asked.pathname; // the part alone, where it has an address of its own
-      const answer = await fetch(asked, { credentials: "same-origin" });
-      const made = answer.ok ? parsed(await answer.text()).querySelector(selector) : null;
-      if (!made) { location.assign(address); return; }
-      const { name, value } = part.contains(document.activeElement) ? document.activeElement : {};
-      part.replaceWith(document.importNode(made, true));
-      localised(by(selector));
-      if (name) all("select, [type=checkbox]", by(selector)).find((one) => one.name === name && (one.type !== "checkbox" || one.value === value))?.focus();
-      if (!history.state) history.replaceState({ selector }, "");
-      if (push) history.pushState({ selector }, "", address);
-    } catch { location.assign(address); }
-  };
-  document.addEventListener("submit", (event) => {
-    const form = event.target.closest("form[data-swap]");
-    if (!form) return;
-    event.preventDefault();
-    const asked = new URLSearchParams([...new FormData(form)].filter(([, value]) => value));
-    if (asked.getAll("columns").join(" ") === form.querySelector("[data-usual]")?.dataset.usual) asked.delete("columns");
-    swapped(`${form.action}?${asked}`, form.dataset.swap, true);
-  });
-  document.addEventListener("change", (event) => {
-    if (event.target.matches("form[data-swap] select, form[data-swap] [type=checkbox]")) event.target.form.requestSubmit();
-  });
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-keys]")) { by("#keys").showModal(); return; }
     const copied = event.target.closest("[data-copy]");
@@ -76,14 +56,8 @@
       fetch(copied.href, { credentials: "same-origin" }).then((answer) => answer.text())
         .then((text) => navigator.clipboard.writeText(text))
         .then(() => { copied.textContent = "✓ copied"; }, () => location.assign(copied.href));
-      return;
     }
-    const link = event.target.closest(".swap[id] thead a, .swap[id] nav.pages a");
-    if (!link || event.metaKey || event.ctrlKey || event.shiftKey) return;
-    event.preventDefault();
-    swapped(link.href, `#${link.closest(".swap").id}`, true);
   });
-  addEventListener("popstate", (event) => { if (event.state?.selector) location.reload(); });
 
   // A list is looked through while one types; the address keeps what was looked for.
   for (const field of all("input[data-among]")) {
