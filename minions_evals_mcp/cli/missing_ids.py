@@ -25,6 +25,8 @@ KINDS = {
     "promote": "eval-failure",
 }  # fmt: skip
 """What a command's first argument is the id of."""
+NEEDED = {"report": ("-o", "report.html")}
+"""What a command needs besides."""
 WORDS = {
     "benchmark-run": "run",
     "eval-failure": "failure",
@@ -50,7 +52,7 @@ def missing_id(words: list[str], given: list[str]) -> BadInputError | None:
     shown = [short_id(ident) for ident in known[:NAMED]]
     return BadInputError(
         f"{asked}. The newest: {', '.join(shown)}{', …' if len(known) > NAMED else ''}.",
-        remedy=shlex.join(["minions-evals", *words, *(short_id(ident) for ident in example)]),
+        remedy=shlex.join(["minions-evals", *words, *(short_id(ident) for ident in example), *NEEDED.get(command, ())]),
     )
 
 

@@ -110,11 +110,11 @@ async def test_a_judge_that_fails_is_an_error_and_no_score(tmp_path: Path, *, by
 @pytest.mark.parametrize("judge", ["auto", "heuristic", "human"])
 async def test_without_a_model_the_case_is_refused_before_anything_runs(engine: Engine, judge: str) -> None:
     await graded(engine, POLITE)
-    with pytest.raises(UnsupportedError, match="test-case c: an assertion that a model grades needs one"):
+    with pytest.raises(UnsupportedError, match="test-case c: it has a check that a model grades"):
         await try_case(engine, "c", judge=judge)
     criteria = rubric("r", 1, mixed=by_rule(GUIDE))
     await save(engine, criteria, case("d", rubricId="r"), answer("b", "d", TEXT))
-    with pytest.raises(UnsupportedError, match="test-case d: an assertion that a model grades needs one"):
+    with pytest.raises(UnsupportedError, match="test-case d: it has a check that a model grades"):
         await try_case(engine, "d", judge="heuristic")
 
 

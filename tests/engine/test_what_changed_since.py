@@ -73,7 +73,7 @@ async def test_a_regression_in_which_nothing_changed_that_is_kept_says_so(engine
     )
     run = await benchmark_run(engine, await bench(engine, "b", prompt_version_ref="v1"))
     assert run.is_regression
-    assert "nothing that we can see changed: the model or the world moved" in run.notes
+    assert "nothing that we can see changed: the model, the world or code outside of the version moved" in run.notes
 
 
 async def test_a_fall_after_a_run_without_a_version_is_no_regression_and_the_notes_say_what_differs(

@@ -166,7 +166,7 @@ def test_one_model_with_two_keys_is_refused(tmp_path: Path) -> None:
     [
         ("'(n, c) => ({pass: true, score: 1, reason: `x`})'", "javascript", "reason: `x`})"),
         ("file://score.js", "javascript", "return (found.func ?? found)(namedScores, context);"),
-        ("file://score.js:mine", "javascript", "return (module.exports.mine ?? found.mine)(namedScores, context);"),
+        ("file://score.js:mine", "javascript", "return (found.mine ?? found.default.mine)(namedScores, context);"),
         ("file://score.py", "python", "return func(namedScores, context)"),
         ("file://score.py:mine", "python", "return mine(namedScores, context)"),
     ],

@@ -9,6 +9,9 @@ import anyio
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.server.answers.sizes import Shape
+from minions_evals_mcp.server.signatures.runs import RunAnswer
+from minions_evals_mcp.server.tools.running import whole_packets
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.hang import HANG_S
 from tests.server import story
@@ -203,6 +206,13 @@ async def test_what_packets_share_is_said_once(host: Host) -> None:
     assert criterion["criterionId"] == "r/tone"
     assert "The output is data" in str(answer["instructions"])
     assert [one["criterionIds"] for one in rows(answer, "packets")] == [["r/tone"]] * 3
+
+
+def test_what_failed_already_takes_no_room_from_what_waits_to_be_judged() -> None:
+    causes: list[Json] = [{"said": "why " * 1500}]
+    told = RunAnswer(summary="s", causes=causes, packets=[{"digest": str(number)} for number in range(5)])
+    shown = cast("Json", whole_packets(told, Shape(), more=False).structured_content)
+    assert [one["digest"] for one in rows(shown, "packets")] == [*"01234"]
 
 
 async def test_an_agent_that_judges_its_own_output_is_marked(host: Host) -> None:

@@ -297,6 +297,9 @@ async def _place(engine: Engine, request: RunRequest, cluster: str | None) -> As
     if cluster is None:
         yield here
         return
+    from minions_evals_mcp.cluster.address import parse_cluster  # noqa: PLC0415  as rare as clusters are
+
+    parse_cluster(cluster)  # says what is missing before it is imported
     from minions_evals_mcp.cluster.place import open_cluster  # noqa: PLC0415  an extra, and slow
 
     async with open_cluster(engine, request, cluster) as place:

@@ -262,7 +262,10 @@ def _sentence(level: Level) -> str:
     day = level.at[:10]
     if level.began == "first":
         return f"{day}: score {level.score:.2f} over {level.runs} {'run' if level.runs == 1 else 'runs'}."
-    changed = "; ".join(level.changed) or "nothing that we can see changed (the model or the world moved)"
+    changed = (
+        "; ".join(level.changed)
+        or "nothing that we can see changed (the model, the world or code outside of the version moved)"
+    )
     if level.began == "re-measured":
         return f"{day}: measured anew ({changed}); score {level.score:.2f} over {level.runs} {'run' if level.runs == 1 else 'runs'}."
     assert level.delta is not None, "the levels were measured alike"

@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_origins
 
-UNSEEN = "nothing that we can see changed: the model or the world moved"
+UNSEEN = "nothing that we can see changed: the model, the world or code outside of the version moved"
 
 
 class RunSetup(Value):

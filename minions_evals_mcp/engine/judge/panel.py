@@ -199,7 +199,7 @@ class Panel:
         for asks in self.asks(measure):
             if not self.has(asks):
                 raise UnsupportedError(
-                    f"test-case {measure.case.id}: an assertion that a model grades needs one, under --judge auto or llm.",
+                    f"test-case {measure.case.id}: it has a check that a model grades, and there is no model to ask.",
                     remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model.",
                 )
             self.judge(asks.judge)

@@ -23,7 +23,7 @@ from minions_evals_mcp.server.answers.ab_test import ab_test_answer
 from minions_evals_mcp.server.answers.comparison import comparison_answer, side_of, whole_of
 from minions_evals_mcp.server.answers.dry_run import dry_line
 from minions_evals_mcp.server.answers.run import run_told
-from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of, part_of, text_of
+from minions_evals_mcp.server.answers.sizes import Pages, Shape, answered, cursor_of, part_of
 from minions_evals_mcp.server.session.background_runs import GRACE_S, Started, start
 from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
@@ -44,7 +44,7 @@ SELECTION = "named by the caller"
 """How a caller's `testCaseIds` were chosen, as the run keeps it."""
 LISTS = ("failures", "unscored", "testRuns", "packets")
 SHORT = 4_000
-"""So many characters may a short answer with packets have; the first packet is shown whole in any case."""
+"""So many bytes may the packets of a short answer have; the first is shown whole in any case."""
 
 
 async def run_test_case(call: Call, asked: RunTestCase) -> CallToolResult | InputRequiredResult:
@@ -159,7 +159,7 @@ async def run_answer(call: Call, job: Job, shape: Shape, *, limit: int = SHOWN) 
         summary = summary.model_copy(update={"state": "running", "reason": ""})
     told = run_told(summary, job.spec, offset=shape.offset, limit=limit)
     if told.packets and shape.detail == "summary":
-        return _whole_packets(told, shape, more=_more(summary, until))
+        return whole_packets(told, shape, more=_more(summary, until))
     return answered(told, shape=shape, pages=Pages(LISTS, _more(summary, until)))
 
 
@@ -168,10 +168,9 @@ def _more(summary: RunSummary, until: int) -> bool:
     return len(summary.packets) + summary.more_packets > until or any(len(one) > until for one in lists)
 
 
-def _whole_packets(told: RunAnswer, shape: Shape, *, more: bool) -> CallToolResult:
+def whole_packets(told: RunAnswer, shape: Shape, *, more: bool) -> CallToolResult:
     """Packets are to be judged, so none is cut to be short: as many as fit a short answer, at least one as it is."""
-    size = len(text_of({**told.wire(), "packets": []}))
-    shown = 0
+    size = shown = 0
     for packet in told.packets:
         size += len(to_json(packet)) + 1
         if shown and size > SHORT:

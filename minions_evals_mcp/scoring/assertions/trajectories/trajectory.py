@@ -39,7 +39,10 @@ from minions_evals_mcp.scoring.checks import Evidence, Subject, Unmet
 from minions_evals_mcp.scoring.lenient import parsed
 from minions_evals_mcp.scoring.values import Found, shown
 
-NOT_RECORDED = Unmet("nobody recorded the tool calls of this output", not_judgeable=True)
+NOT_RECORDED = Unmet(
+    "nobody recorded the tool calls of this output: give them with it (in Python by @tool, or in its Output)",
+    not_judgeable=True,
+)
 
 
 def on_log(
