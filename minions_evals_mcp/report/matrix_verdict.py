@@ -10,9 +10,8 @@ from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.config_eval.matrix import ColumnFigures, Matrix
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.stats.case_pairs import CasePair
-from minions_evals_mcp.stats.comparison import compare
+from minions_evals_mcp.stats.comparison import ERROR, compare
 
-ERROR = 0.05
 MOST = 3
 """The best column is put beside so many others, the nearest first; the error is shared by all."""
 
@@ -47,11 +46,12 @@ def _beside(found: Matrix, best: int, other: int, *, level: float) -> str:
         return f"[{best}] scores as high as [{other}]."
     difference = compare(pairs, level=level)
     tests = "1 test" if len(pairs) == 1 else f"{len(pairs)} tests"
+    needed = "" if level == 1 - ERROR else f", {1 - level:.2g} or less is needed"
     sure = "more than chance would" if difference.verdict == "improved" else "which can be chance"
     return (
         f"[{best}] scores {difference.delta:.3f} higher than [{other}], {sure} "
         f"({100 * level:.4g} %: {difference.interval[0]:+.3f} to {difference.interval[1]:+.3f}, "
-        f"p = {difference.p_value:.2g}; {tests})."
+        f"p = {difference.p_value:.2g}{needed}; {tests})."
     )
 
 

@@ -99,7 +99,11 @@ class _Tested:
     doubt: float = 0.0
 
 
-def compare(pairs: Sequence[CasePair], *, margin: float = 0.05, level: float = 0.95, seed: int = 0) -> Difference:
+ERROR = 0.05
+"""How often a verdict may be by chance; several on the same outputs share it."""
+
+
+def compare(pairs: Sequence[CasePair], *, margin: float = 0.05, level: float = 1 - ERROR, seed: int = 0) -> Difference:
     """The difference of two versions; ValueError for ids, scores, trials or weights that cannot be compared.
 
     "improved" or "regressed": the test at 1 - `level` and the interval both exclude 0; "equivalent": the interval lies

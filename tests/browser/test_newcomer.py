@@ -78,7 +78,7 @@ def test_a_finished_config_stands_on_the_first_page_and_opens_to_the_cell(at: Ta
     assert "eval of a config: 9 columns" in read(at, row)
     assert "no finished run yet" not in read(at, row)
     click(at, f"{row} a")
-    assert "passed most" in read(at, ".says")
+    assert "scored most" in read(at, ".says")
     assert at.ask_page("document.querySelectorAll('table.matrix thead th').length") == 10
     click(at, "table.matrix a.cell")
     assert "Capital of" in read(at, "h1")

@@ -7,35 +7,37 @@ from collections import OrderedDict
 from minions_evals_mcp.domain.results import Evidence
 from minions_evals_mcp.engine.conclude.comparison import MARGIN, pairing
 from minions_evals_mcp.errors import BadInputError, ConflictError
-from minions_evals_mcp.stats.comparison import Difference, compare
+from minions_evals_mcp.stats.comparison import ERROR, Difference, compare
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.run_pairs import BothScores
 
 KEPT = 2_000
 """So many answers are kept in memory: concluded runs never change, and ten thousand cases take a quarter of a second."""
-_known: OrderedDict[tuple[str, str, str], Evidence | None] = OrderedDict()
+_known: OrderedDict[tuple[str, str, str, int], Evidence | None] = OrderedDict()
 
 
-def difference(db: Db, before: str, after: str, *, scores: BothScores | None = None) -> tuple[Difference | None, str]:
-    """How far apart the two runs' scores are; None, and why, where they were not measured alike."""
+def difference(
+    db: Db, before: str, after: str, *, scores: BothScores | None = None, tests: int = 1
+) -> tuple[Difference | None, str]:
+    """How far apart the two runs' scores are, `tests` sharing the error; None, and why, where they were not measured alike."""
     try:
-        return compare(pairing(db, before, after, scores=scores).pairs(), margin=MARGIN), ""
+        return compare(pairing(db, before, after, scores=scores).pairs(), margin=MARGIN, level=1 - ERROR / tests), ""
     except (BadInputError, ConflictError) as error:
         return None, error.message
 
 
-def real_change(db: Db, before: str, after: str) -> Evidence | None:
+def real_change(db: Db, before: str, after: str, *, tests: int = 1) -> Evidence | None:
     """Whether the change from one concluded run to the other is more than chance; None where they cannot be compared."""
-    key = (_file(db), before, after)
+    key = (_file(db), before, after, tests)
     if key not in _known:
-        _known[key] = _evidence(db, before, after)
+        _known[key] = _evidence(db, before, after, tests)
         if len(_known) > KEPT:
             _known.popitem(last=False)
     return _known[key]
 
 
-def _evidence(db: Db, before: str, after: str) -> Evidence | None:
-    found, _ = difference(db, before, after)
+def _evidence(db: Db, before: str, after: str, tests: int) -> Evidence | None:
+    found, _ = difference(db, before, after, tests=tests)
     if found is None:
         return None
     return "supported" if found.verdict in {"improved", "regressed"} else "within-noise"

@@ -8,6 +8,7 @@ from functools import partial
 
 from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.engine.answers.names import named, version_names
+from minions_evals_mcp.engine.answers.real_change import real_change
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.store import jobs, runs
@@ -18,6 +19,7 @@ from minions_evals_mcp.store.queries.pages import matrix_cells, overview
 from minions_evals_mcp.store.queries.pages.matrix_cells import MatrixCase, MatrixCell, Only
 
 VERSIONS = 6
+NEAREST = 3
 METRICS = 4
 """So many means stand at the head of a column."""
 MOST = 12
@@ -56,25 +58,10 @@ class MatrixPage:
     columns: tuple[MatrixColumn, ...]
     rows: tuple[MatrixRow, ...]
     total: int
-
-    @property
-    def best(self) -> MatrixColumn | None:
-        """The column that passed most, then scored most."""
-        ended = [one for one in self.columns if one.run is not None]
-        return max(
-            ended, key=lambda one: (one.run.pass_rate, one.run.overall_score) if one.run else (0, 0), default=None
-        )
-
-    @property
-    def contenders(self) -> tuple[MatrixColumn, ...]:
-        """Columns other than the best whose pass rate lies within its interval."""
-        best = self.best
-        if best is None or best.run is None or best.run.pass_rate_ci is None:
-            return ()
-        low = best.run.pass_rate_ci[0]
-        return tuple(
-            one for one in self.columns if one is not best and one.run is not None and one.run.pass_rate >= low
-        )
+    best: MatrixColumn | None
+    """The column that scored most."""
+    contenders: tuple[MatrixColumn, ...]
+    """Of the nearest to the best, at most three, those over which chance can explain its lead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +91,31 @@ def _page(db: Db, *, ident: str, asked: MatrixFilter, skip: int, limit: int) -> 
         raise BadInputError(f"{titles[ident]} has no run yet.", remedy=f"minions-evals run-benchmark {ident}")
     cases, total = matrix_cells.matrix_cases(db, chosen, only=asked.only, text=asked.text, skip=skip, limit=limit)
     cells = matrix_cells.matrix_cells(db, chosen, [one.case_id for one in cases])
+    columns = _columns(db, chosen)
+    by_score = sorted((one for one in columns if one.run is not None), key=_score, reverse=True)
     return MatrixPage(
         benchmark_id=ident,
         title=titles[ident],
         configured=bool(config) and not asked.run_ids,
-        columns=_columns(db, chosen),
+        columns=columns,
         rows=tuple(MatrixRow(one, tuple(cells.get((one.case_id, one.trial, run)) for run in chosen)) for one in cases),
         total=total,
+        best=by_score[0] if by_score else None,
+        contenders=_contenders(db, by_score),
+    )
+
+
+def _score(column: MatrixColumn) -> float:
+    return 0.0 if column.run is None else column.run.overall_score
+
+
+def _contenders(db: Db, by_score: Sequence[MatrixColumn]) -> tuple[MatrixColumn, ...]:
+    """Whom the first does not beat for certain: by the test of every other door, the error shared by all the others."""
+    if not by_score:
+        return ()
+    best, *others = by_score
+    return tuple(
+        one for one in others[:NEAREST] if real_change(db, one.run_id, best.run_id, tests=len(others)) == "within-noise"
     )
 
 
