@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 from functools import partial
 
 import anyio
@@ -57,15 +56,22 @@ async def _looked(agent: Agent) -> Look:
     """What may start, once what happened and what is due has been put into the inbox."""
     await react(agent)
     next_minute = await tick(agent)
-    return await agent.engine.store.read(lambda db: _look(db, agent, agent.engine.clock(), next_minute.total_seconds()))
+    return await look(agent, longest_s=next_minute.total_seconds())
 
 
-def _look(db: Db, agent: Agent, now: datetime, longest_s: float) -> Look:
-    room = agent.rhythm.workers - len(agent.in_flight - agent.yielded)
+async def look(agent: Agent, *, longest_s: float) -> Look:
+    """Looks what may start."""
+    under_way = frozenset(agent.in_flight)  # before the snapshot: what ends after it still stands there as pending
+    room = agent.rhythm.workers - len(under_way - agent.yielded)
+    now = agent.engine.clock()
     latest = now + agent.rhythm.longest_wait
-    due = inbox.due(db, now=now, latest=latest, skip=agent.in_flight, limit=room) if room > 0 else []
-    later = inbox.next_due(db, after=now)
-    return Look(due, longest_s if later is None else min(longest_s, (later - now).total_seconds() + 0.001))
+
+    def what_may_start(db: Db) -> Look:
+        due = inbox.due(db, now=now, latest=latest, skip=under_way, limit=room) if room > 0 else []
+        later = inbox.next_due(db, after=now)
+        return Look(due, longest_s if later is None else min(longest_s, (later - now).total_seconds() + 0.001))
+
+    return await agent.engine.store.read(what_may_start)
 
 
 async def _is_quiet(agent: Agent) -> bool:

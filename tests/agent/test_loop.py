@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import anyio
 import pytest
@@ -13,7 +16,7 @@ from agent.actions.table import ACTIONS, UNBOUND
 from agent.binding import Doing
 from agent.daemon import Agent, Rhythm
 from agent.instructions.instruction import SKILL_DUE
-from agent.loop import serve
+from agent.loop import look, serve
 from agent.message_work import Asked
 from agent.retry import retry
 from minions_evals_mcp.domain.definitions import Json
@@ -25,6 +28,7 @@ from minions_evals_mcp.engine.messages.send_message import Letter, keep_unreadab
 from minions_evals_mcp.errors import ConflictError, InstrumentError, InvalidRecordError, NotFoundError, UnsupportedError
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Arriving
+from minions_evals_mcp.store.database import Db, Store
 from tests.agent.inside import QUICK, at_work, drained, kept, sent
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.hang import HANG_S
@@ -43,6 +47,8 @@ from tests.workshop import (
     rubric,
     save,
 )
+
+T = TypeVar("T")
 
 
 async def one_case(engine: Engine) -> None:
@@ -235,6 +241,46 @@ async def test_a_clock_that_is_set_back_holds_no_message_up(engine: Engine) -> N
     await engine.store.write(lambda db: inbox.put_off(db, "m", "not now.", until=until))
     await drained(engine)
     assert (await kept(engine, "m")).state == "done"
+
+
+async def test_what_ends_while_the_loop_looks_is_not_begun_again(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await sent(engine, "m", "run-benchmark", benchmarkId="b")
+    async with at_work(engine) as agent:
+        (message,) = (await look(agent, longest_s=60)).due
+        agent.in_flight.add(message.seq)
+        monkeypatch.setattr(Store, "read", _read_while(agent.in_flight.clear, Store.read))
+        assert (await look(agent, longest_s=60)).due == []
+
+
+def _read_while(happening: Callable[[], None], read: Callable[..., Awaitable[T]]) -> Callable[..., Awaitable[T]]:
+    """Reads during which that happens: after the snapshot was taken, before anything is looked up in it."""
+
+    async def reading(store: Store, work: Callable[[Db], T]) -> T:
+        def looking_up(db: Db) -> T:
+            db.execute("SELECT 1 FROM inbox").fetchone()
+            happening()
+            return work(db)
+
+        return await read(store, looking_up)
+
+    return reading
+
+
+async def test_a_message_that_is_settled_is_not_settled_again(engine: Engine) -> None:
+    await sent(engine, "m", "run-benchmark", benchmarkId="b")
+    at = engine.clock()
+    await engine.store.write(lambda db: inbox.finish(db, "m", {"n": 1}, at=at))
+    for again in (
+        partial(inbox.finish, ident="m", result={}, at=at),
+        partial(inbox.bury, ident="m", reason="late", at=at),
+        partial(inbox.put_off, ident="m", reason="late", until=at),
+    ):
+        with pytest.raises(ConflictError, match="settled already"):
+            await engine.store.write(again)
+    done = await kept(engine, "m")
+    assert (done.state, done.attempts, done.result) == ("done", 0, {"n": 1})
 
 
 async def test_an_unforeseen_error_does_not_end_the_loop(engine: Engine) -> None:

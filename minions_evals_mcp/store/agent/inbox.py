@@ -12,6 +12,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import from_millis, iso, to_millis
+from minions_evals_mcp.errors import ConflictError
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store.connection import Db
 
@@ -122,27 +123,27 @@ def next_due(db: Db, *, after: datetime) -> datetime | None:
 
 
 def finish(db: Db, ident: str, result: Json, *, at: datetime) -> None:
-    """Marks the message as done, with what came of it."""
-    db.execute(
-        "UPDATE inbox SET state = 'done', result = ?, reason = '', settled_at = ? WHERE id = ?",
-        (masked(json.dumps(result)), to_millis(at), ident),
+    """Marks the message as done, with what came of it; raises `ConflictError` where it is settled already."""
+    _settle(
+        db, ident, "state = 'done', result = ?, reason = '', settled_at = ?", masked(json.dumps(result)), to_millis(at)
     )
 
 
 def put_off(db: Db, ident: str, reason: str, *, until: datetime) -> None:
-    """Counts a failure of the message; it is due again at that moment."""
-    db.execute(
-        "UPDATE inbox SET attempts = attempts + 1, reason = ?, next_at = ? WHERE id = ?",
-        (masked(reason), to_millis(until), ident),
-    )
+    """Counts a failure of the message; it is due again at that moment. Raises `ConflictError` where it is settled already."""
+    _settle(db, ident, "attempts = attempts + 1, reason = ?, next_at = ?", masked(reason), to_millis(until))
 
 
 def bury(db: Db, ident: str, reason: str, *, at: datetime) -> None:
-    """Counts the last failure of the message and lays it with the dead letters."""
-    db.execute(
-        "UPDATE inbox SET state = 'dead', attempts = attempts + 1, reason = ?, settled_at = ? WHERE id = ?",
-        (masked(reason), to_millis(at), ident),
-    )
+    """Counts the message's last failure and makes it a dead letter; raises `ConflictError` where it is settled already."""
+    changes = "state = 'dead', attempts = attempts + 1, reason = ?, settled_at = ?"
+    _settle(db, ident, changes, masked(reason), to_millis(at))
+
+
+def _settle(db: Db, ident: str, changes: str, *values: str | int) -> None:
+    updated = db.execute(f"UPDATE inbox SET {changes} WHERE id = ? AND state = 'pending'", (*values, ident))
+    if updated.rowcount == 0:
+        raise ConflictError(f"the message {ident} is settled already.")
 
 
 def revive(db: Db, ident: str, *, at: datetime) -> None:
