@@ -40,8 +40,12 @@ class Working:
         Path | None,
         Parameter(help="Write what is told to others as JSON lines, a file each; else they pull the outbox."),
     ] = None
-    neighbours: Annotated[
-        Path | None, Parameter(help="A TOML or YAML file that says who is told and read, and how (README).")
+    integrations: Annotated[
+        Path | None,
+        Parameter(
+            name=("--integrations", "--neighbours"),
+            help="A TOML or YAML file that says who is notified and read, and how (docs/agent.md).",
+        ),
     ] = None
     target: Annotated[
         str | None, Parameter(help="The live target of runs, as `minions-evals run-benchmark` takes it.")
@@ -99,16 +103,16 @@ class Working:
         return self.target or (project and project.model_target())
 
     def people(self) -> tuple[str, ...]:
-        """The addressees whose answers are a person's word, as the file of neighbours names them."""
-        return () if self.neighbours is None else read_neighbours(self.neighbours.absolute()).people
+        """The addressees whose answers are a person's word, as the file of integrations names them."""
+        return () if self.integrations is None else read_neighbours(self.integrations.absolute()).people
 
     @asynccontextmanager
     async def opened_neighbours(self) -> AsyncGenerator[Neighbours]:
         """Who is told and read; raises `BadInputError` where the file that names them does not fit."""
-        if self.neighbours is None:
+        if self.integrations is None:
             yield Neighbours(self.route())
             return
-        path = self.neighbours.absolute()
+        path = self.integrations.absolute()
         file = read_neighbours(path)
         secrets = named_variables(file.variables())
         async with open_neighbours(file, secrets=secrets, folder=path.parent, otherwise=self.route()) as found:

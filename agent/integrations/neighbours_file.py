@@ -84,7 +84,7 @@ def read_neighbours(path: Path) -> NeighboursFile:
         text = path.read_text("utf-8-sig")
         found = tomllib.loads(text) if path.suffix.lower() == ".toml" else parse_yaml(text, str(path))
     except (OSError, UnicodeDecodeError) as error:
-        raise BadInputError(f"--neighbours {path} cannot be read: {error}.") from None
+        raise BadInputError(f"--integrations {path} cannot be read: {error}.") from None
     except tomllib.TOMLDecodeError as error:
         raise InvalidRecordError(f"no TOML: {error}", where=str(path)) from None
     try:

@@ -39,7 +39,7 @@ COMMANDS = {
     "branches": ("decide.ab_tests:branches", "Show a test case's branches and what they add up to."),
     "classify": ("look.classifying:classify", "Say why a run failed."),
     "promote": ("look.promoting:promote", "Make a test case of a failure, or of an imported trace."),
-    "submit": ("run.running:submit", "Hand in judgments for packets that wait."),
+    "submit": ("run.running:submit", "Hand in judgments for outputs that wait."),
     "judge": ("people.queue:judge", "Judge what waits for a person, one output at a time."),
     "label": ("people.labels:label", "Draw outputs at random for people to judge, or take their labels in."),
     "judge-check": (

@@ -118,17 +118,18 @@ def verdicts_for(
     asked = {one.id for one in criteria}
     for one in answered.judgments:
         if one.criterion_id in given:
-            raise ConflictError(f"packet {answered.digest}: criterion {one.criterion_id} is judged twice.")
+            raise ConflictError(f"judgment request {answered.digest}: criterion {one.criterion_id} is judged twice.")
         if one.criterion_id not in asked:
             raise ConflictError(
-                f"packet {answered.digest}: criterion {one.criterion_id} was not asked for.",
+                f"judgment request {answered.digest}: criterion {one.criterion_id} was not asked for.",
                 remedy=f"Asked are: {', '.join(sorted(asked))}.",
             )
         given[one.criterion_id] = one
     missing = sorted(asked - set(given))
     if missing:
         raise ConflictError(
-            f"packet {answered.digest}: no judgment for {', '.join(missing)}.", remedy="Judge every criterion."
+            f"judgment request {answered.digest}: no judgment for {', '.join(missing)}.",
+            remedy="Judge every criterion.",
         )
     return [
         vetted_verdict(

@@ -338,7 +338,7 @@ def _waiting(summary: RunSummary) -> list[str]:
         )
     if judged:
         lines.append(
-            f"{_outputs(judged, 'waits', 'wait')} to be judged: minions-evals runs {summary.run_id} --json shows the packets,"
+            f"{_outputs(judged, 'waits', 'wait')} to be judged: minions-evals runs {summary.run_id} --json shows the requests,"
             " submit takes them; minions-evals judge asks a person."
         )
     return lines

@@ -72,7 +72,7 @@ def test_a_start_is_refused_where_a_variable_is_not_set(tmp_path: Path) -> None:
     file = told(
         desk, {"servers": {"a": {"url": "https://example.org/mcp", "headersFrom": {"Authorization": "NO_SUCH_TOKEN"}}}}
     )
-    ended = desk.ran(AGENT, "drain", "--neighbours", str(file))
+    ended = desk.ran(AGENT, "drain", "--integrations", str(file))
     assert (ended.code, "NO_SUCH_TOKEN is not set" in ended.err) == (2, True)
     assert not desk.db.exists()
 
@@ -91,7 +91,7 @@ def test_what_is_read_is_taken_in_once_and_what_cannot_be_is_kept_with_its_reaso
     (folder / "a.jsonl").write_text("".join(json.dumps(one) + "\n" for one in wires) + "no JSON\n" + UNSPEAKABLE)
     (folder / "trace.json").write_text(json.dumps(document(agent_span("writer", "c", "good"))))
     for _ in range(2):
-        ended = desk.ran(AGENT, "drain", "--neighbours", str(file))
+        ended = desk.ran(AGENT, "drain", "--integrations", str(file))
         assert ended.code == 0, ended.err
     assert desk.rows("SELECT agent_run_id, passed FROM test_run ORDER BY passed") == [
         ("r1", 0),
@@ -112,5 +112,5 @@ def test_an_agent_run_that_has_completed_meanwhile_is_judged_then(tmp_path: Path
     file = told(desk, {"read": {"runs": {"path": "run.json", "everySeconds": 0.1}}})
     for status, count in (("running", 0), ("success", 1)):
         (desk.folder / "run.json").write_text(json.dumps(answer("r", "c", "good", status=status)))
-        assert desk.ran(AGENT, "drain", "--neighbours", str(file)).code == 0
+        assert desk.ran(AGENT, "drain", "--integrations", str(file)).code == 0
         assert desk.rows("SELECT count(*) FROM test_run") == [(count,)]

@@ -100,7 +100,7 @@ def test_agent_runs_arrive_while_benchmarks_run_and_every_neighbour_hears_what_c
     desk = Desk(tmp_path)
     cases = [case(f"c{number}", expectedOutputs={"output": "good"}, rubricId=None) for number in range(CASES)]
     desk.imported(*rubrics(), *cases, *measured("b", 8, {"v1": 8, "v2": 2}))
-    options = ("--stdin", "--watch", "incoming", "--neighbours", str(neighbours_file(desk)), "--retry-seconds", "0.1")
+    options = ("--stdin", "--watch", "incoming", "--integrations", str(neighbours_file(desk)), "--retry-seconds", "0.1")
     (desk.folder / "runs").mkdir()
     (desk.folder / "incoming").mkdir()
     (desk.folder / "desk" / "down").touch()

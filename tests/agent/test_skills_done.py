@@ -19,7 +19,7 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     desk.imported(*suite())
     desk.drained(*first_messages())
     (desk.folder / "neighbours.yaml").write_text(NEIGHBOURS)
-    desk.drained(*second_messages(desk), options=("--neighbours", str(desk.folder / "neighbours.yaml")))
+    desk.drained(*second_messages(desk), options=("--integrations", str(desk.folder / "neighbours.yaml")))
     return desk
 
 

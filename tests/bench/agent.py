@@ -150,7 +150,7 @@ def told_by_mcp(desk: Desk) -> tuple[Path, tuple[str, str]]:
         "tell": {"orchestrator": {"server": "orchestrator", "tool": "tell"}},
     }
     (desk.folder / "neighbours.yaml").write_text(json.dumps(wanted))
-    return folder / "told.jsonl", ("--neighbours", str(desk.folder / "neighbours.yaml"))
+    return folder / "told.jsonl", ("--integrations", str(desk.folder / "neighbours.yaml"))
 
 
 def main() -> None:

@@ -217,8 +217,10 @@ async def test_a_packet_that_was_never_handed_out_or_is_anothers_is_refused(engi
     job = await waiting(engine)
     (packet,) = await packets(engine, job.id)
     other = await try_case(engine, "c0")
-    await refused(engine, job, ConflictError, "handed out no packet", {**answered(packet, 1, 5), "digest": "0" * 32})
-    await refused(engine, other, ConflictError, "handed out no packet", answered(packet, 1, 5))
+    await refused(
+        engine, job, ConflictError, "handed out no judgment request", {**answered(packet, 1, 5), "digest": "0" * 32}
+    )
+    await refused(engine, other, ConflictError, "handed out no judgment request", answered(packet, 1, 5))
     with pytest.raises(NotFoundError):
         await submit(engine, "nowhere", answered(packet, 1, 5))
 

@@ -80,7 +80,7 @@ def test_verdicts_come_back_in_the_order_of_the_criteria_with_who_gave_them() ->
 
 
 def test_a_criterion_that_is_judged_twice_is_refused_by_name() -> None:
-    with pytest.raises(ConflictError, match="packet d1: criterion tone is judged twice"):
+    with pytest.raises(ConflictError, match="judgment request d1: criterion tone is judged twice"):
         verdicts(given("tone"), given("tone", 2), given("fact", 1))
 
 
@@ -90,7 +90,7 @@ def test_a_criterion_that_was_not_asked_for_is_refused_by_name_with_those_that_w
 
 
 def test_criteria_without_a_judgment_are_named() -> None:
-    with pytest.raises(ConflictError, match="packet d1: no judgment for fact, tone"):
+    with pytest.raises(ConflictError, match="judgment request d1: no judgment for fact, tone"):
         verdicts()
     with pytest.raises(ConflictError, match="no judgment for fact"):
         verdicts(given("tone"))

@@ -202,7 +202,9 @@ def _waiting(common: Common, *, gated: bool) -> int:
     if common.json:
         say({"state": "awaiting-judgments"})
     else:
-        tell("outputs wait to be judged: `minions-evals runs` shows the packets, `submit` takes them\n")
+        tell(
+            "outputs wait to be judged: `minions-evals runs` shows the judgment requests, `submit` takes the answers\n"
+        )
     return BROKEN if gated else 0
 
 
@@ -225,7 +227,7 @@ def rejudge(
     id
         The benchmark-run, by id or key.
     judge
-        auto: each criterion's own; heuristic: rules; llm; human; caller: packets are handed out.
+        auto: each criterion's own; heuristic: rules; llm; human; caller: you judge what is handed out.
     judge_model
         Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).
     key

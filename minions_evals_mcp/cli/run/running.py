@@ -64,7 +64,9 @@ class RunOptions:
     ] = None
     judge: Annotated[
         Judge,
-        Parameter(help="auto: each criterion's own; heuristic: rules; llm; human; caller: packets are handed out."),
+        Parameter(
+            help="auto: each criterion's own; heuristic: rules; llm; human; caller: you judge what is handed out."
+        ),
     ] = "auto"
     judge_model: Annotated[str | None, Parameter(help="Who judges, as provider:model (MINIONS_EVALS_JUDGE_MODEL).")] = (
         None
@@ -351,7 +353,7 @@ def show_summary(summary: RunSummary, common: Common) -> None:
 
 
 def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
-    """Show the newest runs, or one: how far it is, what failed, and the packets that wait to be judged.
+    """Show the newest runs, or one: how far it is, what failed, and the outputs that wait to be judged.
 
     Example: minions-evals runs --json
 
@@ -360,7 +362,7 @@ def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = DEFAUL
     id
         One run, by id, the beginning of its id, its key, or latest.
     limit
-        At most so many runs; of one run so many failures and packets.
+        At most so many runs; of one run so many failures and judgment requests.
     """
     return run(partial(_runs, id, limit, common))
 
@@ -399,7 +401,7 @@ def _job_line(line: RunLine) -> dict[str, JsonValue]:
 
 
 def submit(file: Annotated[str, Parameter(allow_leading_hyphen=True)], /, *, common: Common = DEFAULTS) -> int:
-    """Hand in judgments for packets that a run handed out (`minions-evals runs RUN --json` shows them).
+    """Hand in judgments that a run asked for (`minions-evals runs RUN --json` shows them).
 
     The file is {runId, judgedBy, packets: [{digest, judgments: [{criterionId, score, rationale, confidence?}]}]}.
     Example: minions-evals submit judgments.json

@@ -166,7 +166,7 @@ async def _judge(common: Common, settings: Settings, ping: bool) -> list[Finding
     if name is None:
         return [
             Finding(
-                "judge", ok=None, said="no model: rules judge what they can, the rest waits as packets",
+                "judge", ok=None, said="no model: rules judge what they can, the rest waits to be judged",
                 remedy="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or MINIONS_EVALS_JUDGE_MODEL=provider:model.",
             )
         ]  # fmt: skip

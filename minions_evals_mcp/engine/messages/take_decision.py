@@ -23,8 +23,8 @@ async def take_decision(engine: Engine, decided: ApprovalDecided) -> Job:
     if not decided.judgments:
         if decided.decision == "approved":
             raise BadInputError(
-                f"judgments: {decided.decided_by} approved packet {digest} without a score; that alone is none.",
-                remedy="Send a score and a rationale for every criterion of the packet.",
+                f"judgments: {decided.decided_by} approved the judgment request {digest} without a score; that alone is none.",
+                remedy="Send a score and a rationale for every criterion that it asks for.",
             )
         return await get_job(engine, run_id)
     if not await engine.store.read(lambda db: _is_kept(db, run_id, digest, decided)):

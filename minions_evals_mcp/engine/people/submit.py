@@ -91,7 +91,7 @@ def _vet_distinct(submission: Submission) -> None:
     seen: set[str] = set()
     for one in submission.packets:
         if one.digest in seen:
-            raise ConflictError(f"packet {one.digest} comes twice.", remedy="Judge each packet once.")
+            raise ConflictError(f"judgment request {one.digest} comes twice.", remedy="Answer each once.")
         seen.add(one.digest)
 
 
@@ -111,12 +111,14 @@ async def _accept(
     row = await engine.store.read(lambda db: jobs.unit_of_packet(db, job.id, answered.digest))
     if row is None:
         raise ConflictError(
-            f"the run {job.id} handed out no packet {answered.digest}.",
-            remedy=f"`minions-evals runs {job.id}` shows the packets that wait; where the case or a criterion was changed"
+            f"the run {job.id} handed out no judgment request {answered.digest}.",
+            remedy=f"`minions-evals runs {job.id}` shows those that wait; where the case or a criterion was changed"
             " since the run began, run again under a new key.",
         )
     if row.outcome != "awaiting-judgments" or row.observed is None:
-        raise ConflictError(f"packet {answered.digest}: it is judged already.", remedy="A judgment is never changed.")
+        raise ConflictError(
+            f"judgment request {answered.digest}: it is judged already.", remedy="A judgment is never changed."
+        )
     rubrics: dict[str, RubricInUse] = {}
     (measure,) = await engine.store.read(lambda db: measures(db, (row.case_id,), rubrics))
     if not isinstance(measure.yardstick, RubricInUse):
@@ -149,13 +151,13 @@ def _vetted(
     asked = judging.panel.asked_outside(measure.yardstick)
     if packet_digest(row.key, asked, work) != answered.digest:
         raise ConflictError(
-            f"packet {answered.digest}: its case or criteria were changed since it was handed out.",
-            remedy="Run again under a new key and judge the new packet.",
+            f"judgment request {answered.digest}: its case or criteria were changed since it was handed out.",
+            remedy="Run again under a new key and answer the new request.",
         )
     for_people = [one.id for one in asked if kinds[one.id] == "human"]
     if for_people and not said.speaker.is_person:
         raise BadInputError(
-            f"packet {answered.digest} asks a person ({', '.join(for_people)}), and an agent speaks here.",
+            f"judgment request {answered.digest} asks a person ({', '.join(for_people)}), and an agent speaks here.",
             remedy=AS_A_PERSON,
         )
     verdicts = verdicts_for(answered, asked, judged_by=said.named, speaker=said.speaker, imported=said.imported)

@@ -59,7 +59,7 @@ def _register_whole(server: EvalsServer, read: Read) -> None:
         addresses.OUTBOX,
         name="outbox",
         mime_type=JSON,
-        description="What is told to neighbours, newest first, and what waits for whom.",
+        description="What is sent to integrations, newest first, and what waits for whom.",
     )
     async def outbox() -> str:
         return await read("outbox", lambda readings, call: readings.outbox(call))

@@ -185,7 +185,9 @@ async def _packet_part(call: Call, job: Job, digest: str, cursor: int) -> CallTo
     summary = await summarize(call.engine, job.id, limit=10_000)
     packet = next((packet for packet in summary.packets if packet.digest == digest), None)
     if packet is None:
-        raise NotFoundError("packet", digest[:80], remedy=f'get_run {{"runId": "{job.id}"}} shows those that wait.')
+        raise NotFoundError(
+            "judgment request", digest[:80], remedy=f'get_run {{"runId": "{job.id}"}} shows those that wait.'
+        )
     return part_of(packet.model_dump(mode="json"), cursor, about={"runId": job.id})
 
 
