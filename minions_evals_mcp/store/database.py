@@ -125,7 +125,10 @@ class Store:
         async with self.opening:
             if self.veiled is None:
                 connection = connect_veiled(self.path)
-                await connection
+                with anyio.CancelScope(
+                    shield=True
+                ):  # else its thread would be left behind, and speak to a loop that has gone
+                    await connection
                 self.veiled = connection
             return self.veiled
 

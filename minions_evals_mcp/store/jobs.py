@@ -98,9 +98,10 @@ def start(db: Db, new: Job) -> Job:
 
 
 def set_state(db: Db, ident: str, state: JobState, *, reason: str = "", at: datetime) -> None:
-    """Where the job stands now, and why."""
+    """Where the job stands now, and why; what has ended is not stopped any more by whoever came too late."""
     db.execute(
-        "UPDATE job SET state = ?, reason = ?, updated_at = ? WHERE id = ?",
+        "UPDATE job SET state = ?1, reason = ?2, updated_at = ?3 WHERE id = ?4"
+        " AND NOT (?1 = 'stopped' AND state IN ('completed', 'failed'))",
         (state, masked(reason), to_millis(at), ident),
     )
 

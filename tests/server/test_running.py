@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import cast
 
 import anyio
+import anyio.lowlevel
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import get_job
+from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.engine.run.pipeline import Progress
+from minions_evals_mcp.engine.run.run_benchmark import Started
 from minions_evals_mcp.server.answers.sizes import Shape
+from minions_evals_mcp.server.session.background_runs import CLOSED, Runs, start
 from minions_evals_mcp.server.signatures.runs import RunAnswer
 from minions_evals_mcp.server.tools.running import whole_packets
+from minions_evals_mcp.store.jobs import Job
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.hang import HANG_S
 from tests.server import story
 from tests.server.hosts import ERAS, Host, hosted, judged, part, read_by_people, rows, suite, text_of
-from tests.workshop import Json, config_in
+from tests.workshop import Json, answer, benchmark, case, config_in, opened, save
 
 FOREVER = "python:tests.workshop:endless"
 
@@ -132,16 +141,57 @@ async def test_a_server_that_closes_leaves_its_run_to_the_next_start_under_its_c
 
 
 async def test_a_run_that_a_command_line_began_is_left_to_it(tmp_path: Path) -> None:
-    from minions_evals_mcp.engine.request import RunRequest  # noqa: PLC0415  used here only
-    from minions_evals_mcp.server.session.background_runs import start  # noqa: PLC0415  as above
-    from tests.workshop import opened  # noqa: PLC0415  as above
-
     async with hosted(config_in(tmp_path)) as host:
         await host.call("save_records", records=suite(2))
     async with opened(config_in(tmp_path)) as engine:
         await start(engine, RunRequest(subject_id="b", key="k"), kind="benchmark")
     async with hosted(config_in(tmp_path)) as host:
         assert (await host.call("get_run", runId="k", waitSeconds=0.6))["state"] == "running"
+
+
+async def test_a_run_that_is_asked_for_twice_at_the_same_time_is_carried_on_once(engine: Engine) -> None:
+    await save(engine, case("c", expectedOutputs={"text": "x"}), answer("a", "c", "x"), benchmark("b", "c"))
+    begin = partial(start, engine, RunRequest(subject_id="b", key="k"), kind="benchmark")
+    async with anyio.create_task_group() as tasks:
+        runs = Runs(engine, tasks)
+        async with anyio.create_task_group() as asking:
+            for _ in range(2):
+                asking.start_soon(partial(runs.begin, begin, max_cost_usd=None))
+    assert (await get_job(engine, "k")).state == "completed"
+
+
+async def test_a_run_that_is_being_begun_while_the_server_closes_is_left_to_the_next_start(engine: Engine) -> None:
+    await save(engine, case("c"), benchmark("b", "c"))
+    with anyio.fail_after(HANG_S):  # the target never answers
+        async with anyio.create_task_group() as tasks:
+            runs = Runs(engine, tasks)
+
+            async def closed_meanwhile() -> Started:
+                runs.close()
+                return await start(engine, RunRequest(subject_id="b", key="k", target=FOREVER), kind="benchmark")
+
+            await runs.begin(closed_meanwhile, max_cost_usd=None)
+    assert (await get_job(engine, "k")).reason == CLOSED
+
+
+async def test_a_run_that_ended_while_it_was_cancelled_stays_completed(engine: Engine) -> None:
+    await save(engine, case("c", expectedOutputs={"text": "x"}), answer("a", "c", "x"), benchmark("b", "c"))
+    begun = await start(engine, RunRequest(subject_id="b", key="k"), kind="benchmark")
+    async with anyio.create_task_group() as tasks:
+        runs = Runs(engine, tasks)
+
+        async def cancelled_too_late(progress: Progress) -> Job:
+            job = await begun.finish(progress)
+            runs.close()
+            await anyio.lowlevel.checkpoint()
+            return job
+
+        await runs.begin(partial(_given, Started(begun.job, cancelled_too_late)), max_cost_usd=None)
+    assert (await get_job(engine, "k")).state == "completed"
+
+
+async def _given(started: Started) -> Started:
+    return started
 
 
 async def test_a_dry_run_tells_units_and_calls_and_writes_nothing(host: Host) -> None:

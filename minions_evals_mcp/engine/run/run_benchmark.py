@@ -145,6 +145,7 @@ async def _finish(run: _Run, progress: Progress) -> Job:
         job = await get_job(engine, run.job.id)  # another process may have ended it before the lock fell to us
         if job.state == "completed":
             return job
+        run = replace(run, job=job)  # with what it has spent by now
         await _carry_on(run, progress)
         return await _ended(run)
 

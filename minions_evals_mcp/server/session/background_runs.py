@@ -73,6 +73,7 @@ class Runs:
         self._engine = engine
         self._tasks = tasks
         self._active: dict[str, _Active] = {}
+        self._closed = False
 
     async def begin(self, starting: Callable[[], Awaitable[Started]], *, max_cost_usd: float | None) -> Job:
         """The job that was written down, under way; one that is done, or under way already, is not begun again.
@@ -94,7 +95,11 @@ class Runs:
         return job
 
     def _carry_on(self, started: Started) -> None:
+        if started.job.id in self._active:  # whoever asked for the same at the same time was first
+            return
         active = self._active[started.job.id] = _Active(started.job)
+        if self._closed:
+            active.stop(CLOSED)
         self._tasks.start_soon(self._finish, started, active)
 
     async def _finish(self, started: Started, active: _Active) -> None:
@@ -150,7 +155,8 @@ class Runs:
                 await set_state(self._engine, job, "stopped", reason=CANCELLED)
 
     def close(self) -> None:
-        """Stops every run so that the next start of a server takes it up."""
+        """Stops every run, and each that is being begun, so that the next start of a server takes it up."""
+        self._closed = True
         for active in self._active.values():
             active.stop(CLOSED)
 
