@@ -1,4 +1,4 @@
-"""`minions-eval-agent`: run, drain, send, status, retry."""
+"""`minions-eval-agent`: run, drain, send, status, show, retry."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Annotated
 
 from cyclopts import App, CycloptsError, Parameter
 
+from agent import letters
+from agent.retry import Revived
 from agent.retry import retry as revived
 from agent.service import work
 from agent.settings import Working, engine_on, store_path
@@ -20,7 +22,9 @@ from minions_evals_mcp.cli.app import INTERRUPTED, tell_error
 from minions_evals_mcp.cli.session import run as run_async
 from minions_evals_mcp.cli.session import say
 from minions_evals_mcp.crashes import reported
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.context import wall_clock
+from minions_evals_mcp.engine.messages.foreseen import foreseen
 from minions_evals_mcp.engine.messages.send_message import Receipt, send_message
 from minions_evals_mcp.errors import BadInputError, EvalsError
 from minions_evals_mcp.store.database import open_store
@@ -75,13 +79,15 @@ def send(
         Who is told how it ended.
     """
     said = {"type": type_, "payload": _payload(payload), "id": id_, "fromAgentId": sender}
-    receipt = run_async(partial(_send, db, json.dumps(said)))
+    receipt, warnings = run_async(partial(_send, db, json.dumps(said)))
     if as_json:
-        say(receipt.model_dump(mode="json"))
+        say({**receipt.model_dump(mode="json"), "warnings": [*warnings]})
         return
     before = "" if receipt.is_new else " (it was sent before)"
     hint = "" if receipt.agent_running else "; no agent is running: minions-eval-agent run"
     sys.stdout.write(f"{receipt.id}: {receipt.state}{before}{hint}\n")
+    for warning in warnings:
+        sys.stderr.write(f"Warning: {warning}\n")
 
 
 def _payload(text: str) -> object:
@@ -93,10 +99,11 @@ def _payload(text: str) -> object:
         raise BadInputError(f"--payload: no JSON: {error}.") from None
 
 
-async def _send(db: Path | None, text: str) -> Receipt:
+async def _send(db: Path | None, text: str) -> tuple[Receipt, list[str]]:
     letter = read_letter(text)
     async with engine_on(db) as engine:
-        return await send_message(engine, letter)
+        receipt = await send_message(engine, letter)
+        return receipt, await foreseen(engine, letter) if receipt.state == "pending" else []
 
 
 @app.command
@@ -118,21 +125,49 @@ async def _status(db: Path | None) -> Status:
 
 
 @app.command
+def show(ident: str, /, *, db: Db = None, as_json: AsJson = False) -> None:
+    """Show a message or a delivery whole: what was asked, how far it is and why, what came of it, what was told.
+
+    Example: minions-eval-agent show latest
+
+    Parameters
+    ----------
+    ident
+        Its id, the beginning of it (six characters or more), or latest: the newest message that was sent.
+    """
+    shown = run_async(partial(_show, db, ident))
+    if as_json:
+        say(shown)
+    else:
+        sys.stdout.write(letters.told(shown))
+
+
+async def _show(db: Path | None, ident: str) -> Json:
+    async with open_store(store_path(db), read_only=True) as store:
+        return await store.read(partial(letters.show, given=ident))
+
+
+@app.command
 def retry(ident: str, /, *, db: Db = None, as_json: AsJson = False) -> None:
     """Give a dead letter, or a delivery that was refused, another chance.
 
-    Example: minions-eval-agent retry 5e8c6b1e-3f6f-4a53-9d8e-1f4f5d8f0c11
+    Example: minions-eval-agent retry latest
+
+    Parameters
+    ----------
+    ident
+        Its id, the beginning of it (six characters or more), or latest: the newest dead letter, else refused delivery.
     """
-    what = run_async(partial(_retry, db, ident))
+    done = run_async(partial(_retry, db, ident))
     if as_json:
-        say({"id": ident, "kind": what, "state": "pending"})
+        say({"id": done.id, "kind": done.what, "state": "pending"})
     else:
-        sys.stdout.write(f"{ident}: the {what} is pending again\n")
+        sys.stdout.write(f"{done.id}: the {done.what} is pending again\n")
 
 
-async def _retry(db: Path | None, ident: str) -> str:
+async def _retry(db: Path | None, ident: str) -> Revived:
     async with open_store(store_path(db)) as store:
-        return await store.write(partial(revived, ident=ident, at=wall_clock()))
+        return await store.write(partial(revived, given=ident, at=wall_clock()))
 
 
 def main() -> None:

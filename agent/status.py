@@ -87,9 +87,16 @@ def told(found: Status) -> str:
         *(_waiting(one) for one in found.deliveries),
         *(f"refused by {one['addressee']}: {one['id']}: {_short(one['reason'])}" for one in found.refused),
         *(f"dead: {one['id']} ({one['type']}): {_short(one['reason'])}" for one in found.dead_letters),
+        *_what_can_be_done([*found.dead_letters, *found.refused]),
         *(f"event {one['seq']} {one['at']} {one['type']} {one['subjectId']}" for one in found.last_events),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _what_can_be_done(failed: list[Json]) -> list[str]:
+    return (
+        ["  whole: minions-eval-agent show ID; again, once it is mended: minions-eval-agent retry ID"] if failed else []
+    )
 
 
 def _waiting(one: Json) -> str:

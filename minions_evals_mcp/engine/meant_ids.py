@@ -40,8 +40,11 @@ async def meant_version(engine: Engine, name: str) -> str:
 
 
 def _meant(db: Db, *, given: str, kinds: tuple[str, ...]) -> str:
-    if given == LATEST:
-        return _newest(db, kinds)
+    return _newest(db, kinds) if given == LATEST else id_begun(db, given, *kinds)
+
+
+def id_begun(db: Db, given: str, *kinds: str) -> str:
+    """The one id of those types that begins so, else what was given; raises `BadInputError` naming the ids where it begins several."""
     begun = _begun(db, given, kinds) if len(given) >= SHORTEST else []
     if len(begun) > 1:
         more = ", …" if len(begun) > SHOWN else ""

@@ -12,7 +12,14 @@ from agent.__main__ import app
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.context import open_engine
-from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, InvalidRecordError, StoreError
+from minions_evals_mcp.errors import (
+    BadInputError,
+    ConflictError,
+    EvalsError,
+    InvalidRecordError,
+    NotFoundError,
+    StoreError,
+)
 from tests.agent.inside import drained
 from tests.workshop import answer, case, config_in, save
 
@@ -67,6 +74,55 @@ def test_a_message_is_sent_seen_dead_and_retried(commands: Commands) -> None:
     assert json.loads(commands.said("status", "--json"))["messages"] == {"pending": 0, "done": 1, "dead": 0}
     with pytest.raises(ConflictError, match="is done, not dead"):
         commands.said("retry", "m")
+
+
+def test_a_message_is_shown_whole_by_the_beginning_of_its_id_or_as_the_latest(commands: Commands) -> None:
+    commands.said("send", "run-test-case", "--payload", '{"testCaseId": "c"}', "--id", "message-1", "--from", "anna")
+    commands.drained()
+    shown = commands.said("show", "messag")
+    assert "message message-1 (run-test-case) from anna, sent " in shown
+    assert ": dead after 1 failed try\nwhy: no test-case with the id 'c'." in shown
+    assert '"testCaseId": "c"' in shown
+    assert "told anna: run-test-case-failed: pending  reply:" in shown
+    assert shown.endswith("once that is mended: minions-eval-agent retry message-1\n")
+    assert commands.said("show", "latest") == shown  # not what the agent puts to itself
+    delivery = json.loads(commands.said("show", "latest", "--json"))["told"][0]["id"]
+    assert "agent-message reply:" in commands.said("show", delivery)
+    with pytest.raises(ConflictError, match="is pending, not refused"):
+        commands.said("retry", delivery)
+    commands.said("send", "detect-trend", "--payload", '{"benchmarkId": "b"}', "--id", "message-2")
+    with pytest.raises(BadInputError, match="begins several ids: message-2, message-1"):
+        commands.said("show", "message")
+    assert commands.said("retry", "latest") == "message-1: the message is pending again\n"
+    with pytest.raises(ConflictError, match="nothing is dead or refused"):
+        commands.said("retry", "latest")
+    commands.drained(case("c", expectedOutputs={"output": "good"}), answer("a", "c", "good"))
+    run = json.loads(commands.said("show", "message-1", "--json"))["result"]["runId"]
+    assert commands.said("show", "message-1").endswith(f"the run: minions-evals runs {run}\n")
+    with pytest.raises(NotFoundError, match="no message or delivery with the id 'nothing'"):
+        commands.said("show", "nothing")
+
+
+def test_what_will_stop_a_message_is_said_when_it_is_sent(commands: Commands) -> None:
+    commands.drained(case("refund", expectedOutputs={"output": "good"}), answer("a", "refund", "good"))
+
+    def warned(kind: str, **payload: str) -> list[str]:
+        sent = json.loads(commands.said("send", kind, "--payload", json.dumps(payload), "--json"))
+        assert sent["state"] == "pending"  # what it names may come before its turn
+        return sent["warnings"]
+
+    assert warned("run-test-case", testCaseId="refund") == warned("agent-run-completed", agentRunId="a") == []
+    assert warned("create-test-case", promptId="p", name="n", input="i", testCaseId="new") == []
+    late = "It is refused unless that is there when its turn comes."
+    assert warned("run-test-case", testCaseId="refnd") == [
+        f"no test-case with the id 'refnd'; did you mean 'refund'? {late}"
+    ]
+    assert warned("classify-failure", runId="gone") == [f"no run with the id 'gone'. {late}"]
+    assert warned("compare-prompts", benchmarkId="b", promptVersionA="1", promptVersionB="p@2") == [
+        f"no benchmark with the id 'b'. {late}", f"no prompt-version with the id 'p@2'. {late}"
+    ]  # fmt: skip
+    (instruction,) = warned("instruction", text="Look after the trends.")
+    assert "none is set up here" in instruction
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 from agent.daemon import Route
 from agent.loop import serve
-from agent.retry import retry
+from agent.retry import Revived, retry
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.context import Engine
@@ -115,7 +115,7 @@ async def test_what_is_refused_for_good_is_laid_aside_with_the_reason_and_can_be
     (last, _) = await engine.store.read(lambda db: delivery.refused(db, limit=5))
     assert (last.id, last.reason) == ("b", "no such assignee.")
     told.error = None
-    assert await engine.store.write(lambda db: retry(db, "a", at=START)) == "delivery"
+    assert await engine.store.write(lambda db: retry(db, "a", at=START)) == Revived("a", "delivery")
     await drained(engine, route=routed(orchestrator=told))
     assert told.keys == ["a"]
 

@@ -225,7 +225,8 @@ def test_the_agent_tells_its_neighbours_nothing_sealed(folder: Path, *, is_seale
         },
         {"type": "run-benchmark", "id": "run", "payload": {"benchmarkId": "b"}},
     )
-    said = [("agent", "".join(desk.ran("minions-eval-agent", "status").out))]
+    asked = [("status",), ("show", "ask"), ("show", "run"), ("show", "letter"), ("show", "latest", "--json")]
+    said = [("agent", desk.ran("minions-eval-agent", *words).out) for words in asked]
     said += [
         (f"{kind}", desk.ran("minions-evals", "list", kind, "--json").out)
         for kind in ("agent-message", "task", "memory-item")

@@ -21,9 +21,9 @@ from tests.workshop import config_in
 SNAPSHOT = Path(__file__).with_name("schemas.json")
 PARTS = ("Use:", "Not:", "Costs:", "Errors:")
 PLAIN = {
-    "askModel", "benchmarkId", "branchIds", "compareRunId", "compareTable", "decision", "detail", "id", "iterations", "limit",
-    "maxCostUsd", "packets", "promptVersionRef", "reason", "relations", "runId", "testCaseId", "testCaseIds", "tieThreshold",
-    "trials", "triggeredBy", "type", "waitSeconds", "winnerCriteria", "rejudgeRunId",
+    "benchmarkId", "branchIds", "compareTable", "decision", "detail", "id", "iterations", "maxCostUsd", "packets",
+    "promptVersionRef", "reason", "relations", "runId", "testCaseId", "testCaseIds", "tieThreshold", "trials", "triggeredBy",
+    "type", "winnerCriteria", "rejudgeRunId",
 }  # fmt: skip
 """Arguments whose name, or their tool's description, says what they mean."""
 

@@ -104,6 +104,8 @@ async def test_failures_are_classified_a_page_at_a_time(host: Host) -> None:
     assert {str(one["failureType"]) for one in rows(first, "failures")} == {"wrong-output"}
     one = await host.call("classify_failure", id=rows(run, "failures")[0]["testRunId"])
     assert one["summary"] == f"1 of 1 failures of {rows(run, 'failures')[0]['testRunId']} analysed"
+    again = await host.call("classify_failure", id=rows(one, "failures")[0]["id"])  # the eval-failure itself
+    assert rows(again, "failures") == rows(one, "failures")
 
 
 async def test_a_trend_shows_its_points_and_says_when_it_is_provisional(host: Host) -> None:
@@ -192,6 +194,10 @@ async def test_what_came_of_a_message_is_read_under_its_id_and_all_are_listed_ne
     assert [one["id"] for one in rows(rest, "records")] == ["m0"]
     assert "nextCursor" not in rest
     assert "not-found" in await host.refused("get_record", id="m9")
+    early = await host.call("send_message", type="run-benchmark", payload={"benchmarkId": "nope"})
+    assert "no benchmark with the id 'nope'. It is refused unless that is there when its turn comes." in str(
+        early["summary"]
+    )
 
 
 # What classifying costs

@@ -68,13 +68,16 @@ async def classify_failure(
 
 
 async def failed_run_ids(engine: Engine, ident: str) -> list[str]:
-    """The failed test-runs of the run under that id or key; where there is none, the id, as that of one test-run."""
+    """The failed test-runs of the run under that id or key; else the one of the eval-failure; else the id, as that of a test-run."""
     return await engine.store.read(lambda db: _failed_ids(db, ident))
 
 
 def _failed_ids(db: Db, ident: str) -> list[str]:
     job = find_job(db, ident)
-    return [ident] if job is None else runs.failed_ids(db, job.id)
+    if job is not None:
+        return runs.failed_ids(db, job.id)
+    failure = records.get(db, ident, EvalFailure)
+    return [ident if failure is None else failure.fields.test_run_id]
 
 
 async def classify_failures(

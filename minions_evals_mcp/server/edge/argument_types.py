@@ -75,4 +75,8 @@ Version = Annotated[
     Field(description="Id, number or latest"),
 ]
 Trials = Annotated[int, Field(ge=1, le=100)]
-Limit = Annotated[int, Field(ge=1, le=100)]
+Limit = Annotated[
+    int,
+    Field(ge=1, le=100),
+    WithJsonSchema({"type": "integer", "maximum": 100, "description": "Rows a page"}),
+]

@@ -24,11 +24,11 @@ class AuditBenchmark(Arguments):
 class ClassifyFailure(Arguments):
     """classify_failure"""
 
-    id: Annotated[Name, Field(description="A failed test-run, or a run: each of its failures")]
-    ask_model: bool = False
+    id: Annotated[Name, Field(description="A failed test-run, its failure, or a run: each of its")]
+    ask_model: Annotated[bool, Field(description="Where rules are unsure")] = False
     max_cost_usd: Cap | None = None
     dry_run: Dry = False
-    wait_seconds: Annotated[float, Field(ge=1, le=50)] = 20
+    wait_seconds: Annotated[float, Field(ge=1, le=50, description="As many as fit")] = 20
     limit: Limit = 5
     cursor: Cursor | None = None
     detail: Detail = "summary"

@@ -30,7 +30,7 @@ class ScoreOutputs(Arguments):
     run_id: Annotated[Name | None, Field(description="A benchmark-run: its score card")] = None
     columns: Annotated[list[Name], Field(max_length=50, description="Of the card; else the last")] = []
     compare_table: Table | None = None
-    compare_run_id: Name | None = None
+    compare_run_id: Annotated[Name | None, Field(description="The run before")] = None
     cursor: Cursor | None = None
     detail: Detail = "summary"
 

@@ -24,7 +24,7 @@ class TryVersion(Arguments):
     target: Target | None = None
     trials: Trials = 1
     idempotency_key: Key = None
-    wait_seconds: Annotated[float, Field(ge=1, le=50)] = 50
+    wait_seconds: Annotated[float, Field(ge=1, le=50, description="The run goes on after it")] = 50
     max_cost_usd: Cap | None = None
 
 

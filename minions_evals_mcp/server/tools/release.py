@@ -11,6 +11,7 @@ from minions_evals_mcp.domain.values import is_blank
 from minions_evals_mcp.engine.cases.current_version import name_current
 from minions_evals_mcp.engine.compare.approve_prompt_version import ApprovalAsked, evidence_judges
 from minions_evals_mcp.engine.compare.approve_prompt_version import approve_prompt_version as decide
+from minions_evals_mcp.engine.messages.foreseen import foreseen
 from minions_evals_mcp.engine.messages.payloads import kind_of
 from minions_evals_mcp.engine.messages.send_message import Letter
 from minions_evals_mcp.engine.messages.send_message import send_message as send
@@ -18,6 +19,7 @@ from minions_evals_mcp.engine.version_chain import find_version
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.server.answers.record import fitting
 from minions_evals_mcp.server.answers.sizes import answered
+from minions_evals_mcp.server.edge.refusals import in_arguments
 from minions_evals_mcp.server.session.callers import client_name
 from minions_evals_mcp.server.session.calls import Call
 from minions_evals_mcp.server.signatures.release import ApprovalAnswer, ApprovePromptVersion, ReceiptAnswer, SendMessage
@@ -79,4 +81,6 @@ async def send_message(call: Call, asked: SendMessage) -> CallToolResult:
         raise fitting(asked.type, kind_of(asked.type).payload, error) from None
     waits = "" if receipt.agent_running else "; no EvalAgent is running yet, it waits"
     said = f"message {receipt.id} {'is taken in' if receipt.is_new else 'was taken in before'}: {receipt.state}{waits}"
+    warnings = await foreseen(call.engine, letter) if receipt.state == "pending" else []
+    said = " ".join([f"{said}.", *map(in_arguments, warnings)]) if warnings else said
     return answered(ReceiptAnswer.of(receipt, summary=said, next=[f"get_record {json.dumps({'id': receipt.id})}"]))

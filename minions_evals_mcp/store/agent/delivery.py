@@ -42,6 +42,42 @@ class Refused:
         return {"id": self.id, "type": self.type, "addressee": self.addressee, "reason": self.reason}
 
 
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A row of the outbox, and how far it is: how often it failed, and why the last time."""
+
+    told: Told
+    state: str
+    attempts: int
+    reason: str
+
+    def wire(self) -> dict[str, JsonValue]:
+        """The row as it stands in an answer."""
+        return {**self.told.wire(), "state": self.state, "attempts": self.attempts, "reason": self.reason}
+
+
+def delivery(db: Db, ident: str) -> Delivery | None:
+    """The row of the outbox under that id, and how far it is."""
+    return next((_delivery(db, told) for told in events.outbox(db, ident=ident, limit=1)), None)
+
+
+def told_of(db: Db, message_id: str, run_id: str | None) -> list[Delivery]:
+    """What was told because of a message: to its sender, and of the run that it started, oldest first."""
+    about = " OR ".join(
+        f"json_extract(fields, '$.{path}') = :run" for path in ("contextRef.id", "payload.benchmarkRunId")
+    )
+    seqs = db.execute(
+        f"SELECT seq FROM outbox WHERE json_extract(fields, '$.payload.messageId') = :message OR {about} ORDER BY seq",
+        {"message": message_id, "run": run_id},
+    ).fetchall()
+    return [_delivery(db, told) for (seq,) in seqs for told in events.outbox(db, after=seq - 1, limit=1)]
+
+
+def _delivery(db: Db, told: Told) -> Delivery:
+    row = db.execute("SELECT state, attempts, reason FROM delivery WHERE seq = ?", (told.seq,)).fetchone()
+    return Delivery(told, *row)
+
+
 def addressees(db: Db) -> list[str]:
     """Everybody for whom a row waits."""
     return [row[0] for row in db.execute("SELECT DISTINCT addressee FROM delivery WHERE state = 'pending'")]

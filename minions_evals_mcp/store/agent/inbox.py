@@ -83,6 +83,15 @@ def newest(db: Db, *, before: int | None, limit: int) -> list[Message]:
     return [_message(row) for row in rows]
 
 
+def newest_sent(db: Db, *, besides: Iterable[str]) -> str | None:
+    """The id of the newest message of another type than those."""
+    row = db.execute(
+        "SELECT id FROM inbox WHERE type NOT IN (SELECT value FROM json_each(?)) ORDER BY seq DESC LIMIT 1",
+        (json.dumps(list(besides)),),
+    ).fetchone()
+    return None if row is None else row[0]
+
+
 def put(db: Db, arriving: Arriving, *, at: datetime, dead: str = "") -> bool:
     """Takes the message in, as a dead letter where `dead` says why; false where one of its id is kept already."""
     if db.execute("SELECT 1 FROM inbox WHERE id = ?", (arriving.id,)).fetchone() is not None:

@@ -1,0 +1,115 @@
+"""One message or delivery, whole: what was asked, how far it is and why, what came of it, and what was told."""
+
+from __future__ import annotations
+
+import json
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.values import iso
+from minions_evals_mcp.engine.jobs import LATEST
+from minions_evals_mcp.engine.meant_ids import id_begun
+from minions_evals_mcp.engine.messages.payloads import OWN
+from minions_evals_mcp.engine.messages.send_message import UNREADABLE
+from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.report.plain import revealed
+from minions_evals_mcp.store.agent import delivery, inbox
+from minions_evals_mcp.store.agent.delivery import Delivery
+from minions_evals_mcp.store.agent.inbox import Message
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import OUTBOX_TYPES
+
+KINDS = ("message", *OUTBOX_TYPES)
+WHAT = "message or delivery"
+SHOW = "`minions-eval-agent status` shows the queue, `minions-evals outbox` what was told."
+
+
+def meant_letter(db: Db, given: str) -> str:
+    """The id that was meant: written out, by its beginning, or `latest`, the newest message that somebody sent."""
+    if given == LATEST:
+        newest = inbox.newest_sent(db, besides=OWN)
+        if newest is None:
+            raise NotFoundError("message", given, remedy="None was sent yet: `minions-eval-agent send --help`.")
+        return newest
+    stands = inbox.message(db, given) is not None or delivery.delivery(db, given) is not None
+    return given if stands else id_begun(db, given, *KINDS)
+
+
+def show(db: Db, given: str) -> Json:
+    """The message or delivery under that id; raises `NotFoundError`, or `BadInputError` where it begins several."""
+    ident = meant_letter(db, given)
+    message = inbox.message(db, ident)
+    if message is not None:
+        return _message(message, delivery.told_of(db, ident, _run_of(message)))
+    row = delivery.delivery(db, ident)
+    if row is None:
+        raise NotFoundError(WHAT, given, remedy=SHOW)
+    return {**row.wire(), "type": row.told.record.type}
+
+
+def _message(message: Message, told: list[Delivery]) -> Json:
+    waits: Json = {"nextAt": iso(message.next_at)} if message.state == "pending" and message.attempts else {}
+    return {**message.wire(), **waits, "payload": message.payload, "told": [one.wire() for one in told]}
+
+
+def _run_of(message: Message) -> str | None:
+    run = (message.result or {}).get("runId")
+    return run if isinstance(run, str) else None
+
+
+def told(shown: Json) -> str:
+    """The same for a person: how it ended first, then why, what was asked, and what came of it."""
+    is_message = "payload" in shown
+    lines = [*(_of_message if is_message else _of_delivery)(shown)]
+    return "\n".join(lines) + "\n"
+
+
+def _of_message(shown: Json) -> list[str]:
+    sender = f" from {shown['sender']}" if shown["sender"] else ""
+    head = f"message {shown['id']} ({shown['type']}){sender}, sent {shown['sentAt']}: {shown['state']}"
+    rows = shown["told"]
+    assert isinstance(rows, list)
+    return [
+        *_headed(head, shown),
+        *([f"next try: {shown['nextAt']}"] if "nextAt" in shown else []),
+        *_block("asked", shown["payload"]),
+        *(_block("result", shown["result"]) if shown["result"] is not None else []),
+        *(f"told {_way(row)}" for row in rows if isinstance(row, dict)),
+        *_next(shown),
+    ]
+
+
+def _of_delivery(shown: Json) -> list[str]:
+    head = f"{shown['type']} {shown['id']} to {shown['addressee']}, queued {shown['createdAt']}: {shown['state']}"
+    again = [f"once it is mended: minions-eval-agent retry {shown['id']}"] if shown["state"] == "refused" else []
+    return [*_headed(head, shown), f"key: {shown['key']}", *_block("says", shown["fields"]), *again]
+
+
+def _headed(head: str, shown: Json) -> list[str]:
+    attempts = shown["attempts"]
+    failed = f" after {attempts} failed {'try' if attempts == 1 else 'tries'}" if attempts else ""
+    return [f"{revealed(head)}{failed}", *([f"why: {revealed(str(shown['reason']))}"] if shown["reason"] else [])]
+
+
+def _block(name: str, value: JsonValue) -> list[str]:
+    return [
+        f"{name}:",
+        *(f"  {line}" for line in revealed(json.dumps(value, indent=2, ensure_ascii=False)).split("\n")),
+    ]
+
+
+def _way(row: Json) -> str:
+    fields = row["fields"]
+    assert isinstance(fields, dict)
+    said = fields.get("title") if row["type"] == "task" else fields.get("type", row["type"])
+    why = f" ({row['reason']})" if row["reason"] else ""
+    return revealed(f"{row['addressee']}: {said}: {row['state']}{why}  {row['id']}")
+
+
+def _next(shown: Json) -> list[str]:
+    run = shown["result"].get("runId") if isinstance(shown["result"], dict) else None
+    if shown["state"] == "dead":
+        again = f"once that is mended: minions-eval-agent retry {shown['id']}"
+        return ["correct its text and send it again" if shown["type"] == UNREADABLE else again]
+    return [f"the run: minions-evals runs {run}"] if run else []
