@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, m
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Count
+from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.client import Answer, Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
 from minions_evals_mcp.models.prepared import Prepared
@@ -134,7 +135,9 @@ class AnthropicClient(RetriedClient):
 
         self.provider = connection.provider
         self._errors = anthropic
-        web = anthropic.DefaultAioHttpClient(event_hooks=reply_hooks(connection.reply_bytes))
+        web = anthropic.DefaultAioHttpClient(
+            event_hooks=reply_hooks(connection.reply_bytes), verify=trusted_certificates(trust_env=True)
+        )
         self._sdk = anthropic.AsyncAnthropic(
             api_key=connection.api_key,
             base_url=connection.base_url,

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.domain.values import Count
+from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.client import Answer, Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_event, fault_of_status, malformed
 from minions_evals_mcp.models.prepared import Prepared
@@ -127,7 +128,9 @@ def open_web(connection: Connection) -> httpx2.AsyncClient:
     """What the SDK sends by."""
     import openai  # noqa: PLC0415 - an extra, and slow: imported at first use
 
-    return openai.DefaultAioHttpClient(event_hooks=reply_hooks(connection.reply_bytes))
+    return openai.DefaultAioHttpClient(
+        event_hooks=reply_hooks(connection.reply_bytes), verify=trusted_certificates(trust_env=True)
+    )
 
 
 def open_sdk(connection: Connection, web: httpx2.AsyncClient | None = None) -> AsyncOpenAI:

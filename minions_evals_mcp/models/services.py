@@ -16,6 +16,7 @@ import anyio
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.client import Answer, Connection, RetriedClient, Retrying
 from minions_evals_mcp.models.faults import Fault, fault_of_connection, fault_of_status, malformed
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError, reply_hooks, same_host
@@ -160,6 +161,7 @@ class ServiceClient(RetriedClient):
             headers={"prefer": "wait=60", **key},
             timeout=None,
             trust_env=False,  # settings.py alone reads the environment
+            verify=trusted_certificates(trust_env=False),
             follow_redirects=True,
             event_hooks=reply_hooks(connection.reply_bytes),
         )

@@ -22,6 +22,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Text
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.known_secrets import masked
+from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.reply_limits import MOST_BYTES, PORTS, origin, same_host
 from minions_evals_mcp.targets.exchange import (
     PLACE,
@@ -128,6 +129,7 @@ class Web:
                 timeout=None,
                 limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
                 trust_env=False,  # settings.py alone reads the environment
+                verify=trusted_certificates(trust_env=False),
                 cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             )
         return self._client
