@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import SET, Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
-from minions_evals_mcp.evaluation.code_version import source_digest
+from minions_evals_mcp.evaluation.code_version import source_digest, whole_source
 from minions_evals_mcp.evaluation.messages import plain_json
 from minions_evals_mcp.interop.score_rows import read_assertion
 from minions_evals_mcp.scoring.assertions import vet
@@ -66,6 +66,8 @@ class Checks:
     given: tuple[Check, ...]
     threshold: float
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
+    digests: dict[str, str] = field(default_factory=dict[str, str])
+    """Of each function's code, by its name here."""
 
     def rubric(self) -> Rubric | None:
         """The rubric that judges every case by itself; one beside other checks is a check like them."""
@@ -117,7 +119,9 @@ class Checks:
                 for other in (name, *(f"{name} {at}" for at in range(2, 1000)))
                 if self.functions.setdefault(other, function) is function
             )
-        value: Json = {"name": name, "code": source_digest(function)}
+        if name not in self.digests:
+            self.digests[name] = source_digest(whole_source(function))
+        value: Json = {"name": name, "code": self.digests[name]}
         return Assertion(type=FUNCTION, value=value, threshold=self.threshold)
 
 

@@ -1,4 +1,4 @@
-"""Which version of the user's code ran: its commit, and a digest of the source that was evaluated."""
+"""Which version of the user's code ran: its commit, and a digest of its source and of what that reaches."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from pathlib import Path
 from types import CodeType
 
 from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.evaluation.reached_code import DIGITS, code_text, reached_sources, source_text
 
-DIGITS = 8
 GIT_S = 5.0
 
 
@@ -24,27 +24,28 @@ def source_of(function: object) -> str:
         inner = type(inner.__self__) if not isinstance(inner.__self__, type) else inner.__self__
     elif not inspect.isroutine(inner) and not isinstance(inner, type):
         inner = type(inner)
-    try:
-        return inspect.getsource(inner)  # pyright: ignore[reportArgumentType]  a function, method or type
-    except (OSError, TypeError):
-        code = getattr(inner, "__code__", None)
-        return _described(code) if isinstance(code, CodeType) else repr(getattr(inner, "__qualname__", inner))
+    source = source_text(inner)
+    if source is not None:
+        return source
+    code = getattr(inner, "__code__", None)
+    return code_text(code) if isinstance(code, CodeType) else repr(getattr(inner, "__qualname__", inner))
 
 
-def _described(code: CodeType) -> str:
-    inner = [_described(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
-    return f"{code.co_name} {code.co_names} {inner} {code.co_code.hex()}"
+def whole_source(function: object) -> str:
+    """The function's source, and after it that of everything of the user's own code that it reaches."""
+    own = source_of(function)
+    return "\n\n".join([own, *(one for one in reached_sources(function) if one != own)])
 
 
-def source_digest(function: object) -> str:
-    """The digest of the function's source."""
-    return text_digest(source_of(function))[:DIGITS]
+def source_digest(source: str) -> str:
+    """The digest that a version is named by."""
+    return text_digest(source)[:DIGITS]
 
 
-def version_label(function: object) -> str:
+def version_label(function: object, source: str) -> str:
     """The version that an evaluation is kept under where none is named: commit and source, or the source alone."""
     commit = _commit(_folder(function))
-    digest = source_digest(function)
+    digest = source_digest(source)
     return f"{commit}-{digest}" if commit else digest
 
 

@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.run.run_benchmark import StartedCases, start_bench
 from minions_evals_mcp.errors import BadInputError, InstrumentError, ungrouped
 from minions_evals_mcp.evaluation.case import Case, Cases
 from minions_evals_mcp.evaluation.checks import PASSES_AT, Check, Checks, Function, Rubric, called, function_name
-from minions_evals_mcp.evaluation.code_version import source_of, version_label
+from minions_evals_mcp.evaluation.code_version import version_label, whole_source
 from minions_evals_mcp.evaluation.figures import Asked
 from minions_evals_mcp.evaluation.output import output_of
 from minions_evals_mcp.evaluation.records import Suite, name_of, save_version
@@ -42,6 +42,7 @@ class _Call:
     request: RunRequest
     name: str
     label: str
+    source: str
     config: EngineConfig
     asked: Asked
     progress: bool | None
@@ -70,8 +71,8 @@ def evaluate(  # noqa: PLR0913  its parameters are the evaluation
     `task` is given a case's inputs as keyword arguments, or as one mapping where it has one parameter; it returns a text,
     a mapping, an `Output`, or a list of messages. `checks`: the name of an assertion type whose value is what the case
     expects, a mapping {type, value, …}, a `Rubric`, or a function `(output, case) → bool | float | Verdict`; without any,
-    the expected text must stand in the output. `version` is by default the commit and a digest of the task's source.
-    `judge` is `provider:model`. `key` names the run: the same key goes on where a run was stopped.
+    the expected text must stand in the output. `version` is by default the commit and a digest of the task's source and of your
+    code that it calls. `judge` is `provider:model`. `key` names the run: the same key goes on where a run was stopped.
     Raises `BadInputError` before anything runs, `StoppedError` at a cap.
     Example: `evaluate(answer, [Case({"question": "Capital of France?"}, expected="Paris")], checks=["icontains"])`
     """
@@ -136,8 +137,9 @@ def _vetted(  # noqa: PLR0913  as above
         max_cost_usd=max_cost_usd,
     )
     asked = Asked(min_pass_rate, fail_on_regression, config, is_default_store=store is None)
-    label = version or version_label(task)
-    return _Call(task, cases, Checks(given, threshold), request, subject, label, config, asked, progress)
+    source = whole_source(task)
+    label = version or version_label(task, source)
+    return _Call(task, cases, Checks(given, threshold), request, subject, label, source, config, asked, progress)
 
 
 async def _evaluated(call: _Call) -> EvaluationResult:
@@ -152,7 +154,7 @@ async def _in(engine: Engine, call: _Call, progress: ProgressShown) -> Evaluatio
     task = task_of(call.task, call.name, deadline_s=call.config.call_timeout_s, width=call.config.concurrency)
     suite = Suite(engine, call.name, call.checks, task)
     await suite.save(call.cases)
-    version = await save_version(engine, call.name, call.label, source_of(call.task))
+    version = await save_version(engine, call.name, call.label, call.source)
     engine = replace(engine, own_checks=_own_checks(call.checks, suite.known), watch=progress.stands)
     request = call.request.model_copy(
         update={

@@ -1,0 +1,279 @@
+"""Code that a function reaches by name: functions, types and values of the user's own modules, each with its source.
+
+Nothing is run or imported for it: names are looked up where they stand now, and a value is told by the statement that
+sets it, never by what it holds (which may be a key, or another one with every run).
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+import linecache
+import sys
+import sysconfig
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, partial
+from importlib.util import resolve_name
+from itertools import islice
+from pathlib import Path
+from types import CodeType, FunctionType, MethodType, ModuleType
+from typing import cast
+
+import minions_evals_mcp
+from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.known_secrets import SECRET_NAME
+
+Dotted = tuple[str, ...]
+READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+ATTRIBUTES = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+INSTALLED = frozenset({"site-packages", "dist-packages"})
+PLAIN = frozenset({str, bytes, int, float, complex, bool, type(None)})
+TABLES = frozenset({list, tuple, set, frozenset})
+DIGITS = 8
+MOST_HELD = 200
+"""How many entries of a table of functions are looked at."""
+
+
+def reached_sources(function: object) -> list[str]:
+    """The source of everything that the function reaches, itself among it, in an order that no run changes."""
+    reach = _Reach()
+    reach.value(function)
+    return sorted(set(reach.sources.values()))
+
+
+def source_text(value: object) -> str | None:
+    """The source of a function or type, or None where none is to be had."""
+    try:
+        return inspect.getsource(value)  # pyright: ignore[reportArgumentType]  refused below where it is neither
+    except (OSError, TypeError, IndentationError, SyntaxError):
+        return None
+
+
+def code_text(code: CodeType) -> str:
+    """What a function without a source consists of, the same in every process."""
+    inner = [code_text(one) if isinstance(one, CodeType) else repr(one) for one in code.co_consts]
+    return f"{code.co_name} {code.co_names} {inner} {code.co_code.hex()}"
+
+
+@dataclass(slots=True)
+class _Reach:
+    """Where the names of a piece of code lead, and what was found there."""
+
+    sources: dict[str, str] = field(default_factory=dict[str, str])
+    seen: set[int] = field(default_factory=set[int])
+    held: list[object] = field(default_factory=list[object])
+    """What was seen, kept alive so that no other object takes its place in memory."""
+
+    def value(self, value: object) -> None:
+        """Follows a function, method, type, partial, object of an own type, or table of these."""
+        kind = type(value)  # not isinstance: a proxy would be asked for what it stands for
+        if id(value) in self.seen or kind in PLAIN:
+            return
+        self.seen.add(id(value))
+        self.held.append(value)
+        if isinstance(value, FunctionType):
+            self._function(value)
+        elif isinstance(value, type):
+            self._type(value)
+        elif issubclass(kind, partial):
+            called = cast("partial[object]", value)
+            self._several([called.func, *called.args, *called.keywords.values()])
+        elif issubclass(kind, MethodType):
+            method = cast("MethodType", value)
+            self._several([method.__func__, method.__self__])
+        elif kind is dict:
+            self._several(cast("dict[object, object]", value).values())
+        elif kind in TABLES:
+            self._several(cast("list[object]", value))
+        else:
+            self._several([inspect.getattr_static(value, "__wrapped__", None), kind])
+
+    def _several(self, values: Iterable[object]) -> None:
+        for value in list(islice(values, MOST_HELD)):
+            self.value(value)
+
+    def _function(self, function: FunctionType) -> None:
+        if _is_own(function.__code__.co_filename):
+            source = source_text(function)
+            name = f"{function.__module__}.{function.__qualname__}"
+            self.sources[name] = code_text(function.__code__) if source is None else source
+            self._names(_read_names(function.__code__) | _written_names(source), function.__globals__)
+            self._several([*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()])
+            self._closure(function, name)
+        self._several([vars(function).get("__wrapped__")])
+
+    def _closure(self, function: FunctionType, name: str) -> None:
+        """Follows what the function closes over; a text or number there counts by its digest, if no code changes it."""
+        kept = _changed_variables(function.__code__)
+        for variable, value in _closed_over(function):
+            if type(value) in PLAIN and variable not in kept:
+                self.sources[f"{name}.{variable}"] = f"# {variable}: {text_digest(repr(value))[:DIGITS]}"
+            self.value(value)
+
+    def _type(self, value: type) -> None:
+        module = sys.modules.get(value.__module__)
+        if module is None or not _is_own(_file(module)):
+            return
+        source = source_text(value)
+        self.sources[f"{value.__module__}.{value.__qualname__}"] = value.__qualname__ if source is None else source
+        self._names(_written_names(source), vars(module))
+        members = (getattr(one, "__func__", getattr(one, "fget", one)) for one in vars(value).values())
+        self._several([*value.__bases__, *(one for one in members if type(one) is FunctionType)])
+
+    def _names(self, names: Iterable[Dotted], scope: Mapping[str, object]) -> None:
+        for dotted in sorted(names):
+            self._name(dotted, scope)
+
+    def _name(self, dotted: Dotted, scope: Mapping[str, object]) -> None:
+        """Follows `a.b.c` through own modules to what stands there, and to the statement that set it."""
+        for name in dotted:
+            value = scope.get(name)
+            if type(value) is not ModuleType:
+                if name in scope:
+                    self._statement(str(scope.get("__name__", "")), name)
+                self.value(value)
+                return
+            if not _is_own(_file(value)):
+                return
+            scope = vars(value)
+
+    def _statement(self, module_name: str, name: str) -> None:
+        """The statement at the module's top that sets the name; what it reads is followed, too."""
+        module = sys.modules.get(module_name)
+        file = None if module is None else _file(module)
+        if module is None or file is None or f"{module_name}.{name}" in self.sources or not _is_own(file):
+            return
+        held = _statements(_text(file))
+        if name in held.imported:
+            relative, imported = held.imported[name]
+            source = sys.modules.get(resolve_name(relative, module.__package__))
+            if source is not None and _is_own(_file(source)):
+                self._name((imported,), vars(source))
+        elif name in held.assigned:
+            written = "\n".join(held.assigned[name])
+            secret = SECRET_NAME.search(name) is not None
+            self.sources[f"{module_name}.{name}"] = f"# {name}: {text_digest(written)[:DIGITS]}" if secret else written
+            self._names(_written_names(written), vars(module))
+
+
+def _closed_over(function: FunctionType) -> Iterator[tuple[str, object]]:
+    for variable, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # it has not been set yet
+            yield variable, cell.cell_contents
+
+
+def _changed_variables(code: CodeType) -> set[str]:
+    return {str(step.argval) for step in dis.get_instructions(code) if step.opname == "STORE_DEREF"}
+
+
+def _file(module: ModuleType) -> str | None:
+    """The module's file; a cell of a notebook and what was typed have none, and are the user's own."""
+    return getattr(module, "__file__", None) or ("<input>" if module.__name__ == "__main__" else None)
+
+
+@cache
+def _installed_roots() -> tuple[Path, ...]:
+    paths = sysconfig.get_paths()
+    standard = {Path(paths[name]).resolve() for name in ("stdlib", "platstdlib")}
+    return (*standard, Path(minions_evals_mcp.__file__).parent.resolve())
+
+
+@cache
+def _is_own(file: str | None) -> bool:
+    """Whether the file is the user's: not of Python, of an installed package, or of this one. A cell of a notebook is."""
+    if not file or file.startswith("<frozen"):
+        return False
+    if file.startswith("<"):
+        return True
+    path = Path(file).resolve()
+    return INSTALLED.isdisjoint(path.parts) and not any(path.is_relative_to(root) for root in _installed_roots())
+
+
+def _read_names(code: CodeType) -> set[Dotted]:
+    """The global names that the code reads, with the attributes that it reads of them at once; inner functions' too."""
+    names: set[Dotted] = set()
+    chain: Dotted = ()
+    for step in dis.get_instructions(code):
+        if step.opname in READS:
+            names.add(chain)
+            chain = (str(step.argval),)
+        elif chain and step.opname in ATTRIBUTES:
+            chain = (*chain, str(step.argval))
+        else:
+            names.add(chain)
+            chain = ()
+    inner = (one for one in code.co_consts if isinstance(one, CodeType))
+    return {one for one in names.union(*(_read_names(one) for one in inner)) if one}
+
+
+def _written_names(source: str | None) -> set[Dotted]:
+    """The names in a type's or a statement's source; of a function those of its decorators and defaults only."""
+    try:
+        body = ast.parse(textwrap.dedent(source or "")).body
+    except SyntaxError:
+        return set()
+    parts: list[ast.AST] = []
+    for node in body:
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        defaults = [*node.args.defaults, *(one for one in node.args.kw_defaults if one)] if is_function else []
+        parts += [*node.decorator_list, *defaults] if is_function else [node]
+    return {dotted for part in parts for node in ast.walk(part) if (dotted := _dotted(node))}
+
+
+def _dotted(node: ast.AST) -> Dotted:
+    match node:
+        case ast.Name(id=name, ctx=ast.Load()):
+            return (name,)
+        case ast.Attribute(value=value, attr=name):
+            before = _dotted(value)
+            return (*before, name) if before else ()
+        case _:
+            return ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Statements:
+    """What a module's top level sets: sources of assignments by name, and where imported names come from."""
+
+    assigned: dict[str, list[str]]
+    imported: dict[str, tuple[str, str]]
+
+
+def _text(file: str) -> str:
+    linecache.checkcache(file)
+    return "".join(linecache.getlines(file))
+
+
+@cache
+def _statements(text: str) -> _Statements:
+    held = _Statements({}, {})
+    try:
+        body = ast.parse(text).body
+    except SyntaxError:
+        return held
+    while body:
+        node = body.pop(0)
+        match node:
+            case ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+                source = ast.get_source_segment(text, node) or ""
+                for name in _targets(node):
+                    held.assigned.setdefault(name, []).append(source)
+            case ast.ImportFrom():
+                source = "." * node.level + (node.module or "")
+                held.imported.update({one.asname or one.name: (source, one.name) for one in node.names})
+            case ast.If() | ast.Try() | ast.With():
+                handlers = node.handlers if isinstance(node, ast.Try) else []
+                orelse = [] if isinstance(node, ast.With) else node.orelse
+                body = [*node.body, *(one for each in handlers for one in each.body), *orelse, *body]
+            case _:
+                pass
+    return held
+
+
+def _targets(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> Iterator[str]:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return (one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name))
