@@ -18,7 +18,7 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.targets.command import Finished, beside, finished
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.prompt_code import read_prompt
-from minions_evals_mcp.targets.prompted import Prompt, WrittenPrompt
+from minions_evals_mcp.targets.prompted import Prompt, WrittenPrompt, variables_of
 from minions_evals_mcp.targets.responders import in_time, returned
 
 SUFFIXES = frozenset({".js", ".cjs", ".mjs"})
@@ -63,7 +63,7 @@ def _value(out: bytes, beside_it: str) -> JsonValue:
     return said["value"]
 
 
-async def _asked(request: Json, asked: Asking) -> tuple[JsonValue, float] | TargetErrored | None:
+async def module_answer(request: Json, asked: Asking) -> tuple[JsonValue, float] | TargetErrored | None:
     """What the module gives, and the milliseconds that it took; None where it is too late."""
     said = bytearray()
     found, latency_ms = await in_time(asked, lambda: finished(_command(), json.dumps(request).encode(), said=said))
@@ -91,7 +91,9 @@ class ModuleFile:
     async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
         """What `callApi` returned."""
         call: list[JsonValue] = [prompt.text, prompt.context(), {}]
-        found = await _asked({"file": str(self.path), "name": None, "options": self.options, "call": call}, asked)
+        found = await module_answer(
+            {"file": str(self.path), "name": None, "options": self.options, "call": call}, asked
+        )
         match found:
             case None:
                 return asked.too_late(asked.limit_s * 1000)
@@ -110,10 +112,10 @@ class PromptModule:
     provider: Json
     config: Json
 
-    async def write(self, variables: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
+    async def write(self, inputs: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
         """What the function returned."""
-        context: Json = {"vars": variables, "provider": self.provider, "config": self.config}
-        found = await _asked({"file": str(self.path), "name": self.function, "arguments": [context]}, asked)
+        context: Json = {"vars": variables_of(inputs), "provider": self.provider, "config": self.config}
+        found = await module_answer({"file": str(self.path), "name": self.function, "arguments": [context]}, asked)
         match found:
             case None:
                 return TargetErrored(f"{self.path.name} wrote no prompt within {asked.limit_s:g} s", unanswered=True)

@@ -16,7 +16,7 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outcomes import TargetErrored
 from minions_evals_mcp.targets.command import Finished, finished
 from minions_evals_mcp.targets.exchange import Asking
-from minions_evals_mcp.targets.prompted import WrittenPrompt
+from minions_evals_mcp.targets.prompted import WrittenPrompt, variables_of
 from minions_evals_mcp.targets.python_file import function_in, result_of
 from minions_evals_mcp.targets.responders import in_time
 
@@ -32,9 +32,9 @@ class PromptFunction:
     provider: Json
     config: Json
 
-    async def write(self, variables: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
+    async def write(self, inputs: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
         """What the function returned."""
-        context: Json = {"vars": variables, "provider": self.provider, "config": self.config}
+        context: Json = {"vars": variables_of(inputs), "provider": self.provider, "config": self.config}
         try:
             found, took_ms = await in_time(asked, partial(result_of, self.function, context))
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
@@ -76,11 +76,11 @@ class PromptProgram:
     provider: Json
     config: Json
 
-    async def write(self, variables: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
+    async def write(self, inputs: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
         """What the file wrote; at the limit it is killed with its children."""
         said = bytearray()
-        context: Json = {"vars": variables, "provider": self.provider, "config": self.config}
-        command = [sys.executable, str(self.path), canonical(context)]
+        context: Json = {"vars": variables_of(inputs), "provider": self.provider, "config": self.config}
+        command = [sys.executable, str(self.path), json.dumps(context, ensure_ascii=False)]
         found, _ = await in_time(asked, lambda: finished(command, b"", said=said))
         match found:
             case Finished(code=0):

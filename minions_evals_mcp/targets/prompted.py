@@ -67,16 +67,17 @@ class Prompt:
 
 @dataclass(frozen=True, slots=True)
 class WrittenPrompt:
-    """A prompt that code wrote: a template still, and what it asks of its provider."""
+    """A prompt that code wrote, and what it asks of its provider: a template still unless it is `rendered`."""
 
     template: str
     config: Json
+    rendered: bool = False
 
 
 class Writer(Protocol):
-    """Code that writes a prompt for the variables of a test."""
+    """Code that writes a prompt for the inputs of a test."""
 
-    async def write(self, variables: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
+    async def write(self, inputs: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
         """The prompt, or why there is none, within the limit of `asked`."""
         ...
 
@@ -202,9 +203,11 @@ class PromptedTarget:
         given = str(inputs.get(GIVEN, ""))
         if self.writer is None:
             return Prompt(version_text(version, inputs), variables, version.content, self.prompt_config, given)
-        written = await self.writer.write(variables, asked)
+        written = await self.writer.write(inputs, asked)
         if isinstance(written, TargetErrored):
             return written
+        if written.rendered:
+            return Prompt(written.template, variables, version.content, written.config, given)
         from minions_evals_mcp.scoring.nunjucks import prompt_text  # noqa: PLC0415  jinja2 costs what few runs need
 
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -181,7 +182,8 @@ class Program:
     async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
         """What the program wrote; at the limit it is killed with its children."""
         said = bytearray()
-        arguments = (prompt.text, canonical(self.options), canonical(prompt.context()))
+        beside_it = (json.dumps(one, ensure_ascii=False) for one in (self.options, prompt.context()))
+        arguments = (prompt.text, *beside_it)  # keys in the order in which they stand
         if any("\0" in one for one in arguments):
             return TargetErrored(f"{self.name}: the prompt holds a NUL, which no argument can")
         found, latency_ms = await in_time(asked, lambda: finished([*self.command, *arguments], b"", said=said))

@@ -42,6 +42,7 @@ def written(folder: Path, files: Json) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         if name != TRUST:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
     return folder / CONFIG
 

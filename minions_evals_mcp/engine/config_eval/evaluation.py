@@ -133,12 +133,17 @@ Chooser = MaxScore | SelectBest
 
 
 class PromptCode(Value):
-    """A file of code that writes the prompts: a function in it, or a Python file as a program. `code` is the digest of its text."""
+    """A file of code that writes the prompts: a function in it, or a Python file as a program. `code` is the digest of its text.
+
+    With `filters`, files by the names of the filters that they hold, the prompt is the template that stands in `template`.
+    """
 
     path: str
     function: str | None
     code: str
     config: Json = {}
+    filters: Annotated[dict[str, str], Field(exclude_if=lambda held: not held)] = {}
+    template: Annotated[str, Field(exclude_if=lambda held: not held)] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,8 +37,8 @@ from minions_evals_mcp.targets.address import Address
 from minions_evals_mcp.targets.http import Question
 from minions_evals_mcp.targets.memory import Memory
 from minions_evals_mcp.targets.module_file import SUFFIXES, ModuleFile, PromptModule
-from minions_evals_mcp.targets.prompt_code import PromptFunction, PromptProgram, prompt_function
-from minions_evals_mcp.targets.prompted import Echo, Given, PromptedTarget, Responder
+from minions_evals_mcp.targets.prompt_code import PromptProgram, prompt_function
+from minions_evals_mcp.targets.prompted import Echo, Given, PromptedTarget, Responder, Writer
 from minions_evals_mcp.targets.responders import ModelResponder, Program, python_file
 
 VARIABLE = re.compile(r"\{\{\s*env\.(\w+)\s*\}\}")
@@ -83,10 +83,14 @@ class Providers:
             memory=memory,
         )
 
-    def _writer(self, column: Column) -> PromptFunction | PromptProgram | PromptModule | None:
+    def _writer(self, column: Column) -> Writer | None:
         code = column.writer
         if code is None:
             return None
+        if code.filters:
+            from minions_evals_mcp.targets.filtered_prompt import FilteredPrompt  # noqa: PLC0415  jinja2 costs what few runs need
+
+            return FilteredPrompt(code.template, code.filters, code.config)
         told: Json = {"id": column.provider.id, "label": column.provider.label}
         if Path(code.path).suffix in SUFFIXES:
             return PromptModule(Path(code.path), code.function, told, code.config)

@@ -26,7 +26,7 @@ from minions_evals_mcp.interop.promptfoo_config.columns import read_columns, vet
 from minions_evals_mcp.interop.promptfoo_config.environment import with_environment
 from minions_evals_mcp.interop.promptfoo_config.graders import read_graders
 from minions_evals_mcp.interop.promptfoo_config.options import read_options
-from minions_evals_mcp.interop.promptfoo_config.prompts import read_prompts
+from minions_evals_mcp.interop.promptfoo_config.prompts import read_filters, read_prompts
 from minions_evals_mcp.interop.promptfoo_config.providers import Listed, read_providers
 from minions_evals_mcp.interop.promptfoo_config.reading import Node, read_node
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
@@ -49,7 +49,7 @@ BESIDE = ("x-", "_", ".")
 EMPTY = frozenset({"extensions", "nunjucksFilters", "tracing"})
 """What changes nothing where it is empty, or says that it is off."""
 KEYS = ("$schema", "description", "tags", "prompts", "providers", "targets", "defaultTest", "tests", "scenarios",
-        "derivedMetrics", "assertionTemplates", "evaluateOptions", "outputPath", "env")  # fmt: skip
+        "derivedMetrics", "assertionTemplates", "evaluateOptions", "outputPath", "env", "nunjucksFilters")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,8 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
     ):  # a plan for red-teaming: as there, its one variable is the prompt
         root["prompts"] = node.child("prompts", ["{{prompt}}"])
     options = read_options(root, refusals)
-    prompts = read_prompts(_required(root, node, "prompts"), refusals)
+    filters = read_filters(root.get("nunjucksFilters"), refusals)
+    prompts = read_prompts(_required(root, node, "prompts"), refusals, filters)
     providers = read_providers(_one_of(root, node, "providers", "targets"), refusals)
     tests = read_tests(root, refusals)
     graders = read_graders(

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.digests import text_digest
+from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.engine.config_eval.evaluation import PromptCode
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, code_file, runs_module
@@ -27,6 +27,7 @@ from minions_evals_mcp.scoring.nunjucks import templates_in, vet_template
 
 DELIMITER = "---"
 PLAIN = frozenset({".txt", ".md", ".j2"})
+NO_FILTERS: Mapping[str, Path] = {}
 READ = PLAIN | {".json", ".jsonl", ".yaml", ".yml"}
 
 
@@ -45,18 +46,38 @@ class PromptText:
     """What the prompt asks of the model that it is put to."""
 
 
-def read_prompts(node: Node, refusals: Refusals) -> list[PromptText]:
-    """The prompts in order; one that could not be rendered is refused by name."""
+def read_prompts(node: Node, refusals: Refusals, filters: Mapping[str, Path] = NO_FILTERS) -> list[PromptText]:
+    """The prompts in order; one that could not be rendered is refused by name. `filters` are the config's own, by name."""
     found: list[PromptText] = []
     for one, prompt in _prompts(node, refusals):
+        templates = templates_in(prompt.raw) if prompt.writer is None else []
         try:
-            for template in templates_in(prompt.raw) if prompt.writer is None else ():
-                vet_template(template)
+            used = frozenset[str]().union(*(vet_template(template, frozenset(filters)) for template in templates))
         except EvalsError as error:
             refusals.add(one, f"{prompt.label[:60]!r}: {error.message}")
             continue
-        found.append(prompt)
+        found.append(_filtered(prompt, {name: filters[name] for name in sorted(used)}) if used else prompt)
     return found
+
+
+def read_filters(node: Node | None, refusals: Refusals) -> dict[str, Path]:
+    """The files of the config's own filters by name; the last that fits a pattern, as there."""
+    if node is None:
+        return {}
+    named = {name: named_files(one, one.text())[-1] for name, one in node.mapping().items()}
+    return {
+        name: named_file(node, file)
+        for name, file in named.items()
+        if runs_module(node.child(name, file), file, refusals)
+    }
+
+
+def _filtered(prompt: PromptText, filters: Mapping[str, Path]) -> PromptText:
+    """The prompt as one that code writes: whatever its filters are, it is another prompt when they change."""
+    code = digest([prompt.raw, *(read_text(path) for path in filters.values())])
+    files = {name: str(path) for name, path in filters.items()}
+    writer = PromptCode(path="", function=None, code=code, filters=files, template=prompt.raw, config=prompt.config)
+    return replace(prompt, writer=writer)
 
 
 def _prompts(node: Node, refusals: Refusals) -> Iterator[tuple[Node, PromptText]]:

@@ -181,7 +181,7 @@ def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> Addres
         secure = url.startswith("https") or ("useHttps" in found and found["useHttps"].yes())
         code = transform if isinstance(transform, str) else None
         return _vetted(config, raw_request(found["request"], code, secure=secure), refusals)
-    if not url.startswith(("http://", "https://")):
+    if not url.startswith(("http://", "https://", "{{")):
         raise node.wrong("the address must stand under config.url, with http:// or https://")
     headers = _texts(found["headers"]) if "headers" in found else {}
     body = _body(found.get("body"), headers)

@@ -1,5 +1,6 @@
 """Templates of promptfoo configs: Nunjucks, parsed with Jinja2's parser and carried out as JavaScript means it."""
 
+from minions_evals_mcp.scoring.nunjucks.filters import plain
 from minions_evals_mcp.scoring.nunjucks.templates import (
     prompt_text,
     rendered,
@@ -8,5 +9,15 @@ from minions_evals_mcp.scoring.nunjucks.templates import (
     templates_in,
     vet_template,
 )
+from minions_evals_mcp.scoring.nunjucks.values import as_js
 
-__all__ = ["prompt_text", "rendered", "rendered_of", "rendered_within", "templates_in", "vet_template"]
+__all__ = [
+    "as_js",
+    "plain",
+    "prompt_text",
+    "rendered",
+    "rendered_of",
+    "rendered_within",
+    "templates_in",
+    "vet_template",
+]

@@ -8,7 +8,7 @@ from typing import cast
 from jinja2 import nodes
 
 from minions_evals_mcp.scoring.nunjucks.budget import spend_steps
-from minions_evals_mcp.scoring.nunjucks.expressions import Expressions, looked_up
+from minions_evals_mcp.scoring.nunjucks.expressions import Expressions, OwnFilters, looked_up
 from minions_evals_mcp.scoring.nunjucks.frames import Frame, Scope
 from minions_evals_mcp.scoring.nunjucks.functions import FUNCTIONS
 from minions_evals_mcp.scoring.nunjucks.values import UNDEFINED, JsFunction, JsObject, elements, js_string, truth
@@ -21,9 +21,9 @@ MACRO_STEPS = 10
 class Evaluation:
     """One rendering of a template with its variables. What is written goes to the innermost of `_outputs`."""
 
-    def __init__(self, variables: Mapping[str, object]) -> None:
+    def __init__(self, variables: Mapping[str, object], own: OwnFilters) -> None:
         self._scope = Scope({**{name: make() for name, make in FUNCTIONS.items()}, **variables})
-        self._expressions = Expressions(self._scope)
+        self._expressions = Expressions(self._scope, own)
         self._value = self._expressions.value
         self._outputs: list[list[str]] = []
 

@@ -33,13 +33,16 @@ _OPERATORS: Mapping[type[nodes.Node], str] = {
     nodes.Add: "+", nodes.Sub: "-", nodes.Mul: "*", nodes.Div: "/", nodes.FloorDiv: "//", nodes.Mod: "%", nodes.Pow: "**",
 }  # fmt: skip
 NOTHING: Mapping[str, object] = {}
+OwnFilters = Mapping[str, Callable[..., object]]
+"""Filters of a config's own, by name: they stand before those of Nunjucks."""
 
 
 class Expressions:
     """The values of expressions in one rendering."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, own: OwnFilters) -> None:
         self._scope = scope
+        self._filters = {**FILTERS, **own}
         self._kinds: Mapping[type[nodes.Node], Callable[[Any], object]] = {
             nodes.Name: lambda node: scope.found(node.name),
             nodes.Const: lambda node: node.value,
@@ -74,7 +77,7 @@ class Expressions:
         else:
             value = self.value(node.node)
         named = {str(one.key): self.value(one.value) for one in node.kwargs}  # jinja2 calls them pairs or keywords
-        return JsFunction(FILTERS[node.name])(value, *map(self.value, node.args), **named)
+        return JsFunction(self._filters[node.name])(value, *map(self.value, node.args), **named)
 
     def called(self, node: nodes.Call, more: Mapping[str, object]) -> object:
         """What the function gives that is called, with more arguments by name."""

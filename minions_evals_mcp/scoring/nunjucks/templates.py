@@ -17,6 +17,7 @@ from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.scoring.nunjucks.budget import budget
 from minions_evals_mcp.scoring.nunjucks.conditions import CONDITIONS
 from minions_evals_mcp.scoring.nunjucks.evaluation import Evaluation
+from minions_evals_mcp.scoring.nunjucks.expressions import OwnFilters
 from minions_evals_mcp.scoring.nunjucks.filters import FILTERS, WITH_NAMES
 from minions_evals_mcp.scoring.nunjucks.functions import OF_CYCLER
 from minions_evals_mcp.scoring.nunjucks.grammar import parsed
@@ -27,6 +28,8 @@ from minions_evals_mcp.scoring.rendering import PREFIX, SUFFIX
 ENVIRONMENT = "environment_"
 """The name that `env` has in a template while it is rendered by whoever knows the environment."""
 _OPENINGS = (("{%", "%"), ("{{", "}"), ("{#", "#"))
+NO_NAMES: frozenset[str] = frozenset()
+NO_FILTERS: OwnFilters = {}
 _KNOWN_NODES = (
     nodes.Template, nodes.Output, nodes.TemplateData, nodes.Name, nodes.Const, nodes.Getattr, nodes.Getitem, nodes.Filter,
     nodes.Test, nodes.If, nodes.For, nodes.Assign, nodes.AssignBlock, nodes.CondExpr, nodes.Compare, nodes.Operand,
@@ -36,13 +39,18 @@ _KNOWN_NODES = (
 )  # fmt: skip
 
 
-def vet_template(template: str) -> None:
-    """Raises `UnsupportedError` or `BadInputError` for a template that could not be rendered as Nunjucks does."""
-    _compiled(template)
+def vet_template(template: str, own: frozenset[str] = NO_NAMES) -> frozenset[str]:
+    """The filters in it among a config's `own`.
+
+    Raises `UnsupportedError` or `BadInputError` for a template that could not be rendered as Nunjucks does.
+    """
+    return frozenset(one.name for one in _compiled(template, own).find_all(nodes.Filter)) & own
 
 
-def rendered(template: str, variables: Mapping[str, JsonValue], *, prompt: bool = True) -> str:
-    """The template with its variables filled in; a missing one is nothing, as in Nunjucks.
+def rendered(
+    template: str, variables: Mapping[str, JsonValue], *, prompt: bool = True, own: OwnFilters = NO_FILTERS
+) -> str:
+    """The template with its variables filled in; a missing one is nothing, as in Nunjucks. `own` are a config's filters.
 
     A `prompt` with a line that opens something and does not close it is text, as in promptfoo; an assertion may go on in
     the next line.
@@ -51,8 +59,8 @@ def rendered(template: str, variables: Mapping[str, JsonValue], *, prompt: bool 
         return template
     try:
         with budget():
-            body = _compiled(template, prompt=prompt).body
-            return Evaluation({name: as_js(value) for name, value in variables.items()}).text(body)
+            body = _compiled(template, frozenset(own), prompt=prompt).body
+            return Evaluation({name: as_js(value) for name, value in variables.items()}, own).text(body)
     except (TypeError, ValueError, ArithmeticError, RecursionError) as error:
         raise BadInputError(f"the template cannot be rendered: {error}.", remedy="Check its variables.") from None
 
@@ -62,28 +70,31 @@ def rendered_of(template: str, variables: Mapping[str, JsonValue]) -> str:
     return rendered(re.sub(r"\benv\b", ENVIRONMENT, template), {ENVIRONMENT: variables.get("env")})
 
 
-def rendered_within(value: JsonValue, variables: Mapping[str, JsonValue]) -> JsonValue:
+def rendered_within(value: JsonValue, variables: Mapping[str, JsonValue], own: OwnFilters = NO_FILTERS) -> JsonValue:
     """The value with every string in it rendered."""
     match value:
         case str():
-            return rendered(value, variables)
+            return rendered(value, variables, own=own)
         case list():
-            return [rendered_within(one, variables) for one in value]
+            return [rendered_within(one, variables, own) for one in value]
         case dict():
-            return {key: rendered_within(one, variables) for key, one in value.items()}
+            return {key: rendered_within(one, variables, own) for key, one in value.items()}
         case _:
             return value
 
 
-def prompt_text(template: str, inputs: Mapping[str, JsonValue]) -> str:
-    """The prompt that a test's inputs make of the template: in one that is JSON the strings are rendered one by one."""
+def prompt_text(template: str, inputs: Mapping[str, JsonValue], own: OwnFilters = NO_FILTERS) -> str:
+    """The prompt that a test's inputs make of the template: in one that is JSON the strings are rendered one by one.
+
+    `own` are a config's filters.
+    """
     around = [str(inputs.get(name, "")) for name in (PREFIX, SUFFIX)]
     template = f"{around[0]}{template}{around[1]}"
     try:
         parsed: JsonValue = json.loads(template)
     except (ValueError, RecursionError):
-        return rendered(template, inputs)
-    return json.dumps(rendered_within(parsed, inputs), ensure_ascii=False, indent=2)
+        return rendered(template, inputs, own=own)
+    return json.dumps(rendered_within(parsed, inputs, own), ensure_ascii=False, indent=2)
 
 
 def templates_in(prompt: str) -> list[str]:
@@ -110,12 +121,12 @@ def _strings(value: JsonValue) -> Iterable[str]:
 
 
 @lru_cache(maxsize=512)
-def _compiled(template: str, *, prompt: bool = True) -> nodes.Template:
+def _compiled(template: str, own: frozenset[str] = NO_NAMES, *, prompt: bool = True) -> nodes.Template:
     if prompt and _is_partial(template):
         return _compiled("")
     try:
         found = parsed(template)
-        _vet(found)
+        _vet(found, own)
     except TemplateSyntaxError as error:
         raise UnsupportedError(
             f"line {error.lineno} of the template: {error.message}.",
@@ -126,10 +137,10 @@ def _compiled(template: str, *, prompt: bool = True) -> nodes.Template:
     return found
 
 
-def _vet(template: nodes.Template) -> None:
+def _vet(template: nodes.Template, own: frozenset[str]) -> None:
     pairs = {id(one.target) for one in template.find_all((nodes.For, nodes.Assign))}
     for node in template.find_all(nodes.Node):
-        said = "" if id(node) in pairs and isinstance(node, nodes.Tuple) else _unsupported(node)
+        said = "" if id(node) in pairs and isinstance(node, nodes.Tuple) else _unsupported(node, own)
         if said:
             raise UnsupportedError(
                 f"line {node.lineno} of the template: {said} is not carried out.",
@@ -137,7 +148,7 @@ def _vet(template: nodes.Template) -> None:
             )
 
 
-def _unsupported(node: nodes.Node) -> str:
+def _unsupported(node: nodes.Node, own: frozenset[str]) -> str:
     """What of the node is not carried out; empty where all is."""
     match node:
         case nodes.Call(dyn_args=None, dyn_kwargs=None, node=called):
@@ -145,7 +156,9 @@ def _unsupported(node: nodes.Node) -> str:
         case nodes.Call() | nodes.For(recursive=True) | nodes.Assign(target=nodes.NSRef()):
             return "what Nunjucks has not"
         case nodes.Filter(name=name, kwargs=named):
-            known = name in FILTERS and {one.key for one in named} <= WITH_NAMES.get(name, frozenset[str]())
+            known = name in FILTERS.keys() | own and {one.key for one in named} <= WITH_NAMES.get(
+                name, frozenset[str]()
+            )
             return "" if known else f"the filter {name!r}{' with names' if name in FILTERS else ''}"
         case nodes.Test(name=name):
             return "" if name in CONDITIONS else f"the test {name!r}"

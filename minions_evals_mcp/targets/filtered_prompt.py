@@ -1,0 +1,82 @@
+"""Prompt templates with filters of the user's: functions of JavaScript modules, run by node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import canonical
+from minions_evals_mcp.domain.outcomes import TargetErrored
+from minions_evals_mcp.scoring.nunjucks import as_js, plain, prompt_text
+from minions_evals_mcp.targets.exchange import Asking
+from minions_evals_mcp.targets.module_file import module_answer
+from minions_evals_mcp.targets.prompted import WrittenPrompt
+
+MOST_CALLS = 1_000
+Answers = dict[tuple[str, str], JsonValue]
+"""What filters gave, by their name and their arguments."""
+
+
+class _WantedError(Exception):
+    """A rendering came to a filter whose answer for those arguments is not known yet."""
+
+    def __init__(self, name: str, arguments: list[JsonValue]) -> None:
+        super().__init__(name)
+        self.name, self.arguments = name, arguments
+        self.key = (name, canonical(arguments))
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What a filter gave."""
+
+    value: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class FilteredPrompt:
+    """Renders a template whose `filters` are files by name: again, with each answer that it lacked."""
+
+    template: str
+    filters: Mapping[str, str]
+    config: Json
+
+    async def write(self, inputs: Json, asked: Asking) -> WrittenPrompt | TargetErrored:
+        """The rendered prompt; what a filter throws is why there is none."""
+        answers: Answers = {}
+        own = {name: partial(_answer, answers, name) for name in self.filters}
+        while len(answers) < MOST_CALLS:
+            try:
+                return WrittenPrompt(prompt_text(self.template, inputs, own), self.config, rendered=True)
+            except _WantedError as error:
+                wanted = error
+            found = await self._asked(wanted, asked)
+            if isinstance(found, TargetErrored):
+                return found
+            answers[wanted.key] = found.value
+        return TargetErrored(f"the prompt calls filters of its own more than {MOST_CALLS:,} times")
+
+    async def _asked(self, wanted: _WantedError, asked: Asking) -> _Given | TargetErrored:
+        """What the filter gives for the arguments, or why it gives nothing."""
+        path = Path(self.filters[wanted.name])
+        found = await module_answer({"file": str(path), "name": None, "arguments": wanted.arguments}, asked)
+        match found:
+            case None:
+                return TargetErrored(f"the filter {wanted.name} did not end within {asked.limit_s:g} s")
+            case TargetErrored(reason=reason):
+                return TargetErrored(f"the filter {wanted.name} ({path.name}): {reason}")
+            case (value, _):
+                return _Given(value)
+
+
+def _answer(answers: Answers, name: str, *arguments: object) -> object:
+    """What the filter gave for those arguments; raises `_WantedError` where it was not asked yet."""
+    wanted = _WantedError(name, [plain(argument) for argument in arguments])
+    if wanted.key not in answers:
+        raise wanted
+    return as_js(answers[wanted.key])
