@@ -154,13 +154,13 @@ class Dispatch:
         sent.went = sent.named = True
 
     async def _ended(self, sent: Sent, ending: LeaseEnding) -> None:
-        at, undone = self.bench.engine.clock(), list(sent.missing.values())
-        returned = len(sent.lease.units) - len(undone)
-        await self.bench.judging.kept.queue(
-            partial(leases.end, lease=sent.lease, ending=ending, returned=returned, at=at)
-        )
-        if undone and not self.health.switch.is_off:
-            await self._again(sent.outgoing, undone)
+        """Ends the lease; what its worker says of the chunk from now on comes too late, for the rest goes out again."""
+        undone = list(sent.missing.values())
+        with self._taking():
+            self.out.remove(sent)
+            await self.returns.end(sent.lease, ending, len(sent.lease.units) - len(undone))
+            if undone and not self.health.switch.is_off:
+                await self._again(sent.outgoing, undone)
 
     async def _again(self, outgoing: Outgoing, undone: list[Unit]) -> None:
         if outgoing.attempt < TRIES:

@@ -59,8 +59,8 @@ class Out:
         return sent
 
     def remove(self, sent: Sent) -> None:
-        """Notes that it is back, or lost."""
-        del self.chunks[sent.lease.id]
+        """Notes that it is back, or lost: what is told of it later is another's by now."""
+        self.chunks.pop(sent.lease.id, None)
 
     def with_worker(self, worker: str) -> list[Sent]:
         """The chunks that a worker has."""

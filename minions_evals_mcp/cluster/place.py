@@ -26,7 +26,7 @@ from minions_evals_mcp.cluster.setup import setup_of
 from minions_evals_mcp.cluster.wire import taken
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run.pipeline import Endings, Health, Pages, Place
+from minions_evals_mcp.engine.run.pipeline import Done, Health, Pages, Place
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.errors import EvalsError, InstrumentError, UnsupportedError
 from minions_evals_mcp.store import leases
@@ -45,15 +45,17 @@ async def open_cluster(engine: Engine, request: RunRequest, address: str) -> Asy
     """
     where = parse_cluster(address)
     async with open_crew(where, engine.config, request.target) as crew:
-        yield _Cluster(crew)
+        yield Cluster(crew)
 
 
 @dataclass(frozen=True, slots=True)
-class _Cluster:
+class Cluster:
+    """The workers of a scheduler, set up as this engine is."""
+
     crew: Crew
 
     async def __call__(
-        self, bench: Bench, pages: Pages, done: MemoryObjectSendStream[Endings], *, health: Health, workers: int
+        self, bench: Bench, pages: Pages, done: MemoryObjectSendStream[Done], *, health: Health, workers: int
     ) -> None:
         """Carries the units out, `workers` at once on each worker."""
         orders = await self._orders(bench)

@@ -28,10 +28,11 @@ from minions_evals_mcp.cluster.orders import (
 )
 from minions_evals_mcp.cluster.out import Out
 from minions_evals_mcp.cluster.permits import Permits
-from minions_evals_mcp.engine.run.pipeline import Endings, Health
+from minions_evals_mcp.engine.run.pipeline import Behind, Done, Endings, Health
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.store import leases
 from minions_evals_mcp.store.jobs import UnitRow
+from minions_evals_mcp.store.leases import Lease, LeaseEnding
 
 Heard = tuple[str, Matter]
 """What a worker sent, and which."""
@@ -44,7 +45,7 @@ class Returns:
     crew: Crew
     bench: Bench
     orders: Orders
-    done: MemoryObjectSendStream[Endings]
+    done: MemoryObjectSendStream[Done]
     health: Health
     permits: Permits
     out: Out
@@ -106,6 +107,11 @@ class Returns:
         self.health.switch.look()
         if endings:
             await self.done.send(endings)
+
+    async def end(self, lease: Lease, ending: LeaseEnding, returned: int) -> None:
+        """Has the lease end once all that was passed on before is written: what is neither out nor kept is not begun."""
+        at = self.bench.engine.clock()
+        await self.done.send(Behind(partial(leases.end, lease=lease, ending=ending, returned=returned, at=at)))
 
     async def _asked(self, worker: str, asked: Asked) -> None:
         question = asked.question

@@ -153,8 +153,6 @@ class Harm:
     kills: Counter[str] = field(default_factory=Counter[str])
     at_risk: Counter[str] = field(default_factory=Counter[str])
     """How often a part was killed that had begun the unit, or may have: its output was not kept yet."""
-    unwritten: int = 0
-    """Calls whose chunk was back with a coordinator that was killed before it wrote what had come of them."""
     calling: int = 0
     """Calls that were being made by workers as they were killed."""
     ages_s: list[float] = field(default_factory=list[float])
@@ -210,10 +208,7 @@ class Killing:
     def _kill_coordinator(self, coordinator: subprocess.Popen[bytes], harm: Harm) -> None:
         with self._nothing_lost(harm):
             _end(coordinator)
-        kept = self._cases(_KEPT)
-        out, begun = self._cases(_OUT), self._naps.begun().keys()
-        harm.at_risk.update((out | begun) - kept)  # its workers may begin some of it before they hear of it
-        harm.unwritten += len(begun - out - kept)
+        harm.at_risk.update(self._cases(_OUT) - self._cases(_KEPT))  # its workers may begin some before they hear of it
         harm.kills["coordinator"] += 1
 
     def _kill_worker(self, number: int, there: Crowd, harm: Harm) -> None:
@@ -258,7 +253,6 @@ class Killing:
             f"{harm.calling} calls were under way as their workers were killed; of {len(harm.ages_s)} that had ended the output"
             f" was not kept yet: {ages[len(ages) // 2]:.2f} s after their end at the median, {ages[-1]:.2f} s at most"
         )
-        say(f"{harm.unwritten} calls had come back to a coordinator that was killed before it wrote what came of them")
 
 
 _OUT = (

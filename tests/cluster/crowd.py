@@ -28,7 +28,6 @@ class Crowd:
     folder: Path
     environment: Mapping[str, str]
     arguments: Sequence[str] = ()
-    restarting: bool = False
     naps: Naps = field(init=False)
     """What `napping` is called for by the workers."""
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list[subprocess.Popen[bytes]])
@@ -42,8 +41,7 @@ class Crowd:
         """Starts workers; `address` is where they find the scheduler, if it is not its own."""
         for _ in range(count):
             self.started += 1
-            nanny = "--nanny" if self.restarting else "--no-nanny"
-            command = [*DASK, "worker", address or self.address, "--nthreads", "1", nanny, "--no-dashboard"]
+            command = [*DASK, "worker", address or self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
             place = ["--local-directory", str(self.folder), "--memory-limit", "0", *self.arguments]
             log = self.folder / f"worker{self.started}.log"
             self.workers.append(_begun([*command, *place], log, {**self.naps.environment, **self.environment}))
@@ -83,13 +81,8 @@ def crowd(
     workers: int,
     environment: Mapping[str, str] | None = None,
     arguments: Sequence[str] = (),
-    *,
-    restarting: bool = False,
 ) -> Generator[Crowd]:
-    """A scheduler with so many workers, ended with the block; `environment` is added to the workers' own.
-
-    With `restarting` each worker has a nanny that starts it again.
-    """
+    """A scheduler with so many workers, ended with the block; `environment` is added to the workers' own."""
     own = dict(os.environ)  # noqa: TID251  what the processes need, and no setting of ours
     file = folder / "scheduler.json"
     file.unlink(missing_ok=True)  # an earlier one's
@@ -97,14 +90,14 @@ def crowd(
     command = [*DASK, "scheduler", *ports, "--scheduler-file", str(file), *arguments]
     scheduler = _begun(command, folder / "scheduler.log", own)
     try:
-        there = Crowd(_address(file, scheduler), folder, {**own, **(environment or {})}, arguments, restarting)
+        there = Crowd(_address(file, scheduler), folder, {**own, **(environment or {})}, arguments)
         there.hire(workers)
         try:
             there.join()
             yield there
         finally:
             for worker in there.workers:
-                worker.terminate()  # a nanny takes its worker along
+                worker.terminate()
                 worker.wait()
     finally:
         scheduler.kill()

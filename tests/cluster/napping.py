@@ -33,13 +33,6 @@ def noted_nap(inputs: dict[str, JsonValue]) -> str:
     return said
 
 
-def deadly_nap(inputs: dict[str, JsonValue]) -> str:
-    """The same; one case takes the whole process down with it."""
-    if inputs["q"] == "c7":
-        os._exit(1)
-    return noted_nap(inputs)
-
-
 def _note(name: str, end: str) -> None:
     path = os.environ.get(CALLS)  # noqa: TID251  a user's target, not ours
     if path is None:

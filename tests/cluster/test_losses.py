@@ -161,20 +161,6 @@ async def test_what_a_worker_had_that_is_out_of_reach_goes_out_again_and_its_lat
     )
 
 
-async def test_a_unit_that_takes_its_workers_down_is_named_and_costs_no_other(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(place, "LEASE_S", LIMIT_S)  # so long a worker may take to start again
-    await fleet(engine, 12)
-    request = RunRequest(subject_id="b", target="python:tests.cluster.napping:deadly_nap")
-    with crowd(tmp_path, 1, restarting=True) as there, anyio.fail_after(LIMIT_S):
-        async with place.open_cluster(engine, request, there.address) as cluster:
-            job = await run_benchmark(engine, request, place=cluster)
-    rows = await engine.store.read(lambda db: jobs.units(db, job.id, first=0, last=12))
-    assert {row.case_id: row.outcome for row in rows.values() if row.outcome != "scored"} == {"c7": "target-error"}
-    assert "was lost, 3 times" in rows[7, 1].reason
-
-
 def cli(folder: Path, address: str, **environment: str) -> subprocess.Popen[bytes]:
     """The command as a process of its own."""
     command = [*CLI, "run-benchmark", "b", "--target", NOTED, "--key", "k", "--concurrency", "4", "--cluster", address]

@@ -136,11 +136,22 @@ Pages = AsyncIterator[list[Unit]]
 Made = tuple[Unit, Seen]
 
 
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """A write that is committed with the endings that were sent before it, or after them, never earlier."""
+
+    work: Callable[[Db], None]
+
+
+Done = Endings | Behind
+"""What is sent to the writer, which keeps the order."""
+
+
 class Place(Protocol):
     """Where units are carried out: in this process, or by others."""
 
     async def __call__(
-        self, bench: Bench, pages: Pages, done: MemoryObjectSendStream[Endings], *, health: Health, workers: int
+        self, bench: Bench, pages: Pages, done: MemoryObjectSendStream[Done], *, health: Health, workers: int
     ) -> None:
         """Carries the units out, `workers` pages at a time, and sends on how they ended; returns when the last one has."""
         ...
@@ -170,7 +181,7 @@ async def run_units(
     bench: Bench, pages: Pages, *, health: Health, workers: int, progress: PageProgress, place: Place = here
 ) -> None:
     """Has the units carried out; returns when every ending is committed."""
-    done_in, done_out = anyio.create_memory_object_stream[Endings](TOGETHER)
+    done_in, done_out = anyio.create_memory_object_stream[Done](TOGETHER)
     with ungrouped():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_record_all, bench, done_out, progress)
@@ -271,27 +282,32 @@ def _there(stream: MemoryObjectReceiveStream[T], most: int) -> Iterator[T]:
             return
 
 
-def _record(db: Db, *, bench: Bench, endings: Endings) -> None:
+def _record(db: Db, *, bench: Bench, endings: Endings, behind: Sequence[Behind] = ()) -> None:
     at = bench.engine.clock()
     unit_rows.write(db, [_rows(unit, end) for unit, end in endings], at=at)
     for unit, end in endings:
         if isinstance(end, Awaiting) and end.asks == "human":
             request_approval(db, unit.key, unit.measure, end, new_id=f"{unit.key.run_id}:approval", at=at)
+    for write in behind:
+        write.work(db)
 
 
 def _rows(unit: Unit, ended: Ending) -> UnitRows:
     return ended if isinstance(ended, UnitRows) else unit_rows.rows_of(unit.key, unit.measure.case.id, ended)
 
 
-async def _record_all(bench: Bench, done: MemoryObjectReceiveStream[Endings], progress: PageProgress) -> None:
+async def _record_all(bench: Bench, done: MemoryObjectReceiveStream[Done], progress: PageProgress) -> None:
     """Writes what has ended, all that is there in one go, and says so once it is committed."""
     async with done:
         async for first in done:
-            endings = [ending for page in (first, *_there(done, TOGETHER)) for ending in page]
+            sent = (first, *_there(done, TOGETHER))
+            behind = [part for part in sent if isinstance(part, Behind)]
+            endings = [ending for part in sent if not isinstance(part, Behind) for ending in part]
             try:
-                await bench.engine.store.write(partial(_record, bench=bench, endings=endings))
+                await bench.engine.store.write(partial(_record, bench=bench, endings=endings, behind=behind))
             except EvalsError:
                 await _record_singly(bench, endings)
+                await bench.engine.store.write(partial(_record, bench=bench, endings=(), behind=behind))
             await progress([outcome_of(ended) for _, ended in endings])
 
 
