@@ -19,6 +19,8 @@ from minions_evals_mcp.errors import BusyError, StoreError
 from minions_evals_mcp.store.agent import lease
 from minions_evals_mcp.store.agent.lease import Lease
 
+LOOKED_S = 0.2
+"""So long the lock is tried for: whoever asks whether an agent lives has it for a moment."""
 LEASE_S = 12.0
 """How long a holder that says nothing keeps the lease."""
 RENEWED_EVERY_S = 4.0
@@ -48,7 +50,7 @@ def _locked(path: Path) -> FileLock:
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = FileLock(path, thread_local=False)
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=LOOKED_S)
     except Timeout:
         raise _busy("another process on this machine") from None
     return lock

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 import anyio
 
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.store.agent.lease import data_version
 
 EVERY_S = 0.08
 """How often the store is asked whether somebody has committed."""
@@ -37,7 +36,7 @@ async def follow_store(engine: Engine, pulse: Pulse) -> None:
     """Beats after every commit to the store, whoever made it."""
     last = -1
     while True:
-        version = await engine.store.read(data_version)
+        version = await engine.store.version()
         if version != last:
             last = version
             pulse.beat()

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from dataclasses import replace
-
-import anyio
 
 from agent.message_work import Asked
 from minions_evals_mcp.domain.definitions import Json
@@ -22,7 +18,7 @@ from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.messages import payloads
 from minions_evals_mcp.engine.request import ComparisonRequest
 from minions_evals_mcp.engine.trials.trial import compare_sealed
-from minions_evals_mcp.errors import InstrumentError
+from minions_evals_mcp.errors import InstrumentError, StoppedError
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.agent import explained
 from minions_evals_mcp.store.seals import is_sealed
@@ -58,8 +54,8 @@ async def decide_version(asked: Asked) -> Json:
 
 async def classify(asked: Asked) -> Json:
     """classify-failure: a failed test-run, or each of a run, is analysed again."""
-    async with explaining_today(asked.engine) as by:
-        found = await classify_failures(asked.engine, asked.said(payloads.ClassifyFailure).run_id, by=by)
+    by = await explaining_today(asked.engine)
+    found = await classify_failures(asked.engine, asked.said(payloads.ClassifyFailure).run_id, by=by)
     return {"evalFailures": [one.id for one in found]}
 
 
@@ -68,31 +64,31 @@ async def learn_from_failure(asked: Asked) -> Json:
     remember."""
     ident = asked.said(payloads.EventSeen).subject_id
     try:
-        async with explaining_today(asked.engine) as by:
-            if by.model is None:
-                found = await store_findings(asked.engine, ident)
-            else:
-                found = await classify_failure(asked.engine, ident, by=by)
+        by = await explaining_today(asked.engine)
+        if by.model is None:
+            found = await store_findings(asked.engine, ident)
+        else:
+            found = await classify_failure(asked.engine, ident, by=by)
+    except StoppedError:  # others have asked the last of the day's questions meanwhile
+        found = await store_findings(asked.engine, ident)
     except InstrumentError:  # the model may be down for longer than the message is tried again
         await store_findings(asked.engine, ident)
         raise
     return {"evalFailureId": found.id, "classifiedBy": found.fields.classified_by}
 
 
-@asynccontextmanager
-async def explaining_today(engine: Engine) -> AsyncGenerator[Explainer]:
-    """Who explains failures, where the operator allows it, as often as is left of the day; how often it was asked is kept."""
-    at = engine.clock()
+async def explaining_today(engine: Engine) -> Explainer:
+    """Who explains failures, where the operator allows it, as often as is left of the day: each question is counted before it is
+    asked, for messages that are carried out side by side ask under one bound.
+    """
+    at, most = engine.clock(), engine.config.explain_calls
+
+    async def may_ask() -> bool:
+        return await engine.store.write(lambda db: explained.count_question(db, at, most=most))
+
     done = await engine.store.read(lambda db: explained.explained_on(db, at))
-    by = explainer(engine, most=max(0, engine.config.explain_calls - done))
-    if not by.most:
-        by = replace(by, model=None)
-    try:
-        yield by
-    finally:
-        if by.asked:
-            with anyio.CancelScope(shield=True):
-                await engine.store.write(lambda db: explained.count_explained(db, at, by.asked))
+    by = explainer(engine, most=max(0, most - done))
+    return replace(by, model=by.model if by.most else None, may_ask=may_ask)
 
 
 async def see_trend(asked: Asked) -> Json:

@@ -91,22 +91,33 @@ async def _take_file(agent: Agent, path: Path) -> bool:
             return True
         log.warning("file-refused", file=path.name, reason=str(error))
         await anyio.to_thread.run_sync(_move_aside, path, str(error))
-    else:
-        await anyio.to_thread.run_sync(partial(path.unlink, missing_ok=True))
-    return False
+        return False
+    return await anyio.to_thread.run_sync(_stays, path, changed)
 
 
 def _content(path: Path) -> tuple[str, int] | None:
     """What the file holds and when it was changed; nothing where it has gone meanwhile."""
     try:
         with path.open("rb") as file:
-            return file.read(MOST_BYTES).decode("utf-8", "replace"), os.fstat(file.fileno()).st_mtime_ns
+            changed = os.fstat(file.fileno()).st_mtime_ns
+            return file.read(MOST_BYTES).decode("utf-8", "replace"), changed
     except FileNotFoundError:
         return None
+
+
+def _stays(path: Path, changed: int) -> bool:
+    """Removes the file that was taken; one that was written anew meanwhile stays, as the next message."""
+    try:
+        if path.stat().st_mtime_ns != changed:
+            return True
+        path.unlink()
+    except FileNotFoundError:
+        pass
+    return False
 
 
 def _move_aside(path: Path, reason: str) -> None:
     aside = path.parent / "refused"
     aside.mkdir(exist_ok=True)
+    (aside / f"{path.name}.reason.txt").write_text(reason + "\n", "utf-8")  # first: who finds the file finds its reason
     path.replace(aside / path.name)
-    (aside / f"{path.name}.reason.txt").write_text(reason + "\n", "utf-8")

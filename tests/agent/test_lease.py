@@ -9,11 +9,13 @@ from pathlib import Path
 
 import anyio
 import pytest
+from filelock import FileLock
 
 from agent import lease as holding
 from agent.lease import held_lease
 from agent.rounds.schedule import tick
 from minions_evals_mcp.engine.context import Engine, open_engine, wall_clock
+from minions_evals_mcp.engine.jobs import lock_path
 from minions_evals_mcp.errors import BusyError
 from minions_evals_mcp.store.agent import lease
 from minions_evals_mcp.store.agent.lease import Lease
@@ -40,6 +42,23 @@ async def test_a_second_agent_on_the_store_is_refused_while_the_first_lives(engi
         with pytest.raises(BusyError, match="works on this store already"):
             async with held_lease(engine):
                 pass
+    async with held_lease(engine) as holder:
+        assert holder
+
+
+async def test_an_agent_starts_though_somebody_is_just_asking_whether_one_lives(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = lock_path(engine.config.db, "agent")
+    path.parent.mkdir(parents=True)
+    asking = FileLock(path, thread_local=False)
+    asking.acquire()
+
+    def asked(_: float) -> None:
+        asking.release()
+
+    monkeypatch.setattr(holding, "LOOKED_S", HANG_S)
+    monkeypatch.setattr("filelock._api.time.sleep", asked)
     async with held_lease(engine) as holder:
         assert holder
 

@@ -18,10 +18,13 @@ from agent.daemon import Agent
 from agent.integrations.neighbours import Origin
 from agent.integrations.reading import Reader
 from agent.lease import LEASE_S
+from agent.sources import watched_folder
 from agent.status import Status, status, told
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.messages.send_message import Letter, Receipt, send_message
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.ports import Arrived
+from minions_evals_mcp.store.agent import inbox
 from tests.agent.desk import AGENT, Desk, Json
 from tests.agent.inside import QUICK
 from tests.agent.story import answer, case, rubrics
@@ -162,6 +165,31 @@ def test_a_file_that_cannot_be_moved_away_is_told_of_once_and_holds_nothing_up(d
     told = desk.ran(AGENT, "drain", "--watch", "incoming")
     assert (told.code, told.err.count("watch-failed")) == (0, 1)
     assert desk.result("good")["state"] == "completed"
+
+
+async def test_a_file_that_is_written_anew_while_it_is_taken_is_the_next_message(
+    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, names = tmp_path / "incoming", iter(["first", "second"])
+
+    def written() -> None:
+        if (name := next(names, None)) is not None:
+            (folder / "m.json").write_text(json.dumps({**RUN, "id": name}))
+            os.utime(folder / "m.json", ns=(0, len(name)))
+
+    async def sent_while_it_is_written(engine: Engine, letter: Letter, *, from_source: bool) -> Receipt:
+        written()
+        return await send_message(engine, letter, from_source=from_source)
+
+    folder.mkdir()
+    written()
+    monkeypatch.setattr(watched_folder, "send_message", sent_while_it_is_written)
+    await watched_folder.watch(Agent(engine, {}, "holder"), folder, once=True)
+    assert [message.id for message in await engine.store.read(partial(inbox.newest, before=None, limit=3))] == [
+        "second",
+        "first",
+    ]
+    assert list(folder.iterdir()) == []
 
 
 def test_a_broken_file_from_a_clock_that_is_ahead_is_refused_and_ends_the_draining(desk: Desk) -> None:

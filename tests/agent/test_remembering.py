@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from minions_evals_mcp.domain.neighbours import MemoryItem
+from minions_evals_mcp.store.agent import inbox
 from tests.agent.inside import QUICK, drained, kept, sent
 from tests.agent.scripted import led_by_a_model
-from tests.workshop import answer, case, outbox, save
+from tests.workshop import answer, benchmark, case, outbox, save
 
 UNSURE = "Part one is done. It took a day. Part two is another matter. I cannot help with that. Part three is done. See the log."
 
@@ -56,3 +57,17 @@ async def test_the_agent_asks_no_oftener_than_its_day_allows_however_often_it_st
         counted = await engine.store.read(lambda db: db.execute("SELECT calls FROM explained_day").fetchall())
         assert [calls for (calls,) in counted] == [2]
         assert len(await outbox(engine, "memory-item")) == 1, "the three say the same"
+
+
+async def test_failures_that_are_looked_at_side_by_side_are_asked_about_no_oftener_than_the_day_allows(
+    tmp_path: Path,
+) -> None:
+    async with led_by_a_model(tmp_path, explain=True, explain_calls=2) as (engine, server):
+        names = "cdefg"
+        cases = [case(name, expectedOutputs={"output": "good"}) for name in names]
+        await save(engine, *cases, *(answer(f"a-{name}", name, UNSURE) for name in names), benchmark("b", *names))
+        await sent(engine, "m", "run-benchmark", benchmarkId="b", judge="heuristic")
+        await drained(engine)
+        assert server.heard is not None
+        assert len(server.heard) == 2
+        assert (await engine.store.read(inbox.counts)).get("dead") is None

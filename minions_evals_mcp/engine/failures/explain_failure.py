@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NoReturn
@@ -48,11 +49,17 @@ SCHEMA: Json = {
 _SAID = TypeAdapter(Said)
 
 
+async def _may_ask() -> bool:
+    """Nobody else asks under the same bound."""
+    return True
+
+
 @dataclass(slots=True)
 class Explainer:
     """The model that may be asked why something failed, None where nobody may; and what that may cost.
 
-    `most` bounds the questions, whatever they cost; `asked` counts them.
+    `most` bounds the questions, whatever they cost; `asked` counts them. `may_ask` counts each where others ask under the same
+    bound, before it is asked.
     """
 
     engine: Engine
@@ -60,6 +67,7 @@ class Explainer:
     budget: Budget
     most: int
     asked: int = field(default=0)
+    may_ask: Callable[[], Awaitable[bool]] = field(default=_may_ask)
 
     def asks_about(self, analysis: Analysis, kept: EvalFailure | None = None) -> bool:
         """Whether the model is asked about a failure that the rules see so; about one that it has explained it is not asked again."""
@@ -81,7 +89,7 @@ class Explainer:
         Raises `InstrumentError` where no answer came, `StoppedError` at a cap.
         """
         assert self.model is not None
-        if self.asked >= self.most:
+        if self.asked >= self.most or not await self.may_ask():
             _stop(f"{self.most} failures were explained, the most at a time")
         ref, models = self.model, self.engine.models
         client = Metered(ref.provider, partial(models.client, ref), self.budget)

@@ -89,8 +89,11 @@ class Watch:
         engine = await self._session.engine()
         from minions_evals_mcp.store.queries import changes  # noqa: PLC0415  the store's modules come with the engine
 
-        now = await engine.store.read(partial(changes.look, before=seen))
-        if seen is None or now is seen:
+        version = await engine.store.version()  # before the look: a commit between the two is seen by the next
+        if seen is not None and seen.version == version:
+            return seen, changes.Changes()
+        now = await engine.store.read(partial(changes.look, version=version))
+        if seen is None:
             return now, changes.Changes()
         return now, await engine.store.read(partial(changes.changes, before=seen, after=now))
 

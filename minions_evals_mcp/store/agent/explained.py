@@ -13,9 +13,11 @@ def explained_on(db: Db, at: datetime) -> int:
     return 0 if row is None else row[0]
 
 
-def count_explained(db: Db, at: datetime, calls: int) -> None:
-    """Counts questions of that day."""
-    day = at.date().isoformat()
-    changed = db.execute("UPDATE explained_day SET calls = calls + ? WHERE day = ?", (calls, day))
-    if changed.rowcount == 0:
-        db.execute("INSERT INTO explained_day (day, calls) VALUES (?, ?)", (day, calls))
+def count_question(db: Db, at: datetime, *, most: int) -> bool:
+    """Counts one more question of that day; false where there have been `most` already."""
+    day, asked = at.date().isoformat(), explained_on(db, at)
+    if asked >= most:
+        return False
+    if db.execute("UPDATE explained_day SET calls = calls + 1 WHERE day = ?", (day,)).rowcount == 0:
+        db.execute("INSERT INTO explained_day (day, calls) VALUES (?, 1)", (day,))
+    return True

@@ -76,8 +76,3 @@ def advance(db: Db, name: CursorName, to: int) -> None:
     changed = db.execute("UPDATE agent_cursor SET position = max(position, ?) WHERE name = ?", (to, name))
     if changed.rowcount == 0:
         db.execute("INSERT INTO agent_cursor (name, position) VALUES (?, ?)", (name, to))
-
-
-def data_version(db: Db) -> int:
-    """A number that changes when any other connection, of any process, has committed."""
-    return db.execute("PRAGMA data_version").fetchone()[0]

@@ -34,11 +34,8 @@ class Changes:
     outbox: bool = False
 
 
-def look(db: Db, *, before: Look | None = None) -> Look:
-    """The store as it stands; `before` itself where nothing was committed since."""
-    version = db.execute("PRAGMA data_version").fetchone()[0]
-    if before is not None and before.version == version:
-        return before
+def look(db: Db, *, version: int) -> Look:
+    """The store as it stands, at that version of it or a newer one."""
     return Look(version, last_event(db), _queued(db), _standing(db))
 
 
