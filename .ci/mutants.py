@@ -1,34 +1,49 @@
 """Breaks the code that decides, one place at a time, and counts how often the tests beside it notice.
 
     .venv/bin/pip install 'cosmic-ray>=8.7,<9'
-    .venv/bin/python .ci/mutants.py --sample 60 --seed 7        # a sample; without --sample all of them, for hours
-    .venv/bin/python .ci/mutants.py --only scoring/ab           # the modules whose path says so
+    .venv/bin/python .ci/mutants.py --sample 15 --seed 7 --kept /tmp/mutants.jsonl    # 15 places an area
+    .venv/bin/python .ci/mutants.py --only ab max-score                               # all of two areas
 
-`.ci/mutants.toml` lists the modules, their tests and the share that must be noticed. Exit 1 below it. It works on a copy.
+`.ci/mutants.toml` lists the areas, their modules and tests, the share that must be noticed, and the changes that change nothing.
+Exit 1 below the share. It works on a copy; each mutant is tried in a fork of a process that has imported the libraries. With `--kept` a
+run that was ended goes on: what was killed stays so for as long as its module is the same, what survived is tried again.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
+import hashlib
+import importlib
+import json
+import logging
 import os
 import random
-import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import tomllib
 from collections import Counter
+from collections.abc import Sequence
+from multiprocessing import get_context
 from pathlib import Path
 
+import pytest
 from cosmic_ray.commands import init
-from cosmic_ray.mutating import mutate_and_test
+from cosmic_ray.mutating import use_mutation
+from cosmic_ray.plugins import get_operator
 from cosmic_ray.work_db import WorkDB
-from cosmic_ray.work_item import TestOutcome, WorkItem
+from cosmic_ray.work_item import MutationSpec
 
 ROOT = Path(__file__).parents[1]
-LONGEST_S = 600.0
+LONGEST_S = 300.0
 """A mutant that hangs is given up then, and counts as noticed."""
+OPTIONS = ("-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+"""The last: libraries whose plugins pytest would look into were imported before it."""
+OWN = ("minions_evals_mcp", "agent", "tests", "__main__", "__mp_main__", "_pytest", "pytest")
+"""What a fork must import itself: the mutant may be among it, and pytest looks at what it imports."""
 
 
 def copied(folder: Path) -> None:
@@ -40,64 +55,168 @@ def copied(folder: Path) -> None:
             shutil.copyfile(ROOT / name, folder / name)
 
 
-def mutants(modules: list[str], left_out: list[str]) -> dict[str, list[WorkItem]]:
-    """All that could be broken, by module."""
-    found: dict[str, list[WorkItem]] = {module: [] for module in modules}
+def mutants(modules: Sequence[str], left_out: Sequence[str]) -> dict[str, list[MutationSpec]]:
+    """All that could be broken, by module, in the order of the text."""
+    found: dict[str, list[MutationSpec]] = {module: [] for module in modules}
     database = WorkDB("mutants.sqlite", WorkDB.Mode.create)
     init([Path(module) for module in modules], database, {})
     for item in database.work_items:
         (mutation,) = item.mutations
         if not any(name in mutation.operator_name for name in left_out):
-            found[str(mutation.module_path)].append(item)
+            found[str(mutation.module_path)].append(mutation)
     database.close()
+    for specs in found.values():
+        specs.sort(key=lambda spec: (spec.start_pos, spec.operator_name, spec.occurrence))
     return found
 
 
-def sampled(found: dict[str, list[WorkItem]], size: int | None, seed: int) -> list[tuple[str, WorkItem]]:
-    """So many of them, as many of each module as of any other."""
-    chance = random.Random(seed)  # noqa: S311  a sample, no secret
-    for items in found.values():
-        items.sort(key=lambda item: (item.mutations[0].start_pos, item.mutations[0].operator_name))
-        chance.shuffle(items)
+def sampled(found: dict[str, list[MutationSpec]], size: int | None, seed: int) -> list[tuple[str, MutationSpec]]:
+    """So many of an area, as many of each of its modules as of any other."""
+    for module, specs in found.items():
+        random.Random(f"{seed} {module}").shuffle(specs)  # noqa: S311  a sample, no secret
     most = max(map(len, found.values()), default=0)
-    mixed = [(module, items[place]) for place in range(most) for module, items in found.items() if place < len(items)]
+    mixed = [(module, specs[place]) for place in range(most) for module, specs in found.items() if place < len(specs)]
     return mixed[:size]
 
 
+def tried(tests: Sequence[str], listed: Path | None) -> None:
+    """In the fork: runs the tests, lists which libraries they imported, and ends with pytest's exit code."""
+    os.setsid()
+    with Path(os.devnull).open("w") as nothing:
+        for stream in (1, 2):
+            os.dup2(nothing.fileno(), stream)
+    if listed is None:
+        sys.dont_write_bytecode = True
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # noqa: TID251  for the programs that the tests start
+    code = pytest.main([*OPTIONS, *tests])
+    if listed:
+        listed.write_text(" ".join(name for name in sys.modules if name.split(".")[0] not in OWN))
+    os._exit(code)
+
+
+def passes(tests: Sequence[str], listed: Path | None = None) -> bool:
+    """Whether the tests pass, in a process of their own."""
+    process = get_context("fork").Process(target=tried, args=(tests, listed))
+    process.start()
+    process.join(LONGEST_S)
+    if process.exitcode is None and process.pid:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.join()
+    return process.exitcode == 0
+
+
+def warmed(tests: Sequence[str]) -> bool:
+    """Imports the libraries that these tests need, for the forks to come; whether the tests pass before it and after it."""
+    listed = Path("imported")
+    if not passes(tests, listed):
+        return False
+    for name in listed.read_text().split():
+        try:
+            importlib.import_module(name)
+        except ImportError:
+            continue
+    return passes(tests)
+
+
+def survives(spec: MutationSpec, tests: Sequence[str]) -> tuple[bool, list[str]]:
+    """Whether the tests pass with this change, and the lines that it takes and gives."""
+    for stale in (spec.module_path.parent / "__pycache__").glob(f"{spec.module_path.stem}.*.pyc"):
+        stale.unlink()
+    operator = get_operator(spec.operator_name)(**spec.operator_args)
+    with use_mutation(spec.module_path, operator, spec.occurrence) as (was, now):
+        lines = list(difflib.unified_diff(was.splitlines(), (now or was).splitlines(), n=0, lineterm=""))[3:]
+        return passes(tests), lines
+
+
+class Kept:
+    """The outcomes of earlier runs: a file of JSON lines."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        lines = path.read_text("utf-8").splitlines() if path and path.exists() else []
+        self._killed = {row["mutant"] for row in map(json.loads, lines) if not row["survived"]}
+
+    @staticmethod
+    def _key(spec: MutationSpec) -> str:
+        source = hashlib.sha256(spec.module_path.read_bytes()).hexdigest()[:16]
+        return f"{source} {spec.module_path} {spec.operator_name} {spec.operator_args} {spec.occurrence}"
+
+    def is_killed(self, spec: MutationSpec) -> bool:
+        """Whether the tests have noticed it before."""
+        return self._key(spec) in self._killed
+
+    def keep(self, spec: MutationSpec, *, survived: bool) -> None:
+        """Writes a line of it."""
+        if self._path:
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"mutant": self._key(spec), "survived": survived}) + "\n")
+
+
+def changes_nothing(equal: Sequence[dict[str, str]], lines: Sequence[str]) -> str | None:
+    """Why this change is none that a test could notice, where that was written down."""
+    was, now = (" ".join(line[1:].strip() for line in lines if line[0] == sign) for sign in "-+")
+    return next((row["why"] for row in equal if (row["was"], row["now"]) == (was, now)), None)
+
+
+def arguments() -> argparse.Namespace:
+    """What the command was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sample", type=int, help="so many places of each area")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", nargs="+", help="these areas")
+    parser.add_argument("--kept", type=Path, help="where outcomes are kept")
+    return parser.parse_args()
+
+
+def outcome(spec: MutationSpec, tests: Sequence[str], kept: Kept, equal: Sequence[dict[str, str]]) -> str:
+    """`killed`, `survived` or `equal`; prints what was not noticed."""
+    if kept.is_killed(spec):
+        return "killed"
+    survived, lines = survives(spec, tests)
+    kept.keep(spec, survived=survived)
+    if not survived:
+        return "killed"
+    why = changes_nothing(equal, lines)
+    shown = ["CHANGES NOTHING" if why else "SURVIVED", f"{spec.module_path}:{spec.start_pos[0]}", spec.operator_name]
+    sys.stdout.write("\n    ".join([" ".join(shown), *lines, *([why] if why else [])]) + "\n")
+    sys.stdout.flush()
+    return "equal" if why else "survived"
+
+
 def main() -> int:
-    """Tells what survived, and the share that was noticed."""
-    asked = argparse.ArgumentParser(description=__doc__)
-    asked.add_argument("--sample", type=int)
-    asked.add_argument("--seed", type=int, default=0)
-    asked.add_argument("--only", default="")
-    options = asked.parse_args()
+    """Tells what survived, and the share that was noticed, by area and in all."""
+    options = arguments()
+    logging.getLogger("cosmic_ray").setLevel(logging.WARNING)
     config = tomllib.loads((ROOT / ".ci" / "mutants.toml").read_text("utf-8"))
-    tests: dict[str, list[str]] = {name: files for name, files in config["modules"].items() if options.only in name}
-    counted: Counter[str] = Counter()
-    survived: Counter[str] = Counter()
+    kept = Kept(options.kept.resolve() if options.kept else None)
+    total = Counter[str]()
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copied(Path(folder))
         os.chdir(folder)
-        for number, (module, item) in enumerate(
-            sampled(mutants([*tests], config["leave_out"]), options.sample, options.seed), 1
-        ):
-            command = [sys.executable, "-m", "pytest", "-q", "-x", "-n", "0", "-p", "no:cacheprovider", *tests[module]]
-            if module not in counted and subprocess.run(command, check=False, capture_output=True).returncode:  # noqa: S603  our own command
-                sys.stdout.write(f"the tests of {module} fail before anything is broken\n")
-                return 1
-            result = mutate_and_test(item.mutations, shlex.join(command), LONGEST_S)
-            counted[module] += 1
-            if result.test_outcome is TestOutcome.SURVIVED:
-                survived[module] += 1
-                mutation = item.mutations[0]
-                sys.stdout.write(f"SURVIVED {mutation.operator_name} {module}:{mutation.start_pos[0]}\n{result.diff}\n")
-            sys.stdout.write(f"{number}: {survived.total()} of {counted.total()} survived\n")
+        for area in options.only or config["areas"]:
+            tests = config["areas"][area]
+            sample = sampled(mutants([*tests], config["leave_out"]), options.sample, options.seed)
+            for module in {module for module, spec in sample if not kept.is_killed(spec)}:
+                if not warmed(tests[module]):
+                    sys.stdout.write(f"the tests of {module} fail before anything is broken\n")
+                    return 1
+            counted = Counter(outcome(spec, tests[module], kept, config["equal"]) for module, spec in sample)
+            sys.stdout.write(f"{area}: {told(counted)}\n")
             sys.stdout.flush()
-    for module, count in counted.items():
-        sys.stdout.write(f"{count - survived[module]} of {count} killed  {module}\n")
-    share = 1 - survived.total() / max(1, counted.total())
-    sys.stdout.write(f"{share:.1%} of {counted.total()} killed; wanted are {config['least_killed']:.0%}\n")
-    return 0 if share >= config["least_killed"] else 1
+            total += counted
+    sys.stdout.write(f"in all: {told(total)}; wanted are {config['least_killed']:.0%}\n")
+    return 0 if share(total) >= config["least_killed"] else 1
+
+
+def share(counted: Counter[str]) -> float:
+    """The part that was noticed of what changes anything."""
+    return counted["killed"] / max(1, counted["killed"] + counted["survived"])
+
+
+def told(counted: Counter[str]) -> str:
+    """The share with its counts."""
+    count = counted["killed"] + counted["survived"]
+    return f"{counted['killed']} of {count} killed ({share(counted):.1%}), {counted['equal']} more change nothing"
 
 
 if __name__ == "__main__":

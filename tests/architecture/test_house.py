@@ -53,6 +53,14 @@ def test_each_import_contract_catches_a_deliberate_violation(
     assert re.search(rf"{re.escape(contract)}.* BROKEN", said.stdout), said.stdout
 
 
+def test_the_architecture_page_names_every_room() -> None:
+    page = (ROOT / "docs" / "architecture.md").read_text("utf-8")
+    rooms = [f"`minions_evals_mcp/{path.parent.name}/`" for path in ROOT.glob("minions_evals_mcp/*/__init__.py")]
+    of_engine = [f"`{path.parent.name}`" for path in ROOT.glob("minions_evals_mcp/engine/*/__init__.py")]
+    assert [room for room in rooms + of_engine if room not in page] == []
+    assert len(rooms) > 10 < len(of_engine)
+
+
 def test_the_import_contracts_hold() -> None:
     said = lint(ROOT)
     assert said.returncode == 0, said.stdout + said.stderr
