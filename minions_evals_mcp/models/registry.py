@@ -128,7 +128,9 @@ class Models:
         client = self._clients.get(ref.provider)
         if client is None:
             row = PROVIDERS[ref.provider]
-            client = self._clients[ref.provider] = self._made(row, row.client, f"the provider {row.name!r} needs")
+            client = self._clients[ref.provider] = self._made(
+                row, row.client, f"the provider {row.name!r} needs", ref.model
+            )
         return client
 
     def embeddings(self, ref: ModelRef) -> ModelClient:
@@ -160,11 +162,11 @@ class Models:
             )
         return client
 
-    def _made(self, row: ModelProvider, module: str, who: str) -> ModelClient:
+    def _made(self, row: ModelProvider, module: str, who: str, model: str = "") -> ModelClient:
         access = self.settings.access.get(row.name, NO_ACCESS)
         # A server of one's own seldom wants a key, but the SDK does.
         spare = "none" if row.keyless_elsewhere and access.base_url else None
-        key, url = _key(row, access.api_key or spare), _url(row.url_variable, access.base_url or row.url)
+        key, url = _key(row, access.api_key or spare, model), _url(row.url_variable, access.base_url or row.url)
         connection = self._connection(row.name, key, url)
         _require(row.package, who)
         return LateClient(row.name, lambda: import_module(f"{__package__}.{module}").open_client(connection))
@@ -184,9 +186,13 @@ def _require(package: str, who: str) -> None:
         )
 
 
-def _key(row: ModelProvider, value: str | None) -> str:
+def _key(row: ModelProvider, value: str | None, model: str) -> str:
     if not value or not value.strip():
-        raise BadInputError(f"no key for {row.name} is set.", remedy=f"Set {row.key_variable}.")
+        asked = f", whose model {model!r} is to be asked" if model else ""
+        raise BadInputError(
+            f"no key for {row.name} is set{asked}.",
+            remedy=f"Set {row.key_variable}, or name another provider's model as provider:model.",
+        )
     return value.strip()
 
 

@@ -10,13 +10,15 @@ from pathlib import Path
 import anyio
 import pytest
 
+from minions_evals_mcp.domain.definitions import Benchmark, TestCase
+from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.providers import Access
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import Asked
 from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, Row
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import BadInputError, StoppedError, UnsupportedError
+from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from tests.engine.seed_configs import CODE, CONTENT, RESPONSE
 from tests.fakes.llm_server import Server, serving
@@ -140,6 +142,23 @@ async def test_select_best_without_a_judge_is_refused_before_anything_runs(engin
     with pytest.raises(UnsupportedError, match="select-best needs a model"):
         await evaluated(engine, text)
     assert await all_of(engine, TestRun) == []
+
+
+@pytest.mark.parametrize(
+    ("provider", "check"),
+    [
+        ("echo", "{type: llm-rubric, value: kind}"),
+        ("echo", "{type: llm-rubric, value: kind, provider: openai:x}"),
+        ("echo", "{type: select-best, value: best}"),
+        ("openai:x", "{type: equals, value: a}"),
+        ("'exec:no-such-program'", "{type: equals, value: a}"),
+    ],
+)
+async def test_what_is_refused_leaves_nothing_behind(engine: Engine, provider: str, check: str) -> None:
+    text = f"prompts: [a, b]\nproviders: [{provider}]\ntests: [{{assert: [{check}]}}]\n"
+    with pytest.raises(EvalsError):
+        await evaluated(engine, text)
+    assert [await all_of(engine, kind) for kind in (Benchmark, TestCase, PromptVersion)] == [[], [], []]
 
 
 async def test_every_cell_is_a_kept_run_and_the_same_config_twice_is_the_same_records(engine: Engine) -> None:

@@ -10,7 +10,7 @@ import pytest
 from minions_evals_mcp.domain.assertions import Assertion, Grader, ScoringCode
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.engine.config_eval.evaluation import Evaluation, SelectBest
-from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.errors import EvalsError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from tests.workshop import START
 
@@ -219,3 +219,28 @@ def test_a_value_that_comes_out_empty_is_refused_with_what_was_written(tmp_path:
         read(tmp_path, text)
     found = read(tmp_path, text, Given(allow_unsupported=True))
     assert [one.type for one in cases(found)[0].assertions] == ["contains"]
+
+
+def test_without_a_judge_the_checks_that_ask_one_are_named_at_once_and_the_rest_is_run_on_request(
+    tmp_path: Path,
+) -> None:
+    sets = f"{{type: assert-set, assert: [{RUBRIC}]}}, {{type: assert-set, assert: [{RUBRIC}, {{type: equals, value: a}}]}}"
+    own = "{type: llm-rubric, value: kind, provider: openai:x}"
+    text = f"tests:\n  - assert: [{RUBRIC}]\n  - assert: [{{type: equals, value: a}}, {own}, {sets}]\n"
+    with pytest.raises(UnsupportedError) as refused:
+        read(tmp_path, text, Given(has_judge=False))
+    assert "c.yaml:4: llm-rubric" in refused.value.message
+    assert "c.yaml:5: llm-rubric" in refused.value.message
+    assert "--judge-model provider:model" in refused.value.remedy
+    assert "--allow-unsupported" in refused.value.remedy
+    found = read(tmp_path, text, Given(has_judge=False, allow_unsupported=True))
+    assert [one.partition(" ")[2] for one in found.left_out] == ["llm-rubric: no model is there to grade it"] * 2
+    first, second = cases(found)
+    assert first.assertions == ()
+    assert [one.type for one in second.assertions] == ["equals", "llm-rubric", "assert-set"]
+    assert [one.type for one in second.assertions[2].assertions] == ["equals"]
+
+
+def test_a_model_that_all_tests_name_is_the_judge(tmp_path: Path) -> None:
+    text = f"tests: [{{options: {{provider: openai:x}}, assert: [{RUBRIC}]}}]\n"
+    assert read(tmp_path, text, Given(has_judge=False)).judge_model == "openai:x"

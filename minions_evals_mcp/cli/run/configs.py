@@ -12,17 +12,18 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.run.running import BROKEN, GATE, Positive, progress_line
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, engine_config, run, say, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import Asked, Evaluation
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import wall_clock
+from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.known_secrets import remember_named
-from minions_evals_mcp.settings import every_variable, named_variables
+from minions_evals_mcp.settings import every_variable, named_variables, settings_here
 
 INTERRUPTED = 130
 SHOWN = 25
@@ -102,7 +103,10 @@ def eval_(
         out=out, limit=limit, fail=fail, judge_model=judge_model, concurrency=concurrency, embedder=embedder,
         trust_code=trust_code,
     )  # fmt: skip
-    given = Given(prompt, provider, allow_unsupported, judge_model, embedder, every_variable(), trust_code)
+    given = Given(
+        prompt, provider, allow_unsupported, judge_model, embedder, every_variable(),
+        has_judge=_has_judge(judge_model, common), trust_code=trust_code,
+    )  # fmt: skip
     asked = Asked(key, max_cost_usd, max_seconds)
     try:
         evaluation = read_config(config, now=wall_clock(), given=given)  # its code may run long: Ctrl-C ends it here
@@ -110,6 +114,12 @@ def eval_(
     except KeyboardInterrupt:
         tell("Interrupted: what was judged is kept; the same command goes on.\n", aside=True)
         return INTERRUPTED
+
+
+def _has_judge(judge_model: str | None, common: Common) -> bool:
+    """Whether a model judges where the config names none."""
+    config = engine_config(common, settings_here(), judge_model=judge_model)
+    return config.judge_model is not None or default_judge(config.providers) is not None
 
 
 async def _eval(evaluation: Evaluation, how: _How, asked: Asked, common: Common) -> int:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
+from typing import cast
 
 import anyio
 
+from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
+from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.budget import Budget, HaltedError
 from minions_evals_mcp.engine.config_eval.choosing import Choosing
 from minions_evals_mcp.engine.config_eval.evaluation import (
@@ -29,6 +32,7 @@ from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.config_eval.providers import Providers
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
+from minions_evals_mcp.engine.judge.yardstick import own_measure
 from minions_evals_mcp.engine.records.save_records import save_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
@@ -57,11 +61,18 @@ class _Part:
     column: Column
     memory: Memory | None
 
-    async def started(self, engine: Engine, *, max_cost_usd: float | None) -> StartedCases:
+    async def started(
+        self, engine: Engine, *, max_cost_usd: float | None, opening: Callable[[Budget], Target] | None = None
+    ) -> StartedCases:
         kept = await engine.store.read(lambda db: jobs.job_by_key(db, self.request.key or ""))
         target = self.request.target if kept is None else _target_of(kept)
         request = self.request.model_copy(update={"max_cost_usd": max_cost_usd, "target": target})
-        return await start_benchmark(engine, request, target=self.opening)
+        return await start_benchmark(engine, request, target=opening or self.opening)
+
+    def opened(self) -> Callable[[Budget], Target]:
+        """Its target to start with, opened: what cannot be called is refused before anything is kept."""
+        target = self.opening(_unmetered(self.request.max_cost_usd))
+        return lambda _: target
 
 
 def _target_of(job: Job) -> str:
@@ -97,15 +108,19 @@ async def evaluate(
         own_models = {name: await providers.models(spec) for name, spec in evaluation.graders.items()}
         config = replace(engine.config, concurrency=1) if evaluation.remembers else engine.config
         engine = replace(engine, own_models=own_models, config=config)
-        _vet_judges(engine, evaluation, asked)
-        await save_records(engine, evaluation.arrivals)
         parts = [
             await _part(column, part, asked, providers, memory)
             for column in evaluation.columns
             for memory in (Memory(evaluation.stored) if evaluation.remembers else None,)
             for part in column.parts
         ]
-        started = [await one.started(engine, max_cost_usd=asked.max_cost_usd) for one in parts]
+        _vet_judges(engine, evaluation, asked, like=parts[0].request)
+        openings = [one.opened() for one in parts]
+        await save_records(engine, evaluation.arrivals)
+        started = [
+            await one.started(engine, max_cost_usd=asked.max_cost_usd, opening=opening)
+            for one, opening in zip(parts, openings, strict=True)
+        ]
         jobs_of_all = [run.job.id for run in started]
         ran: list[_Ran] = []
         for part, run in zip(parts, started, strict=True):
@@ -118,9 +133,21 @@ async def evaluate(
         return await _matrix(engine, evaluation, ran, asked, like=parts[0].request)
 
 
-def _vet_judges(engine: Engine, evaluation: Evaluation, asked: Asked) -> None:
-    """Raises where a model that is to choose is not to be had; those that grade are looked at with their tests."""
-    own = OwnJudges(engine, Budget(asked.max_cost_usd, None, lambda _: None))
+def _unmetered(max_cost_usd: float | None) -> Budget:
+    """A budget for what is opened and not asked."""
+    return Budget(max_cost_usd, None, lambda _: None)
+
+
+def _vet_judges(engine: Engine, evaluation: Evaluation, asked: Asked, *, like: RunRequest) -> None:
+    """Raises where a model that is to grade or to choose is not to be had; nothing has been kept by then."""
+    panel = planning.judge_for(engine, like, _unmetered(asked.max_cost_usd), model=engine.judge_model()).panel
+    measured = [own_measure(case) for case in _cases(evaluation)]
+    for measure in measured:
+        panel.vet(measure)
+    model = engine.judge_model() if any(panel.asks_model(measure) for measure in measured) else None
+    if model is not None:
+        engine.models.client(model)
+    own = OwnJudges(engine, _unmetered(asked.max_cost_usd))
     asking = [one for several in evaluation.choosers.values() for one in several if isinstance(one, SelectBest)]
     for one in asking:
         if one.grader is not None:
@@ -128,8 +155,15 @@ def _vet_judges(engine: Engine, evaluation: Evaluation, asked: Asked) -> None:
     if any(one.grader is None for one in asking) and engine.judge_model() is None:
         raise UnsupportedError(
             "select-best needs a model that judges.",
-            remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model.",
+            remedy="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one with --judge-model provider:model.",
         )
+
+
+def _cases(evaluation: Evaluation) -> Iterator[Record[TestCase]]:
+    for arrival in evaluation.arrivals:
+        record = arrival.record
+        if isinstance(record.fields, TestCase):
+            yield cast("Record[TestCase]", record)
 
 
 async def _part(column: Column, part: Part, asked: Asked, providers: Providers, memory: Memory | None) -> _Part:

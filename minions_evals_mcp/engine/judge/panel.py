@@ -200,7 +200,7 @@ class Panel:
             if not self.has(asks):
                 raise UnsupportedError(
                     f"test-case {measure.case.id}: it has a check that a model grades, and there is no model to ask.",
-                    remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model.",
+                    remedy="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one with --judge-model provider:model.",
                 )
             self.judge(asks.judge)
         if self.own is not None and isinstance(measure.yardstick, ByAssertions):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 
@@ -39,6 +39,7 @@ CHECKED = "output, context"
 TOLD_CONFIG = ("python", "javascript", METEOR)
 GIVEN_CONFIG = "only code is told a config"
 OWN = ("provider", "rubricPrompt")
+TRANSFORMS = frozenset({"transform", "contextTransform"})
 REF = "#/assertionTemplates/"
 PLACES = re.compile(r"\{[{%][^{}%]*?([A-Za-z_]\w*)")
 _ASSERTION: TypeAdapter[Assertion] = TypeAdapter(Assertion)
@@ -103,21 +104,34 @@ class Assertions:
         }
         before = len(self.refusals)
         made |= self.graders.own(kind.removeprefix(NEGATION), wire, self.options)
-        if kind.removeprefix(NEGATION) in BY_SERVICE and len(self.refusals) > before:
-            return None  # no other service stands in for the one that is refused
+        if self._lacks_judge(node, kind, made, refused=len(self.refusals) > before):
+            return None
         if "value" in wire:
             made["value"] = self._value(wire["value"], kind, variables, wire.get("config"))
         elif "config" in wire:
             self.refusals.note(wire["config"], GIVEN_CONFIG)
         if isinstance(made.get("metric"), str):
             made["metric"] = self._rendered(wire["metric"], variables)
-        for name in ("transform", "contextTransform"):
-            if name in made:
-                made[name] = self._transform(wire[name])
+        made |= {name: self._transform(wire[name]) for name in TRANSFORMS & made.keys()}
         if kind == SET and "assert" in wire:
-            inner = [self._one(self.resolved(one), variables, top=False) for one in wire["assert"].elements()]
-            made["assert"] = [one.model_dump(mode="json") for one in inner if one is not None]
+            parts = wire["assert"].elements()
+            made["assert"] = self._parts(parts, variables)
+            if parts and not made["assert"]:
+                return None  # all of it is left out
         return self._vetted(node, made, top=top)
+
+    def _lacks_judge(self, node: Node, kind: str, made: Mapping[str, JsonValue], *, refused: bool) -> bool:
+        base = kind.removeprefix(NEGATION)
+        if base in BY_SERVICE:
+            return refused  # no other service stands in for the one that is refused
+        if not self.graders.lacks_judge(base, made):
+            return False
+        self.refusals.add_ungraded(node, kind)
+        return True
+
+    def _parts(self, nodes: Iterable[Node], variables: Mapping[str, JsonValue]) -> list[JsonValue]:
+        found = (self._one(self.resolved(one), variables, top=False) for one in nodes)
+        return [one.model_dump(mode="json") for one in found if one is not None]
 
     def _noted(self, node: Node) -> dict[str, Node]:
         """The assertion's parts without those that change nothing, each noted."""

@@ -62,6 +62,8 @@ class Given:
     judge_model: str | None = None
     embedder: str | None = None
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    has_judge: bool = True
+    """Whether a model judges where neither of both names one."""
     trust_code: bool = False
     """Whether JavaScript that makes parts of the config may run with the real interpreter."""
 
@@ -89,8 +91,9 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
     providers = read_providers(_one_of(root, node, "providers", "targets"), refusals)
     tests = read_tests(root, refusals)
     graders = read_graders(
-        tests, refusals, judge_given=given.judge_model is not None, embedder_given=given.embedder is not None
-    )
+        tests, refusals, judge_given=given.judge_model is not None, embedder_given=given.embedder is not None,
+        has_judge=given.has_judge,
+    )  # fmt: skip
     cases = list(read_cases(tests, root, Asking(prompts, providers, options, refusals), graders))
     remembers = any({STORES, CONVERSATION} & case.fields.inputs.keys() for case in cases)
     _vet_order(cases, refusals, remembers=remembers)

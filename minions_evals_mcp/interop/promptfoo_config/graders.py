@@ -47,13 +47,14 @@ class Graders:
     """Reads the graders of one config. `specs` are those that only it can open, by `Grader.name`.
 
     `shared` is the model that all tests name alike, which is the run's judge; with `judge_given` or `embedder_given` the
-    config is not asked who judges, or who measures likeness.
+    config is not asked who judges, or who measures likeness. `has_judge`: a model judges where the config names none.
     """
 
     refusals: Refusals
     shared: str | None = None
     judge_given: bool = False
     embedder_given: bool = False
+    has_judge: bool = True
     specs: dict[str, ModelSpec] = field(default_factory=dict[str, ModelSpec])
 
     def own(self, kind: str, said: Mapping[str, Node], options: Mapping[str, Node]) -> dict[str, JsonValue]:
@@ -69,6 +70,10 @@ class Graders:
         if words is not None and words.value and (template := self._words(words)):
             found["rubricPrompt"] = template
         return found
+
+    def lacks_judge(self, kind: str, made: Mapping[str, JsonValue]) -> bool:
+        """Whether a model would have to decide that check, and nobody says which."""
+        return kind in GRADED | {SELECT_BEST} and "provider" not in made and not self.has_judge and self.shared is None
 
     def _grader(self, kind: str, said: Mapping[str, Node], options: Mapping[str, Node]) -> Grader | None:
         asks = _asked_by(kind)
@@ -150,10 +155,15 @@ class Graders:
 
 
 def read_graders(
-    tests: Sequence[Test], refusals: Refusals, *, judge_given: bool = False, embedder_given: bool = False
+    tests: Sequence[Test],
+    refusals: Refusals,
+    *,
+    judge_given: bool = False,
+    embedder_given: bool = False,
+    has_judge: bool = True,
 ) -> Graders:
     """The reader of a config's graders, with the model that all its tests share."""
-    return Graders(refusals, shared_judge(tests, refusals), judge_given, embedder_given)
+    return Graders(refusals, shared_judge(tests, refusals), judge_given, embedder_given, has_judge)
 
 
 def shared_judge(tests: Sequence[Test], refusals: Refusals) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.reading import Node
@@ -18,6 +18,7 @@ class Refusals:
         self.trust_code = trust_code
         self._found: dict[str, None] = {}
         self._noted: dict[str, None] = {}
+        self._ungraded: dict[str, None] = {}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -36,6 +37,10 @@ class Refusals:
         said = what.removesuffix(".")
         self._found[f"{node.at}: {node.name}{f': {said}' if said else ''}"] = None
 
+    def add_ungraded(self, node: Node, kind: str) -> None:
+        """A model would have to decide the check, and there is none."""
+        self._ungraded[f"{node.at}: {kind}: no model is there to grade it"] = None
+
     def known(self, node: Node, names: Iterable[str], *, harmless: Mapping[str, str] = NOTHING) -> dict[str, Node]:
         """The mapping's values under known keys; a harmless key is noted, with why it is, each other one is refused."""
         found = node.mapping()
@@ -48,11 +53,21 @@ class Refusals:
 
     def settled(self, *, allowed: bool) -> tuple[str, ...]:
         """What is left out; raises `UnsupportedError` naming it unless that is allowed."""
-        found = tuple(sorted(self._found))
+        found, ungraded = tuple(sorted(self._found)), tuple(sorted(self._ungraded))
         if found and not allowed:
-            more = [f"and {len(found) - MOST_NAMED} more"] if len(found) > MOST_NAMED else []
             raise UnsupportedError(
-                "\n".join(("the config asks for what is not carried out:", *found[:MOST_NAMED], *more)),
+                _listed("the config asks for what is not carried out:", found),
                 remedy="Take it out, or leave it out of this evaluation with --allow-unsupported.",
             )
-        return found
+        if ungraded and not allowed:
+            raise UnsupportedError(
+                _listed("a model is to grade, and none is there:", ungraded),
+                remedy="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --judge-model provider:model."
+                " Or run the rest with --allow-unsupported, which lists these checks as left out.",
+            )
+        return found + ungraded
+
+
+def _listed(what: str, named: Sequence[str]) -> str:
+    more = [f"and {len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []
+    return "\n".join((what, *named[:MOST_NAMED], *more))
