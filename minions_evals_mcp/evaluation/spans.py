@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.step_spans import tool_step
 from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.evaluation.messages import plain_json
-from minions_evals_mcp.evaluation.tracing import Recorder, current_recorder
+from minions_evals_mcp.evaluation.tracing import Begun, Recorder, current_recorder
 
 OPERATION = "gen_ai.operation.name"
 TOOL = "execute_tool"
@@ -46,10 +46,10 @@ class _Provider(Protocol):
 
 @dataclass(slots=True, eq=False)
 class _Begun:
-    """A span that has begun while an output is made: where its call stands in the log."""
+    """A span that has begun while an output is made, and its call in the log."""
 
     recorder: Recorder
-    place: int | None = None
+    call: Begun | None = None
 
 
 @dataclass(slots=True, eq=False)
@@ -87,9 +87,8 @@ class ToolSpans:
             return
         attributes = span.attributes or {}
         operation = attributes.get(OPERATION)
-        if operation == TOOL or begun.place is not None:
-            place = begun.recorder.begun() if begun.place is None else begun.place
-            begun.recorder.calls[place] = _call(span, attributes)
+        if operation == TOOL or begun.call is not None:
+            (begun.call or begun.recorder.begun()).call = _call(span, attributes)
             return
         traced = self.traced.setdefault(begun.recorder, _Traced())
         traced.agents += operation == AGENT

@@ -26,24 +26,31 @@ DEEPEST = 8
 """How far a task's own functions are followed to see whether they can reach a tool that is recorded."""
 
 
+@dataclass(slots=True, eq=False)
+class Begun:
+    """A call that has begun; `call` once it has ended."""
+
+    call: ToolCall | None = None
+
+
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class Recorder:
     """The calls of one output, in the order in which they began."""
 
-    calls: list[ToolCall | None] = field(default_factory=list[ToolCall | None])
+    calls: list[Begun] = field(default_factory=list[Begun])
     complete: bool = False
     """Whether a call would have been seen, so that none means that none was made."""
     without_tools: bool = False
     """Whether every model was traced that answered, and none asked for a tool."""
 
-    def begun(self) -> int:
-        """The place of a call that has begun."""
-        self.calls.append(None)
-        return len(self.calls) - 1
+    def begun(self) -> Begun:
+        """A call that has begun, perhaps in one of several threads."""
+        self.calls.append(begun := Begun())
+        return begun
 
     def recorded(self) -> tuple[ToolCall, ...] | None:
         """All calls that ended; None where nothing would have recorded one."""
-        ended = tuple(call for call in self.calls if call is not None)
+        ended = tuple(begun.call for begun in self.calls if begun.call is not None)
         return ended if ended or self.complete or self.without_tools else None
 
 
@@ -74,20 +81,19 @@ class step:  # noqa: N801  read as a word: with step("search", query=q) as s
     def __init__(self, tool: str, /, **arguments: object) -> None:
         self.result: object = None
         self._tool, self._arguments = tool, arguments
-        self._recorder: Recorder | None = None
-        self._place, self._started = 0, 0.0
+        self._begun: Begun | None = None
+        self._started = 0.0
 
     def __enter__(self) -> Self:
-        self._recorder = _RECORDER.get()
-        if self._recorder is not None:
-            self._place = self._recorder.begun()
+        recorder = _RECORDER.get()
+        self._begun = None if recorder is None else recorder.begun()
         self._started = time.perf_counter()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
-        if self._recorder is None:
+        if self._begun is None:
             return
-        self._recorder.calls[self._place] = ToolCall(
+        self._begun.call = ToolCall(
             tool=self._tool,
             arguments={name: shown(value) for name, value in self._arguments.items()},
             result=shown(self.result),

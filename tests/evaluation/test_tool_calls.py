@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from contextvars import copy_context
 from functools import partial
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import anthropic
@@ -14,7 +17,7 @@ import openai
 import pytest
 
 from minions_evals_mcp import Case, EvaluationResult, Output, evaluate, evaluate_async, step, tool
-from minions_evals_mcp.evaluation.tracing import reaches_tools
+from minions_evals_mcp.evaluation.tracing import Begun, Recorder, reaches_tools, recording
 from tests.fakes.llm_server import serving
 
 USED = {"type": "trajectory:tool-used", "value": "search"}
@@ -111,6 +114,24 @@ def test_what_a_step_raises_is_its_error_and_calls_keep_their_order(tmp_path: Pa
     found = evaluate(agent, [Case({"n": 1})], store=tmp_path / "e.db", checks=["not-is-refusal"], progress=False)
     calls = found.cases[0].tool_calls or ()
     assert [(call.tool, call.error) for call in calls] == [("outer", None), ("inner", "ValueError: no")]
+
+
+def test_calls_that_begin_in_two_threads_at_once_are_both_kept() -> None:
+    both = Barrier(2)
+
+    class Together(list[Begun]):
+        def append(self, begun: Begun, /) -> None:
+            super().append(begun)
+            both.wait()
+
+    def called(name: str) -> None:
+        with step(name):
+            pass
+
+    with recording(Recorder(Together())) as recorder, ThreadPoolExecutor(2) as threads:
+        for name in ("search", "read"):
+            threads.submit(copy_context().run, called, name)
+    assert sorted(call.tool for call in recorder.recorded() or ()) == ["read", "search"]
 
 
 def test_outside_an_evaluation_marks_and_steps_do_nothing() -> None:
