@@ -176,6 +176,8 @@ async def save_version(engine: Engine, name: str, label: str, source: str) -> st
         chain: list[VersionLine] = await version_chain(engine, name)
     except NotFoundError:
         chain = []
+    if any(one.id == ident for one in chain):  # another process has just recorded it
+        return ident
     number = max((one.version_number for one in chain), default=0) + 1
     fields = PromptVersion(
         content=source or label, version_number=number, prompt_id=name, changelog=f"the code at {label}"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 
+import anyio
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,6 +52,14 @@ async def test_a_failed_run_becomes_a_case_that_fails_on_it_and_passes_on_the_co
     )
     judged = await judged_case(engine, made.test_case_id, agent_run_id="a")
     assert judged.fields.passed is False
+
+
+async def test_cases_that_are_promoted_side_by_side_are_all_taken_up(engine: Engine) -> None:
+    run = await failed(engine)
+    async with anyio.create_task_group() as tasks:
+        for ident in (f"{run}:c", "a"):
+            tasks.start_soon(partial(promote_failure, engine, ident, corrected=RIGHT, into="b1"))
+    assert len((await found(engine, "b1", Benchmark)).fields.test_case_ids) == 4
 
 
 async def test_without_what_is_right_it_is_a_draft_that_is_not_run_until_somebody_says_it(engine: Engine) -> None:

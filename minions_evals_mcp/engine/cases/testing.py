@@ -26,7 +26,8 @@ from minions_evals_mcp.engine.cases.test_history import (
     test_case,
 )
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, save_records
+from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, write_batch
+from minions_evals_mcp.engine.records.save_records import batch_of as batch_of_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
 from minions_evals_mcp.engine.version_chain import find_ref
@@ -73,9 +74,13 @@ async def create_test_case(  # noqa: PLR0913  the documented fields
         fields["expectedOutputs"] = output_record(expected_output, {})
     wire: Json = {"id": id or engine.new_id(), "type": TestCase.slug, "fields": fields}
     record = record_from_wire(wire, new_id="", now=engine.clock())
-    if await engine.store.read(lambda db: records.find(db, record.id)) is not None:
-        raise BadInputError(f"the id {record.id!r} is taken.", remedy="Leave it out, or update that test case.")
-    await save_records(engine, [Arrival(record)])
+
+    def save(db: Db) -> None:
+        if records.find(db, record.id) is not None:
+            raise BadInputError(f"the id {record.id!r} is taken.", remedy="Leave it out, or update that test case.")
+        write_batch(db, batch_of_records([Arrival(record)]), by=engine.speaker.identity, now=record.created_at)
+
+    await engine.store.write(save)
     return await test_case(engine, record.id)
 
 

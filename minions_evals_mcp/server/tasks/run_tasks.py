@@ -34,7 +34,7 @@ class RunBoard:
         call = Call(await self._session.engine(), await self._session.runs(), self._session.target, _untold)
         answer = await run_answer(call, job, Shape())
         told: Json = answer.structured_content or {}
-        status = _status(str(told["state"]), job.reason)
+        status = _status(str(told["state"]), str(told.get("reason", "")))  # both as of one look at the run
         detail: Json = {}
         if status == "completed":
             detail["result"] = answer.model_dump(by_alias=True, mode="json", exclude_none=True)
