@@ -114,7 +114,7 @@ class Python:
         self._most = most
         self._room = anyio.CapacityLimiter(most)
         self._starting = anyio.Lock()
-        self._owned = ExitStack()
+        self._owned: ExitStack | None = None
         self._pool: Monty | None = None
 
     async def __aenter__(self) -> Self:
@@ -124,8 +124,9 @@ class Python:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._pool = None
-        with anyio.CancelScope(shield=True):
-            await run_sync(self._owned.close)
+        if self._owned is not None:
+            with anyio.CancelScope(shield=True):
+                await run_sync(self._owned.close)
 
     async def run_each(self, calls: Sequence[Call], limits: Limits) -> list[Ran | Broke]:
         """What each snippet gives, one after another in one thread; each has a place and limits of its own."""
@@ -139,9 +140,10 @@ class Python:
     def _started(self) -> Monty:
         from pydantic_monty import Monty  # noqa: PLC0415  imported at first use: few runs need it
 
-        binary = self._owned.enter_context(_launcher())
+        self._owned = owned = self._owned or ExitStack()
+        binary = owned.enter_context(_launcher())
         grace = KILL_GRACE_SECONDS
-        self._pool = self._owned.enter_context(
+        self._pool = owned.enter_context(
             Monty(binary_path=binary, max_processes=self._most, feed_duration_limit_grace=grace)
         )
         return self._pool

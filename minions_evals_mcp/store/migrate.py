@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import resources
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from minions_evals_mcp.store import row_digests
 from minions_evals_mcp.store.connection import APPLICATION_ID, Db, sqlite
 
 
+@cache
 def migrations() -> tuple[tuple[int, str], ...]:
     """Number and SQL of every migration, in order."""
     folder = resources.files("minions_evals_mcp.store") / "migrations"

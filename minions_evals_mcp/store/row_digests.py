@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from struct import pack
 
@@ -87,20 +88,25 @@ def keep(db: Db) -> None:
     """Makes the connection write the digest of every row that it writes."""
     can_digest(db)
     db.execute("PRAGMA temp_store = MEMORY")
-    for source in sources(db):
-        new, table = source.key("NEW"), source.table
-        db.execute(
-            f"CREATE TEMP TRIGGER digest_{table}_new AFTER INSERT ON main.{table}"
-            f" BEGIN INSERT INTO row_digest VALUES ('{table}', {new}, {source.digest('NEW')}); END"
-        )
-        db.execute(
-            f"CREATE TEMP TRIGGER digest_{table}_changed AFTER UPDATE ON main.{table} BEGIN UPDATE row_digest"
-            f" SET digest = {source.digest('NEW')} WHERE source = '{table}' AND key = {new}; END"
-        )
-        db.execute(
-            f"CREATE TEMP TRIGGER digest_{table}_gone AFTER DELETE ON main.{table}"
-            f" BEGIN DELETE FROM row_digest WHERE source = '{table}' AND key = {source.key('OLD')}; END"
-        )
+    db.executescript(_triggers(tuple(sources(db))))
+
+
+@cache
+def _triggers(tables: tuple[Source, ...]) -> str:
+    """The script that makes them, in one transaction: each by itself takes twice the time."""
+    return f"BEGIN;\n{''.join(map(_triggers_of, tables))}COMMIT;"
+
+
+def _triggers_of(source: Source) -> str:
+    new, table = source.key("NEW"), source.table
+    return (
+        f"CREATE TEMP TRIGGER digest_{table}_new AFTER INSERT ON main.{table}"
+        f" BEGIN INSERT INTO row_digest VALUES ('{table}', {new}, {source.digest('NEW')}); END;\n"
+        f"CREATE TEMP TRIGGER digest_{table}_changed AFTER UPDATE ON main.{table} BEGIN UPDATE row_digest"
+        f" SET digest = {source.digest('NEW')} WHERE source = '{table}' AND key = {new}; END;\n"
+        f"CREATE TEMP TRIGGER digest_{table}_gone AFTER DELETE ON main.{table}"
+        f" BEGIN DELETE FROM row_digest WHERE source = '{table}' AND key = {source.key('OLD')}; END;\n"
+    )
 
 
 def renew(db: Db) -> None:
