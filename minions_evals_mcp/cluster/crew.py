@@ -149,7 +149,7 @@ async def _first_worker(crew: Crew) -> None:
 
 @asynccontextmanager
 async def _opened(where: Where) -> AsyncGenerator[Any]:
-    from distributed import Client, LocalCluster  # noqa: PLC0415  slow, and an extra
+    from distributed import Client, LocalCluster, Security  # noqa: PLC0415  slow, and an extra
 
     if isinstance(where, LocalWorkers):
         local: Any = LocalCluster(
@@ -162,6 +162,11 @@ async def _opened(where: Where) -> AsyncGenerator[Any]:
         async with local as cluster, Client(cluster, asynchronous=True) as client:
             yield client
         return
+    if where.address.startswith("tls:") and Security().get_connection_args("client").get("ssl_context") is None:
+        raise BadInputError(
+            f"there is no certificate here to show to {where.address}.",
+            remedy="Name yours to dask: DASK_DISTRIBUTED__COMM__TLS__CA_FILE, ..__TLS__CLIENT__CERT and ..__TLS__CLIENT__KEY",
+        )
     opening: Any = Client(where.address, asynchronous=True, timeout=ANSWER_S)
     try:
         client = await opening

@@ -1,10 +1,9 @@
-"""A dask cluster for tests and figures: a scheduler and workers as processes of their own, on loopback."""
+"""A dask cluster of processes on loopback: the figures are measured with it."""
 
 from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -27,7 +26,6 @@ class Crowd:
     address: str
     folder: Path
     environment: Mapping[str, str]
-    arguments: Sequence[str] = ()
     naps: Naps = field(init=False)
     """What `napping` is called for by the workers."""
     workers: list[subprocess.Popen[bytes]] = field(default_factory=list[subprocess.Popen[bytes]])
@@ -37,25 +35,19 @@ class Crowd:
         """The workers note their calls beside their logs."""
         self.naps = Naps(self.folder)
 
-    def hire(self, count: int = 1, address: str | None = None) -> None:
-        """Starts workers; `address` is where they find the scheduler, if it is not its own."""
+    def hire(self, count: int = 1) -> None:
+        """Starts workers."""
         for _ in range(count):
             self.started += 1
-            command = [*DASK, "worker", address or self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"]
-            place = ["--local-directory", str(self.folder), "--memory-limit", "0", *self.arguments]
             log = self.folder / f"worker{self.started}.log"
-            self.workers.append(_begun([*command, *place], log, {**self.naps.environment, **self.environment}))
+            command = worker_command(self.address, self.folder)
+            self.workers.append(begun(command, log, {**self.naps.environment, **self.environment}))
 
     def kill(self, number: int) -> None:
         """SIGKILL for a worker."""
         worker = self.workers.pop(number)
-        worker.send_signal(signal.SIGKILL)
+        worker.kill()
         worker.wait()
-
-    @property
-    def pids(self) -> list[int]:
-        """The processes of the workers that are there."""
-        return [worker.pid for worker in self.workers]
 
     def join(self) -> None:
         """Waits until as many workers are known to the scheduler as were started."""
@@ -70,35 +62,42 @@ class Crowd:
         return "".join(path.read_text() for path in sorted(self.folder.glob("*.log")))
 
 
-def _begun(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def worker_command(address: str, folder: Path) -> list[str]:
+    """What starts a worker with one thread."""
+    place = ["--local-directory", str(folder), "--memory-limit", "0"]
+    return [*DASK, "worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard", *place]
+
+
+def ended(process: subprocess.Popen[bytes]) -> None:
+    """Ends a process that may have ended."""
+    process.terminate()
+    process.wait()
+
+
+def begun(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """A process whose words go to that file."""
     with log.open("wb") as out:
         return subprocess.Popen(command, stdout=out, stderr=out, cwd=ROOT, env=dict(environment))
 
 
 @contextmanager
-def crowd(
-    folder: Path,
-    workers: int,
-    environment: Mapping[str, str] | None = None,
-    arguments: Sequence[str] = (),
-) -> Generator[Crowd]:
+def crowd(folder: Path, workers: int, environment: Mapping[str, str]) -> Generator[Crowd]:
     """A scheduler with so many workers, ended with the block; `environment` is added to the workers' own."""
     own = dict(os.environ)  # noqa: TID251  what the processes need, and no setting of ours
     file = folder / "scheduler.json"
     file.unlink(missing_ok=True)  # an earlier one's
     ports = ["--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
-    command = [*DASK, "scheduler", *ports, "--scheduler-file", str(file), *arguments]
-    scheduler = _begun(command, folder / "scheduler.log", own)
+    command = [*DASK, "scheduler", *ports, "--scheduler-file", str(file)]
+    scheduler = begun(command, folder / "scheduler.log", own)
     try:
-        there = Crowd(_address(file, scheduler), folder, {**own, **(environment or {})}, arguments)
+        there = Crowd(_address(file, scheduler), folder, {**own, **environment})
         there.hire(workers)
         try:
             there.join()
             yield there
         finally:
             for worker in there.workers:
-                worker.terminate()
-                worker.wait()
+                ended(worker)
     finally:
         scheduler.kill()
         scheduler.wait()

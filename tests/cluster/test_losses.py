@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import json
 import os
 import signal
 import subprocess
@@ -21,6 +20,8 @@ from anyio.abc import TaskGroup
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from dask.config import set as configured
+from distributed.security import Security
 
 from minions_evals_mcp.cluster import dispatch, place
 from minions_evals_mcp.cluster.chunks import HELD, LIVE
@@ -29,29 +30,37 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.pipeline import Place
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.store import jobs, leases
 from minions_evals_mcp.store.jobs import Job
-from tests.cluster.crowd import ROOT, Crowd, crowd
+from tests.cluster.crowd import ROOT
 from tests.cluster.eavesdropper import Overheard, eavesdropping
-from tests.cluster.test_run_on_cluster import LIMIT_S
+from tests.cluster.inside import Inside, inside
+from tests.cluster.test_run_on_cluster import on_cluster
+from tests.hang import HANG_S
 from tests.workshop import all_of, fleet
 
 NOTED = "python:tests.cluster.napping:noted_nap"
 CLI = (sys.executable, "-m", "minions_evals_mcp.cli")
 
 
-async def run_in(tasks: TaskGroup, engine: Engine, cluster: Place, ended: list[Job]) -> None:
+REQUEST = RunRequest(subject_id="b", target=NOTED)
+
+
+async def run_in(
+    tasks: TaskGroup, engine: Engine, cluster: Place, ended: list[Job], request: RunRequest = REQUEST
+) -> None:
     """Begins the benchmark on that cluster."""
 
     async def run() -> None:
-        ended.append(await run_benchmark(engine, RunRequest(subject_id="b", target=NOTED), place=cluster))
+        ended.append(await run_benchmark(engine, request, place=cluster))
 
     tasks.start_soon(run)
 
 
 def patient(engine: Engine) -> Engine:
     """The engine, whose calls may wait at the gate."""
-    engine.config = replace(engine.config, call_timeout_s=LIMIT_S)
+    engine.config = replace(engine.config, call_timeout_s=HANG_S)
     return engine
 
 
@@ -69,20 +78,22 @@ _KEPT = "SELECT case_id FROM unit WHERE output IS NOT NULL OR test_run_id IS NOT
 _LOST = "SELECT DISTINCT ending FROM unit_lease WHERE ending = 'lost'"
 
 
-async def test_what_a_lost_worker_had_goes_out_again_and_nothing_else(engine: Engine, tmp_path: Path) -> None:
+async def test_what_a_lost_worker_had_goes_out_again_and_nothing_else(engine: Engine, scheduler: Inside) -> None:
     size, at_once = 60, engine.config.concurrency
     await fleet(engine, size)
-    ended, calling = list[Job](), set[str]()
-    with crowd(tmp_path, 2) as there, there.naps.gated(), anyio.fail_after(LIMIT_S):
+    ended, calling, there = list[Job](), set[str](), scheduler
+    worker = await there.hire_process()
+    await there.hire()
+    with there.naps.gated(), anyio.fail_after(HANG_S):
         there.naps.let(*(f"c{number}" for number in range(0, size, 2)))
-        opening = place.open_cluster(patient(engine), RunRequest(subject_id="b", target=NOTED), there.address)
+        opening = place.open_cluster(patient(engine), REQUEST, there.address)
         async with opening as cluster, anyio.create_task_group() as tasks:
             await run_in(tasks, engine, cluster, ended)
-            await there.naps.are_under_way(at_once, there.pids[0])
-            calling = there.naps.under_way(there.pids[0])
-            came_back = there.naps.ends(there.pids[0]).keys() - calling
+            await there.naps.are_under_way(at_once, worker.pid)
+            calling = there.naps.under_way(worker.pid)
+            came_back = there.naps.ends(worker.pid).keys() - calling
             await is_there(engine, _KEPT, *((case,) for case in came_back))
-            there.kill(0)
+            worker.kill()
             there.naps.let_all()
     (job,) = ended
     assert job.state == "completed"
@@ -121,22 +132,21 @@ def cut_off(worker: subprocess.Popen[bytes], relay: Overheard) -> Generator[None
 
 @pytest.mark.parametrize("out_of_reach", [hanging, cut_off])
 async def test_what_a_worker_had_that_is_out_of_reach_goes_out_again_and_its_late_answers_are_not_taken(
-    engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, out_of_reach: OutOfReach
+    engine: Engine, scheduler: Inside, monkeypatch: pytest.MonkeyPatch, out_of_reach: OutOfReach
 ) -> None:
     monkeypatch.setattr(place, "LEASE_S", 2.0)
     monkeypatch.setattr(dispatch, "TRIES", 1000)  # so short a lease may run out by itself where the machine is slow
     size, at_once = LIVE - 1, engine.config.concurrency
     await fleet(engine, size)
-    ended: list[Job] = []
-    with crowd(tmp_path, 0) as there, there.naps.gated(), anyio.fail_after(LIMIT_S):
+    ended, there = list[Job](), scheduler
+    with there.naps.gated(), anyio.fail_after(HANG_S):
         async with eavesdropping(there.address) as relay:
-            there.hire(address=relay.address)
-            opening = place.open_cluster(patient(engine), RunRequest(subject_id="b", target=NOTED), there.address)
+            worker = await there.hire_process(address=relay.address)
+            opening = place.open_cluster(patient(engine), REQUEST, there.address)
             async with opening as cluster, anyio.create_task_group() as tasks:
                 await run_in(tasks, engine, cluster, ended)
-                (worker,) = there.workers
                 await there.naps.are_under_way(at_once, worker.pid)
-                there.hire()
+                await there.hire()
                 with out_of_reach(worker, relay):
                     await is_there(engine, _LOST, ("lost",))
                     there.naps.let(worker.pid)
@@ -161,52 +171,45 @@ async def test_what_a_worker_had_that_is_out_of_reach_goes_out_again_and_its_lat
     )
 
 
-def cli(folder: Path, address: str, **environment: str) -> subprocess.Popen[bytes]:
+def cli(folder: Path, address: str) -> subprocess.Popen[bytes]:
     """The command as a process of its own."""
     command = [*CLI, "run-benchmark", "b", "--target", NOTED, "--key", "k", "--concurrency", "4", "--cluster", address]
-    patience = {"MINIONS_EVALS_CALL_TIMEOUT": str(LIMIT_S)}
-    own = {**os.environ, "HOME": str(folder), **patience, **environment}  # noqa: TID251  the child's
+    own = {**os.environ, "HOME": str(folder), "MINIONS_EVALS_CALL_TIMEOUT": str(HANG_S)}  # noqa: TID251  the child's
     with (folder / "said.txt").open("ab") as said:
         return subprocess.Popen(
-            [*command, "--db", str(folder / "evals.db"), "--json"],
-            cwd=ROOT,
-            env=own,
-            stdout=subprocess.PIPE,
-            stderr=said,
+            [*command, "--db", str(folder / "evals.db")], cwd=ROOT, env=own, stdout=said, stderr=said
         )
-
-
-async def _ended(process: subprocess.Popen[bytes]) -> dict[str, object]:
-    out, _ = await anyio.to_thread.run_sync(process.communicate)
-    return json.loads(out) if out.strip() else {}
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 async def test_a_coordinator_that_is_stopped_or_killed_goes_on_under_its_key(
-    engine: Engine, tmp_path: Path, two_workers: Crowd, how: signal.Signals
+    engine: Engine, tmp_path: Path, two_workers: Inside, how: signal.Signals
 ) -> None:
-    size, at_once, there = 100, 4, two_workers
+    size, at_once, there, ended = 100, 2 * 4, two_workers, list[Job]()
     await fleet(engine, size)
-    with there.naps.gated(), anyio.fail_after(LIMIT_S):
+    with there.naps.gated(), anyio.fail_after(HANG_S):
         there.naps.let(*(f"c{number}" for number in range(0, size, 2)))
         first = cli(tmp_path, there.address)
-        await there.naps.are_under_way(at_once, *there.pids)
-        calling = {case for pid in there.pids for case in there.naps.under_way(pid)}
+        await there.naps.are_under_way(at_once, os.getpid())
+        calling = there.naps.under_way(os.getpid())
         await is_there(engine, _KEPT, *((case,) for case in there.naps.begun().keys() - calling))
         first.send_signal(how)
-        await _ended(first)
+        await anyio.to_thread.run_sync(first.wait)
         kept = await engine.store.read(jobs.jobs)
         assert [job.state for job in kept] == ["stopped" if how == signal.SIGINT else "running"]
         made = there.naps.begun().total()
-        again = cli(tmp_path, there.address)
-        await there.naps.have_begun(made + at_once)  # by now the workers know that the first one is gone
-        there.naps.let_all()
-        second = await _ended(again)
-    assert second.get("state") == "completed", (tmp_path / "said.txt").read_text()
-    assert second["outcomes"] == {"scored": size}
+        request = RunRequest(subject_id="b", target=NOTED, key="k")
+        opening = place.open_cluster(patient(engine), request, there.address)
+        async with opening as cluster, anyio.create_task_group() as tasks:
+            await run_in(tasks, engine, cluster, ended, request)
+            await there.naps.have_begun(made + 4)  # by now the workers know that the first one is gone
+            there.naps.let_all()
+    (job,) = ended
+    assert job.state == "completed", (tmp_path / "said.txt").read_text()
+    assert len(await all_of(engine, TestRun)) == size
     begun = there.naps.begun()
     assert len(begun) == size
-    assert begun.total() - size <= 2 * (at_once + 1), "what the two workers were calling, and were about to begin"
+    assert begun.total() - size <= at_once + 2, "what the two workers were calling, and were about to begin"
     assert await _rows(engine, "SELECT 1 FROM unit_lease WHERE ending = ''") == []
 
 
@@ -234,20 +237,21 @@ def _certificate(folder: Path) -> tuple[Path, Path]:
     return own, public
 
 
-async def test_over_tls_only_who_has_the_certificate_takes_part(engine: Engine, tmp_path: Path) -> None:
+async def test_over_tls_a_certificate_is_needed_and_taken_from_dasks_settings(engine: Engine, tmp_path: Path) -> None:
     await fleet(engine, 8)
-    key, certificate = _certificate(tmp_path)
-    options = ["--tls-ca-file", str(certificate), "--tls-cert", str(certificate), "--tls-key", str(key)]
-    variables = "DASK_DISTRIBUTED__COMM__TLS__"
-    held = {
-        f"{variables}CA_FILE": str(certificate),
-        f"{variables}CLIENT__CERT": str(certificate),
-        f"{variables}CLIENT__KEY": str(key),
-    }
-    with crowd(tmp_path, 1, arguments=["--protocol", "tls", *options]) as there, anyio.fail_after(LIMIT_S):
+    request = RunRequest(subject_id="b", target="python:tests.cluster.napping:nap")
+    key, public = map(str, _certificate(tmp_path))
+    security = Security(
+        require_encryption=True, tls_ca_file=public,
+        tls_scheduler_cert=public, tls_scheduler_key=key, tls_worker_cert=public, tls_worker_key=key,
+    )  # fmt: skip
+    async with inside(tmp_path, 1, security) as there:
         assert there.address.startswith("tls://127.0.0.1:")
-        stranger = await _ended(cli(tmp_path, there.address))
-        assert "outcomes" not in stranger
-        assert there.naps.begun().total() == 0
-        ended = await _ended(cli(tmp_path, there.address, **held))
-    assert ended["outcomes"] == {"scored": 8}
+        with pytest.raises(BadInputError, match="there is no certificate here"):
+            await on_cluster(engine, there.address, request)
+        assert await engine.store.read(jobs.jobs) == []
+        mine = {"ca-file": public, "client.cert": public, "client.key": key}
+        with configured({f"distributed.comm.tls.{name}": path for name, path in mine.items()}):
+            job = await on_cluster(engine, there.address, request)
+    assert job.state == "completed"
+    assert len(await all_of(engine, TestRun)) == 8

@@ -1,8 +1,9 @@
-"""A benchmark carried out by the workers of a dask cluster: real scheduler and workers, as processes on loopback."""
+"""A benchmark carried out by the workers of a dask cluster: a real scheduler and workers, on loopback."""
 
 from __future__ import annotations
 
 import io
+import os
 import re
 from contextlib import redirect_stdout
 from functools import partial
@@ -21,17 +22,17 @@ from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.report.tables import show_run
 from minions_evals_mcp.store import jobs, leases
 from minions_evals_mcp.store.jobs import Job
-from tests.cluster.crowd import Crowd
+from tests.cluster.inside import Inside
+from tests.hang import HANG_S
 from tests.view.visitor import visitor
 from tests.workshop import all_of, answer, bench, benchmark, case, fleet, rubric, save, says
 
 NAP = "python:tests.cluster.napping:noted_nap"
-LIMIT_S = 1800
 
 
 async def on_cluster(engine: Engine, address: str, request: RunRequest) -> Job:
     """The run of a benchmark, carried out at that address."""
-    with anyio.fail_after(LIMIT_S):
+    with anyio.fail_after(HANG_S):
         async with open_cluster(engine, request, address) as place:
             return await run_benchmark(engine, request, place=place)
 
@@ -43,7 +44,7 @@ def told(run: TestRun) -> dict[str, object]:
     return dumped
 
 
-async def on_both(engine: Engine, there: Crowd, request: RunRequest) -> Job:
+async def on_both(engine: Engine, there: Inside, request: RunRequest) -> Job:
     """The same; no call ends before both workers have made some."""
     ended: list[Job] = []
 
@@ -53,7 +54,7 @@ async def on_both(engine: Engine, there: Crowd, request: RunRequest) -> Job:
     with there.naps.gated():
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
-            await there.naps.are_under_way(engine.config.concurrency, *there.pids)
+            await there.naps.are_under_way(2 * engine.config.concurrency, os.getpid())
             there.naps.let_all()
     return ended[0]
 
@@ -65,7 +66,7 @@ async def runs_of(engine: Engine, job: Job) -> dict[str, dict[str, object]]:
 
 
 async def test_a_target_is_called_by_the_workers_and_the_results_are_those_of_one_process(
-    engine: Engine, two_workers: Crowd
+    engine: Engine, two_workers: Inside
 ) -> None:
     await fleet(engine, 60)
     here = await bench(engine, "b", target=NAP)
@@ -81,7 +82,7 @@ async def test_a_target_is_called_by_the_workers_and_the_results_are_those_of_on
     assert all(row.observed is not None for row in kept.values()), "outputs are kept as they were made"
 
 
-async def test_recorded_outputs_are_judged_by_the_workers_by_the_chunk(engine: Engine, two_workers: Crowd) -> None:
+async def test_recorded_outputs_are_judged_by_the_workers_by_the_chunk(engine: Engine, two_workers: Inside) -> None:
     size = 550
     names = [f"c{number}" for number in range(size)]
     cases = [case(name, rubricId="r", expectedOutputs={"output": "It is good."}) for name in names]
@@ -94,6 +95,13 @@ async def test_recorded_outputs_are_judged_by_the_workers_by_the_chunk(engine: E
     assert len(await all_of(engine, EvalJudgment)) == 2 * size
     sent = await engine.store.read(lambda db: db.execute("SELECT sent FROM unit_lease ORDER BY sent").fetchall())
     assert sent == [(50,), (500,)]
+
+
+async def test_workers_are_started_here_for_the_length_of_the_run(engine: Engine) -> None:
+    await fleet(engine, 4)
+    job = await on_cluster(engine, "local:1", RunRequest(subject_id="b", target="python:tests.cluster.napping:nap"))
+    assert job.state == "completed"
+    assert len(await runs_of(engine, job)) == 4
 
 
 async def test_an_address_that_is_none_is_refused_before_anything_runs(engine: Engine) -> None:
@@ -112,7 +120,7 @@ async def test_where_no_scheduler_answers_nothing_runs(engine: Engine, monkeypat
     assert await engine.store.read(jobs.jobs) == []
 
 
-async def test_the_terminal_and_the_page_show_workers_and_their_throughput(engine: Engine, two_workers: Crowd) -> None:
+async def test_the_terminal_and_the_page_show_workers_and_their_throughput(engine: Engine, two_workers: Inside) -> None:
     await fleet(engine, 60)
     job = await on_both(engine, two_workers, RunRequest(subject_id="b", target=NAP))
     summary = await summarize(engine, job.id)
