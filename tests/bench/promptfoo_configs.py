@@ -73,7 +73,7 @@ def theirs(folder: Path, config: Path, node: str, address: str) -> list[Json]:
     out, entry = config.parent / "theirs.json", folder / "node_modules/promptfoo/dist/src/entrypoint.js"
     env = {
         "PATH": f"{Path(node).parent}:{PATH}", "HOME": str(config.parent / "home"),
-        "PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_DISABLE_UPDATE": "1",
+        "PROMPTFOO_DISABLE_TELEMETRY": "1", "PROMPTFOO_REMOTE_GENERATION_URL": f"{address}/task", "PROMPTFOO_DISABLE_UPDATE": "1",
         "PROMPTFOO_PYTHON": sys.executable, **environment(address),
     }  # fmt: skip
     command = [node, str(entry), "eval", "-c", config.name, "-o", out.name, "--no-cache", "--no-table"]

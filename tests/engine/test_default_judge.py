@@ -13,6 +13,7 @@ from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import Asked
 from minions_evals_mcp.engine.default_judge import DEFAULT_MODEL, OPENAI_MODEL, default_judge
+from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import read_config
 from minions_evals_mcp.models.prices import price_known
 from minions_evals_mcp.models.registry import ProviderSettings, parse_model
@@ -75,3 +76,18 @@ async def test_an_evaluation_and_a_runs_answer_say_which_model_judged_by_default
                 assert (matrix.judge, summary.default_judge) == (wanted, wanted)
                 assert run_told(summary, {}, offset=0, limit=1).default_judge == wanted
                 assert any(line == f"the judge was {wanted}" for line in notes(matrix, 9)) == bool(wanted)
+
+
+@pytest.mark.anyio
+async def test_the_model_that_judges_plays_a_simulated_user_who_names_no_other(tmp_path: Path) -> None:
+    config = tmp_path / "c.yaml"
+    user = "{id: 'promptfoo:simulated-user', config: {instructions: You want tea, maxTurns: 1}}"
+    config.write_text(f"prompts: [You sell tea.]\nproviders: [echo]\ntests: [{{provider: {user}}}]\n")
+    evaluation = read_config(config, now=START)
+    async with serving() as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
+        matrix = await evaluate(engine, evaluation, Asked(), environment={})
+        assert "You sell tea." in str(matrix.rows[0].cells[0].output)
+        assert server.stats()["target"] == 1
+    async with opened(config_in(tmp_path)) as engine:
+        with pytest.raises(UnsupportedError, match="a simulated user needs a model that plays it"):
+            await evaluate(engine, evaluation, Asked(), environment={})

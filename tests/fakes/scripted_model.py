@@ -1,5 +1,6 @@
 """A chat model at an OpenAI-compatible address that answers what its prompt tells it to: for runs beside other tools.
 
+A system that holds `SCRIPT: a | b | c` is played: the line after as many as were said. Else, by the last message:
 SAY words · CALL tool {arguments} · BOTH tool {arguments} (with words) · FUNCTION name {arguments} · GRADE output by rubric.
 """
 
@@ -38,16 +39,37 @@ def message_for(text: str) -> Json:
             return {"role": "assistant", "content": f"I was told nothing: {text}", "refusal": None}
 
 
+def line_of(script: str, said: int) -> str:
+    """The line of `SCRIPT: a | b` that comes after so many."""
+    lines = [line.strip() for line in script.partition("SCRIPT:")[2].split("|")]
+    return lines[min(said, len(lines) - 1)]
+
+
+def _by(messages: list[Json], role: str) -> int:
+    return sum(message["role"] == role for message in messages)
+
+
 class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         asked: Json = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        message = message_for(str(asked["messages"][-1]["content"]))
+        if asked.get("task") == "tau":  # promptfoo's service that plays users
+            self._send({"result": line_of(asked["instructions"], _by(asked["history"], "assistant"))})
+            return
+        messages = asked["messages"]
+        if "SCRIPT:" in str(messages[0]["content"]):
+            line = line_of(str(messages[0]["content"]), _by(messages, "assistant"))
+            message: Json = {"role": "assistant", "content": line, "refusal": None}
+        else:
+            message = message_for(str(messages[-1]["content"]))
         called = "tool_calls" in message or "function_call" in message
         answer = {
             "id": "chat-1", "object": "chat.completion", "created": 0, "model": asked["model"],
             "choices": [{"index": 0, "message": message, "finish_reason": "tool_calls" if called else "stop"}],
             "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10},
         }  # fmt: skip
+        self._send(answer)
+
+    def _send(self, answer: Json) -> None:
         body = json.dumps(answer).encode()
         self.send_response(200)
         self.send_header("content-type", "application/json")

@@ -378,3 +378,18 @@ def test_a_persons_own_config_may_read_files_beside_its_folder_and_no_template_r
     assert variables(found) == [{"w": "outside", "x": "{{ ''.__class__.__mro__ }}"}]
     with pytest.raises(UnsupportedError, match="env outside a provider's config"):
         read(inner, "prompts: ['{{ env.HOME }}']\nproviders: [echo]\n")
+
+
+def test_a_simulated_user_stands_as_the_provider_of_a_test(tmp_path: Path) -> None:
+    text = "prompts: [p]\nproviders:\n  - echo\n  - promptfoo:simulated-user\n"
+    assert "providers.1: a simulated user stands as the provider of a test" in refusal(tmp_path, text)
+    strange = HEAD + "tests: [{provider: {id: 'promptfoo:simulated-user', config: {userProvider: 'nobody:x'}}}]\n"
+    assert "tests.0.provider.config.userProvider: the provider nobody:x" in refusal(tmp_path, strange)
+
+
+def test_filters_of_a_config_run_only_where_code_is_trusted(tmp_path: Path) -> None:
+    (tmp_path / "f.js").write_text("module.exports = String")
+    text = "prompts: ['{{ w | f }}']\nproviders: [echo]\nnunjucksFilters: {f: f.js}\n"
+    assert "nunjucksFilters.f: f.js: JavaScript makes parts of a config only with --trust-code" in refusal(
+        tmp_path, text
+    )

@@ -21,9 +21,9 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
     Asked,
     Column,
     Evaluation,
-    ModelSpec,
     Part,
     SelectBest,
+    models_of,
     part_request,
 )
 from minions_evals_mcp.engine.config_eval.filling import Filled
@@ -167,8 +167,7 @@ def _cases(evaluation: Evaluation) -> Iterator[Record[TestCase]]:
 
 
 async def _part(column: Column, part: Part, asked: Asked, providers: Providers, memory: Memory | None) -> _Part:
-    spec = part.provider.spec
-    models = await providers.models(spec) if isinstance(spec, ModelSpec) else None
+    models = [await providers.models(spec) for spec in models_of(part.provider.spec)]
     request = part_request(providers.engine, providers.evaluation, column, part, asked)
     return _Part(request, partial(providers.target, column, part, models, memory), column, memory)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
@@ -94,7 +94,35 @@ class AddressSpec(Value):
     flat: Annotated[bool, Field(exclude_if=lambda flat: not flat)] = False
 
 
-Spec = EchoSpec | ModelSpec | GivenSpec | PythonSpec | ModuleSpec | ProgramSpec | AddressSpec
+AnsweringSpec = EchoSpec | ModelSpec | GivenSpec | PythonSpec | ModuleSpec | ProgramSpec | AddressSpec
+
+
+class SimulatedUserSpec(Value):
+    """A user whom a model plays talks with `target`. `user` is that model; None: the model that judges the run."""
+
+    kind: Literal["simulated-user"] = "simulated-user"
+    target: AnsweringSpec = EchoSpec()
+    user: ModelSpec | None = None
+    instructions: str
+    max_turns: Annotated[int, Field(ge=0)]
+    initial: tuple[Json, ...] = ()
+    stateful: bool = False
+
+
+Spec = AnsweringSpec | SimulatedUserSpec
+
+
+def models_of(spec: Spec) -> Iterator[ModelSpec]:
+    """The models that are asked there."""
+    match spec:
+        case ModelSpec():
+            yield spec
+        case SimulatedUserSpec(target=target, user=user):
+            yield from models_of(target)
+            if user is not None:
+                yield user
+        case _:
+            return
 
 
 class Provider(Value):

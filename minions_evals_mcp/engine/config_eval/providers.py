@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -28,13 +28,16 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
     ProgramSpec,
     Provider,
     PythonSpec,
+    SimulatedUserSpec,
+    Spec,
     target_identity,
 )
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.targets.address import Address
 from minions_evals_mcp.targets.http import Question
+from minions_evals_mcp.targets.live import MAX_TOKENS
 from minions_evals_mcp.targets.memory import Memory
 from minions_evals_mcp.targets.module_file import SUFFIXES, ModuleFile, PromptModule
 from minions_evals_mcp.targets.prompt_code import PromptProgram, prompt_function
@@ -65,14 +68,14 @@ class Providers:
         return None if text is None else with_variables(text, self.environment)
 
     def target(
-        self, column: Column, part: Part, models: Models | None, memory: Memory | None, budget: Budget
+        self, column: Column, part: Part, models: Sequence[Models], memory: Memory | None, budget: Budget
     ) -> PromptedTarget:
         """The target of a column's part, its calls taken out of the budget; raises `BadInputError` where it cannot be called."""
         provider = part.provider
         return PromptedTarget(
             name=provider.id,
             identity=target_identity(column, part),
-            responder=self._responder(provider, models, budget),
+            responder=self._responder(provider, provider.spec, iter(models), budget),
             snippets=self.engine.snippets,
             deadline_s=self.engine.config.call_timeout_s,
             transforms=provider.transforms,
@@ -98,31 +101,49 @@ class Providers:
             return PromptProgram(Path(code.path), told, code.config)
         return prompt_function(Path(code.path), code.function, provider=told, config=code.config)
 
-    def _responder(self, provider: Provider, models: Models | None, budget: Budget) -> Responder:
-        match provider.spec:
+    def _responder(self, provider: Provider, spec: Spec, models: Iterator[Models], budget: Budget) -> Responder:
+        match spec:
             case EchoSpec():
                 return Echo()
-            case GivenSpec() as spec:
+            case GivenSpec():
                 return Given(spec.outputs)
-            case ModelSpec() as spec:
-                assert models is not None
-                return self._model(spec, models, budget)
-            case PythonSpec() as spec:
+            case ModelSpec():
+                return self._model(spec, next(models), budget)
+            case PythonSpec():
                 options: Json = {"id": provider.id, "config": self._filled(spec.config)}
                 return python_file(
                     Path(spec.path), spec.function, name=provider.id, options=options, offered=spec.offered
                 )
-            case ModuleSpec() as spec:
+            case ModuleSpec():
                 options = {"id": provider.id, "config": self._filled(spec.config)}
                 return ModuleFile(provider.id, Path(spec.path), options, spec.offered)
-            case ProgramSpec() as spec:
+            case ProgramSpec():
                 if shutil.which(spec.command[0]) is None:
                     raise BadInputError(f"provider {provider.id}: there is no program {spec.command[0]!r}.")
                 return Program(provider.id, spec.command, {"id": provider.id, "config": self._filled(spec.config)})
-            case AddressSpec() as spec:
+            case AddressSpec():
                 return self._address(spec, provider.id)
+            case SimulatedUserSpec():
+                return self._talk(provider, spec, models, budget)
             case _:
-                assert_never(provider.spec)
+                assert_never(spec)
+
+    def _talk(self, provider: Provider, spec: SimulatedUserSpec, models: Iterator[Models], budget: Budget) -> Responder:
+        """A user whom the named model plays, else the one that judges, with whoever answers the column."""
+        from minions_evals_mcp.targets.simulated_user import SimulatedUser  # noqa: PLC0415  jinja2 costs what few runs need
+
+        target = self._responder(provider, spec.target, models, budget)
+        judge = self.engine.judge_model()
+        if spec.user is not None:
+            user = self._model(spec.user, next(models), budget)
+        elif judge is not None:
+            user = self._model(ModelSpec(model=str(judge), max_tokens=MAX_TOKENS), self.engine.models, budget)
+        else:
+            raise UnsupportedError(
+                "a simulated user needs a model that plays it.",
+                remedy="Name one under config.userProvider, or with --judge-model provider:model.",
+            )
+        return SimulatedUser(user, target, spec.instructions, spec.max_turns, spec.initial, spec.stateful)
 
     def _model(self, spec: ModelSpec, models: Models, budget: Budget) -> ModelResponder:
         ref = parse_model(spec.model)

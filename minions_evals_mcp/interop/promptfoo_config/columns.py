@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby, product
 
-from minions_evals_mcp.engine.config_eval.evaluation import Column, GivenSpec, ModelSpec, Part, Provider
+from minions_evals_mcp.engine.config_eval.evaluation import (
+    Column,
+    GivenSpec,
+    ModelSpec,
+    Part,
+    Provider,
+    SimulatedUserSpec,
+    Spec,
+)
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config.cases import SHOWN, Case, benchmark_id, version_id
 from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
@@ -64,11 +72,16 @@ def _answering(provider: Provider, case: Case) -> Provider:
         provider = provider.model_copy(update={"id": GIVEN, "spec": GivenSpec()})
     elif own is not None:
         provider = provider.model_copy(
-            update={"id": own.id, "spec": own.spec, "told": own.told if provider.told else {}}
+            update={"id": own.id, "spec": _talking(own.spec, provider), "told": own.told if provider.told else {}}
         )
     if transform is None:
         return provider
     return provider.model_copy(update={"transforms": (*provider.transforms, transform)})
+
+
+def _talking(spec: Spec, provider: Provider) -> Spec:
+    """The test's own provider; a user who is played talks with the column's."""
+    return spec.model_copy(update={"target": provider.spec}) if isinstance(spec, SimulatedUserSpec) else spec
 
 
 def _bringing(provider: Provider, cases: Sequence[Case]) -> Provider:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.engine.config_eval.evaluation import Column, Evaluation, ModelSpec
+from minions_evals_mcp.engine.config_eval.evaluation import Column, Evaluation, ModelSpec, SimulatedUserSpec, models_of
 from minions_evals_mcp.engine.config_eval.providers import VARIABLE
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
@@ -89,6 +89,7 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
     filters = read_filters(root.get("nunjucksFilters"), refusals)
     prompts = read_prompts(_required(root, node, "prompts"), refusals, filters)
     providers = read_providers(_one_of(root, node, "providers", "targets"), refusals)
+    _vet_askable(providers)
     tests = read_tests(root, refusals)
     graders = read_graders(
         tests, refusals, judge_given=given.judge_model is not None, embedder_given=given.embedder is not None,
@@ -137,6 +138,13 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
         left_out=left_out,
         notes=refusals.notes,
     )
+
+
+def _vet_askable(providers: Sequence[Listed]) -> None:
+    """Raises where a column's provider can only be a test's."""
+    for one in providers:
+        if isinstance(one.provider.spec, SimulatedUserSpec):
+            raise one.node.wrong("a simulated user stands as the provider of a test, or of defaultTest")
 
 
 def _vet_order(cases: Sequence[Case], refusals: Refusals, *, remembers: bool) -> None:
@@ -204,5 +212,4 @@ def _variables(columns: Sequence[Column], graders: Iterable[ModelSpec]) -> Itera
     """The environment variables that providers and graders name."""
     for spec in (*(part.provider.spec for column in columns for part in column.parts), *graders):
         yield from VARIABLE.findall(canonical(spec.model_dump(mode="json")))
-        if isinstance(spec, ModelSpec):
-            yield from VARIABLE.findall(spec.api_key or "")
+        yield from (name for model in models_of(spec) for name in VARIABLE.findall(model.api_key or ""))

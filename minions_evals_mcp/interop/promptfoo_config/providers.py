@@ -28,6 +28,7 @@ from minions_evals_mcp.interop.promptfoo_config.model_provider import HARMLESS, 
 from minions_evals_mcp.interop.promptfoo_config.raw_request import raw_request
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+from minions_evals_mcp.interop.promptfoo_config.simulated_user import SIMULATED_USER, simulated_user_spec
 from minions_evals_mcp.interop.promptfoo_config.snippets import transform_code
 from minions_evals_mcp.scoring.nunjucks import vet_template
 
@@ -101,6 +102,8 @@ def _told(ident: str, found: Mapping[str, Node]) -> Json:
 
 
 def _spec(node: Node, ident: str, config: Node, refusals: Refusals) -> Spec | None:
+    if ident == SIMULATED_USER:
+        return simulated_user_spec(config, refusals)
     if ident == "echo":
         refusals.known(config, ())
         return EchoSpec()

@@ -1,0 +1,46 @@
+"""`promptfoo:simulated-user` in a config: a user whom a model plays, in place of promptfoo's service."""
+
+from __future__ import annotations
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec, SimulatedUserSpec
+from minions_evals_mcp.interop.promptfoo_config.model_provider import model_spec
+from minions_evals_mcp.interop.promptfoo_config.reading import Node, named_file, read_node
+from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
+
+SIMULATED_USER = "promptfoo:simulated-user"
+PLAYER = "userProvider"
+"""The model that plays the user: a key of ours, which promptfoo passes over; without it the run's judge does."""
+KEYS = ("instructions", "maxTurns", "initialMessages", "stateful", PLAYER)
+
+
+def simulated_user_spec(config: Node, refusals: Refusals) -> SimulatedUserSpec:
+    """The user as the config sets it up; whom it talks with is the column's."""
+    found = refusals.known(config, KEYS)
+    return SimulatedUserSpec(
+        user=_player(found[PLAYER], refusals) if PLAYER in found else None,
+        instructions=found["instructions"].text() if "instructions" in found else "{{instructions}}",
+        max_turns=found["maxTurns"].whole(least=0) if "maxTurns" in found else 10,
+        initial=tuple(_messages(found["initialMessages"])) if "initialMessages" in found else (),
+        stateful="stateful" in found and found["stateful"].yes(),
+    )
+
+
+def _player(node: Node, refusals: Refusals) -> ModelSpec | None:
+    if isinstance(node.value, str):
+        return model_spec(node, node.value, node.child("config", {}), refusals)
+    found = refusals.known(node, ("id", "config"))
+    if "id" not in found:
+        raise node.wrong("must be a model's id, or {id, config}")
+    return model_spec(node, found["id"].text(), found.get("config", node.child("config", {})), refusals)
+
+
+def _messages(node: Node) -> list[Json]:
+    value: JsonValue = node.value
+    if node.file is not None:
+        value = read_node(named_file(node, node.file), node.source.base).value
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise node.wrong("must be a list of {role, content}, or a file of one")
+    return [one for one in value if isinstance(one, dict)]
