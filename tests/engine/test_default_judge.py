@@ -87,7 +87,7 @@ async def test_the_model_that_judges_plays_a_simulated_user_who_names_no_other(t
     async with serving() as server, opened(config_in(tmp_path, model_url=server.url)) as engine:
         matrix = await evaluate(engine, evaluation, Asked(), environment={})
         assert "You sell tea." in str(matrix.rows[0].cells[0].output)
-        assert server.stats()["target"] == 1
+        assert server.stats()["requests"] == 1
     async with opened(config_in(tmp_path)) as engine:
         with pytest.raises(UnsupportedError, match="a simulated user needs a model that plays it"):
             await evaluate(engine, evaluation, Asked(), environment={})
