@@ -27,7 +27,8 @@ async def carry_out(agent: Agent, message: Message) -> None:
             await _fail(agent, message, error)
         else:
             await agent.engine.store.write(partial(_finish, agent=agent, message=message, result=result))
-            log.info("message-done", message_id=message.id, type=message.type, topic=message.topic)
+            note = {"note": result["note"]} if "note" in result else {}
+            log.info("message-done", message_id=message.id, type=message.type, topic=message.topic, **note)
     except EvalsError as error:  # not even the failure could be written down: the message is taken again
         log.error("message-not-settled", message_id=message.id, error=str(error))
         await anyio.sleep(agent.rhythm.retry_s)

@@ -14,7 +14,7 @@ from agent.daemon import Agent, log
 from agent.integrations.reading import Reader
 from agent.lease import held_lease
 from agent.loop import serve
-from agent.settings import Working, engine_on, log_as_json
+from agent.settings import Working, engine_on, log_events
 from agent.sources.otlp_traces import TraceIntake
 from agent.sources.standard_input import take_lines
 from agent.sources.watched_folder import vet_watched, watch
@@ -29,7 +29,7 @@ async def work(working: Working, *, until_quiet: bool) -> None:
     rhythm = working.rhythm()
     if working.watch is not None:
         vet_watched(working.watch.absolute())
-    log_as_json()
+    log_events()
     async with (
         working.opened_neighbours() as neighbours,
         engine_on(
@@ -52,10 +52,14 @@ async def work(working: Working, *, until_quiet: bool) -> None:
             for origin in neighbours.origins:
                 tasks.start_soon(partial(Reader(agent, origin).follow, once=until_quiet))
             async with _listening(agent, working, until_quiet=until_quiet):
-                log.info("agent-started", db=str(engine.config.db), holder=holder)
+                log.info("agent-started", db=str(engine.config.db), holder=holder, **_delivers_to(working))
                 await serve(agent, until_quiet=until_quiet)
             log.info("agent-stopped", holder=holder)
             tasks.cancel_scope.cancel()
+
+
+def _delivers_to(working: Working) -> dict[str, str]:
+    return {} if working.deliver_to is None else {"delivers_to": str(working.deliver_to.absolute())}
 
 
 @asynccontextmanager

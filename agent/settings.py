@@ -11,19 +11,21 @@ from typing import Annotated, Literal
 
 import structlog
 from cyclopts import Parameter
+from rich.console import Console
+from structlog.types import Processor
 
 from agent.daemon import Rhythm, Route, pulled
-from agent.integrations.neighbours import Neighbours, open_neighbours
+from agent.integrations.neighbours import Neighbours, delivery_folder, open_neighbours
 from agent.integrations.neighbours_file import read_neighbours
 from agent.sources.otlp_judging import Judging
 from minions_evals_mcp.cli.session import Common
 from minions_evals_mcp.configured import Chosen, db_path, engine_config
 from minions_evals_mcp.engine.context import Engine, open_engine
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.project import project_at
 from minions_evals_mcp.server.edge.logs import as_line
 from minions_evals_mcp.settings import named_variables, read_settings
-from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
 
 MOST_WORKERS = 100
 
@@ -94,7 +96,7 @@ class Working:
         """Who takes what is queued for whom."""
         if self.deliver_to is None:
             return pulled
-        folder = JsonLinesFolder(self.deliver_to.absolute())
+        folder = delivery_folder(self.deliver_to.absolute())
         return lambda _: folder
 
     def live_target(self) -> str | None:
@@ -149,14 +151,32 @@ def store_path(db: Path | None) -> Path:
     return db_path(db, read_settings())
 
 
-def log_as_json() -> None:
-    """One JSON object a line, on stderr."""
+def log_events() -> None:
+    """An event a line, on stderr: for a person where that is a terminal, else as a JSON object."""
+    for_people = sys.stderr.isatty()
     structlog.configure(
         processors=[
             structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso"),
-            structlog.processors.format_exc_info,
-            structlog.processors.JSONRenderer(serializer=as_line, ensure_ascii=False),
+            structlog.processors.TimeStamper(fmt="%H:%M:%S" if for_people else "iso", utc=not for_people),
+            *(_for_people() if for_people else _for_programs()),
         ],
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
     )
+
+
+def _for_programs() -> list[Processor]:
+    return [
+        structlog.processors.format_exc_info,
+        structlog.processors.JSONRenderer(serializer=as_line, ensure_ascii=False),
+    ]
+
+
+def _for_people() -> list[Processor]:
+    drawn = structlog.dev.ConsoleRenderer(
+        colors=not Console(stderr=True).no_color,
+        exception_formatter=structlog.dev.plain_traceback,  # values of variables are nobody's to read
+        sort_keys=False,
+        pad_event_to=0,
+        pad_level=False,
+    )
+    return [lambda logger, name, event: masked(str(drawn(logger, name, event)))]

@@ -12,6 +12,7 @@ import anyio
 
 from agent.daemon import Route
 from agent.integrations.neighbours_file import NeighboursFile, Reading, Telling
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.ports import Neighbour, Source
 from minions_evals_mcp.toolboxes.files import FilesSource
 from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
@@ -66,12 +67,23 @@ async def open_neighbours(
 
 def _teller(way: Telling, lines: Mapping[str, McpLine], folder: Path) -> Neighbour | None:
     if way.folder is not None:
-        return JsonLinesFolder(folder / way.folder)
+        return delivery_folder(folder / way.folder)
     if way.server is None or way.tool is None:
         return None
     from minions_evals_mcp.toolboxes.mcp_tools import McpNeighbour  # noqa: PLC0415  as above
 
     return McpNeighbour(lines[way.server], way.tool, way.arguments, patience=way.patience)
+
+
+def delivery_folder(path: Path) -> JsonLinesFolder:
+    """The folder, made at once where there is none yet; raises `BadInputError` where none can be made."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInputError(
+            f"{path}: no folder can be made there: {error.strerror}.", remedy="Name one that can be written to."
+        ) from None
+    return JsonLinesFolder(path)
 
 
 def _source(way: Reading, lines: Mapping[str, McpLine], folder: Path) -> Source:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import anyio
@@ -21,7 +22,7 @@ from minions_evals_mcp.engine.outbox import EVAL_AGENT, message, queue
 from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.spans import Span
-from minions_evals_mcp.interop.traces import Traces
+from minions_evals_mcp.interop.traces import Traces, kind_of
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import traces_judged
@@ -29,8 +30,26 @@ from minions_evals_mcp.store.queries import traces_judged
 LOOKED_EVERY_S = 0.5
 MOST_WAITING = 5_000
 """So many traces may wait to be whole; then exporters are asked to wait."""
+UNKNOWN = "no trace is read: none says gen_ai.operation.name (invoke_agent, chat, …) or openinference.span.kind (AGENT, LLM, …)"
 WINDOW, LEAST = 50, 10
 """An alert looks at so many of the newest verdicts, once there are so many."""
+
+
+@dataclass(slots=True)
+class SpansCame:
+    """Spans that came: so many in the share that is taken, so many of those an agent's, a model's or a tool's."""
+
+    spans: int = 0
+    in_share: int = 0
+    known: int = 0
+
+    def tell(self, *, waiting: int) -> None:
+        """Says so in the log; and what spans must bear to be read, where none of them did."""
+        counted = {"spans": self.spans, "in_share": self.in_share, "of_agents": self.known, "traces_waiting": waiting}
+        if self.in_share and not self.known:
+            log.warning("otlp-spans", **counted, hint=UNKNOWN)
+        else:
+            log.info("otlp-spans", **counted)
 
 
 class TraceIntake:
@@ -43,6 +62,7 @@ class TraceIntake:
         self._day = ""
         self._taken = 0
         self._capped = False
+        self._came = SpansCame()
 
     async def vet(self) -> None:
         """Raises `BadInputError` where the rubric that is to judge does not exist."""
@@ -58,6 +78,9 @@ class TraceIntake:
     def add(self, spans: Sequence[Span]) -> None:
         """Takes the spans in of traces in the share; the others are left out at once."""
         taken = [span for span in spans if self._judging.takes(span.trace_id)]
+        self._came.spans += len(spans)
+        self._came.in_share += len(taken)
+        self._came.known += sum(kind_of(span) is not None for span in taken)
         for trace_id in self._traces.add(taken, now=anyio.current_time()):
             log.warning("trace-given-up", source="otlp", trace_id=trace_id)
 
@@ -72,7 +95,10 @@ class TraceIntake:
             await self.settle()
 
     async def settle(self) -> None:
-        """Sends the traces that are whole."""
+        """Sends the traces that are whole, and says what came since the last time."""
+        if self._came.spans:
+            self._came.tell(waiting=self._traces.waiting)
+            self._came = SpansCame()
         for wire in self._traces.completed(now=anyio.current_time()):
             await surely(self._agent, partial(self._send, wire), doing="otlp")
         if self._judging.alert_below is not None:

@@ -14,6 +14,9 @@ from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
 from minions_evals_mcp.domain.values import Count, Id, Unit, Value
 from minions_evals_mcp.known_secrets import masked
 
+IMPLICIT = "implicit:"
+"""Before a test case's id: the criterion of a case that has none."""
+
 
 class Told(Value):
     """What a config's code is told of an answer beside its text: who gave it, and what else it said, in promptfoo's words.
@@ -152,6 +155,12 @@ class NotJudgeable:
 
     criterion_id: str
     reason: str
+
+    @property
+    def told(self) -> str:
+        """The reason, beside the criterion where somebody wrote one."""
+        is_written = self.criterion_id and not self.criterion_id.startswith(IMPLICIT)
+        return f"{self.criterion_id}: {self.reason}" if is_written else self.reason
 
 
 @dataclass(frozen=True, slots=True)

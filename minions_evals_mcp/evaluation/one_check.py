@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from pydantic import JsonValue
 
@@ -21,10 +20,12 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.run_benchmark import silent, start_cases
 from minions_evals_mcp.errors import InstrumentError
+from minions_evals_mcp.evaluation.output import Output, observed
 from minions_evals_mcp.interop.score_rows import Answer, read_assertion, verdict_row
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.checks import Aggregate
 from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.jobs import UnitRow
 
 GIVEN = "python:given"
 MADE_BY = "pytest"
@@ -34,7 +35,7 @@ MADE_BY = "pytest"
 class Given:
     """An output that is at hand, as a target."""
 
-    output: Json
+    observed: Observed
 
     @property
     def takes_version(self) -> bool:
@@ -50,7 +51,7 @@ class Given:
     ) -> Observed:  # fmt: skip
         """The output itself."""
         del inputs, version, timeout_ms
-        return Observed(output=self.output, produced_by=GIVEN)
+        return self.observed.model_copy(update={"produced_by": GIVEN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,12 @@ class CheckAsked:
     assertions: Sequence[Json]
     threshold: float | None = None
     is_history: bool = True
+
+    def observed(self) -> Observed:
+        """The output with what came with it: an `Output` brings its tool calls, tokens and cost."""
+        if isinstance(self.output, Output):
+            return observed(self.output)
+        return Observed(output=self.output if isinstance(self.output, dict) else {"output": self.output})
 
     def record(self, engine: Engine) -> Record[Fields]:
         """The test case; raises `InvalidRecordError` for an assertion that does not fit."""
@@ -77,7 +84,6 @@ class CheckAsked:
 async def kept_check(engine: Engine, asked: CheckAsked) -> Answer:
     """The verdict `{id, pass, score, results}`, kept; raises `InstrumentError` where there is none."""
     await save_records(engine, [Arrival(asked.record(engine))])
-    output = asked.output if isinstance(asked.output, dict) else cast("Json", {"output": asked.output})
     request = RunRequest(
         subject_id=asked.case_id,
         target=GIVEN,
@@ -86,18 +92,23 @@ async def kept_check(engine: Engine, asked: CheckAsked) -> Answer:
         key=f"{asked.case_id}#{engine.new_id()}",
     )
     started = await start_cases(
-        engine, request, [asked.case_id], kind="test-case", target=lambda _: Given(output)
+        engine, request, [asked.case_id], kind="test-case", target=lambda _: Given(asked.observed())
     )  # fmt: skip
     try:
         await started.finish(silent)
-    except InstrumentError as error:
-        raise InstrumentError(f"it could not be checked: {error.message}", remedy=error.remedy) from None
+    except InstrumentError:
+        raise InstrumentError(f"it could not be checked: {(await _unit(engine, started.job.id)).reason}") from None
     return await _answer(engine, started.job.id, request)
+
+
+async def _unit(engine: Engine, job_id: str) -> UnitRow:
+    (unit,) = (await engine.store.read(lambda db: jobs.units(db, job_id, first=0, last=1))).values()
+    return unit
 
 
 async def _answer(engine: Engine, job_id: str, request: RunRequest) -> Answer:
     """Each check's own verdict on the kept output; kept grades cost nothing again."""
-    (unit,) = (await engine.store.read(lambda db: jobs.units(db, job_id, first=0, last=1))).values()
+    unit = await _unit(engine, job_id)
     (measure,) = await engine.store.read(lambda db: measures(db, [request.subject_id], {}))
     if unit.observed is None or not isinstance(measure.yardstick, ByAssertions):
         raise InstrumentError(f"it could not be checked: {unit.reason or 'there is nothing to check it by'}")

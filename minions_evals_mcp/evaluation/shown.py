@@ -25,6 +25,7 @@ CHANGED: dict[Kind, str] = {
 }  # fmt: skip
 NAMED = 8
 FEW = 3
+LONGEST_WHY = 300
 LEFT = "style='text-align:left'"
 COLOURS = {True: "#1a7f37", False: "#cf222e", None: "#7d4e00"}
 """Behind white letters, so that they are read on a light page and on a dark one."""
@@ -77,7 +78,12 @@ def short_line(result: Figures) -> str:
     """The same in one line with the cases that failed: what pytest and a debugger show."""
     named = [shortened(one.title, 40) for one in result.summary.failures[:FEW]]
     more = f" and {len(result.summary.failures) - FEW} more" if len(result.summary.failures) > FEW else ""
-    return verdict_line(result) + (f"; failed: {', '.join(named)}{more}" if named else "")
+    why = result.summary.unscored[0].reason if result.passed is None and result.summary.unscored else ""
+    return (
+        verdict_line(result)
+        + (f"; failed: {', '.join(named)}{more}" if named else "")
+        + (f"; {shortened(why, LONGEST_WHY)}" if why else "")
+    )
 
 
 def _standing(result: Figures) -> str:

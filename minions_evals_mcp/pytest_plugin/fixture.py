@@ -71,6 +71,7 @@ class Evals:
     ) -> Answer:
         """The verdict on an output, which is kept: `{id, pass, score, results: [{type, pass, score, reason}]}`.
 
+        The output is a text, a mapping, or `Output(text, tool_calls=[…])`, of which the calls can be checked, too.
         Raises AssertionError where it does not pass, `InvalidRecordError` for an assertion that is none,
         `InstrumentError` where one could not be carried out.
         Example: `evals.check(reply, assertions=[{"type": "icontains", "value": "refund"}])`
@@ -86,8 +87,15 @@ class Evals:
             threshold,
             is_history=self.trials.at == 1,
         )
-        found = waited(partial(self._kept, asked))
+        found: Answer = {"pass": None}
+        broken: InstrumentError | None = None
+        try:
+            found = waited(partial(self._kept, asked))
+        except InstrumentError as error:
+            broken = InstrumentError(error.message, remedy=error.remedy)
         self._say({"kind": "check", "name": asked.case_id, "passed": found["pass"]})
+        if broken is not None:
+            raise broken  # here, so that pytest shows the test's own line, and nothing of ours below it
         if not found["pass"]:
             raise AssertionError(_reasons(found))
         return found

@@ -19,7 +19,8 @@ def summary_lines(told: Sequence[dict[str, Any]]) -> Iterator[str]:
         passed = sum(1 for one in checks if one["passed"])
         yield f"{passed} of {len(checks)} checks passed"
         for one in [one for one in checks if not one["passed"]][:SHOWN]:
-            yield f"  failed: {one['name']} (minions-evals history {one['name']})"
+            ended = "failed" if one["passed"] is False else "not judged"
+            yield f"  {ended}: {one['name']} (minions-evals history {one['name']})"
     for one in evaluations[:SHOWN]:
         yield str(one["line"])
     if len(evaluations) > SHOWN:

@@ -95,7 +95,7 @@ def _end(ended: Ended) -> tuple[Outcome, str, Observed | None, str | None, str |
         case Skipped():
             return "skipped", ended.reason, None, None, None
         case NotJudgeable():
-            return "not-judgeable", f"{ended.criterion_id}: {ended.reason}", None, None, None
+            return "not-judgeable", ended.told, None, None, None
 
 
 def _events(ended: Passed | Failed) -> Iterator[Event]:

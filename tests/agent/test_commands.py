@@ -99,6 +99,9 @@ def test_a_message_is_shown_whole_by_the_beginning_of_its_id_or_as_the_latest(co
     commands.drained(case("c", expectedOutputs={"output": "good"}), answer("a", "c", "good"))
     run = json.loads(commands.said("show", "message-1", "--json"))["result"]["runId"]
     assert commands.said("show", "message-1").endswith(f"the run: minions-evals runs {run}\n")
+    commands.said("send", "agent-run-completed", "--payload", '{"agentRunId": "a2"}')
+    commands.drained(answer("a2", "nobody asks this", "good"))
+    assert "no active case has just these inputs" in commands.said("show", "latest")
     with pytest.raises(NotFoundError, match="no message or delivery with the id 'nothing'"):
         commands.said("show", "nothing")
 

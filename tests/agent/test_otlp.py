@@ -14,11 +14,12 @@ import pytest
 from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from pydantic import JsonValue
+from structlog.testing import capture_logs
 
 from agent.daemon import Agent
 from agent.sources.otlp_http import bound, otlp_app
 from agent.sources.otlp_judging import Judging
-from agent.sources.otlp_traces import TraceIntake
+from agent.sources.otlp_traces import UNKNOWN, TraceIntake
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.logs.otlp_requests import JSON, LARGEST, PROTOBUF
 from tests.agent.desk import Desk, Json, record
@@ -123,6 +124,21 @@ async def test_what_is_no_export_of_traces_is_refused_and_nothing_is_taken() -> 
         answered = await posted(body, kind, intake=intake, **{"Content-Encoding": encoding})
         assert (answered.status_code, bool(answered.json()["message"])) == (status, True), body[:20]
         assert intake.whole() == []
+
+
+async def test_the_log_says_how_many_spans_came_and_what_they_lack() -> None:
+    intake = TraceIntake(cast("Agent", None), Judging())
+    plain = document(span("1" * 16, "GET /", {"http.route": "/"}, trace="2" * 32))
+    for said, event in (
+        (trace(1), {"spans": 1, "of_agents": 1, "traces_waiting": 1, "log_level": "info"}),
+        (plain, {"spans": 1, "of_agents": 0, "hint": UNKNOWN, "log_level": "warning"}),
+    ):
+        await posted(json.dumps(said).encode(), JSON, intake=intake)
+        with capture_logs() as logged:
+            await intake.settle()
+            await intake.settle()  # nothing came since: nothing is said
+        (told,) = logged
+        assert told.items() >= {"event": "otlp-spans", **event}.items()
 
 
 async def test_a_token_is_asked_where_there_is_one_and_pages_are_refused() -> None:

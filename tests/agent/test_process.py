@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from tests.agent.desk import AGENT, DAEMON, EVALS, Desk, Json
 from tests.agent.story import answer, case, rubrics
 from tests.bench.agent import resident_mb
 from tests.bench.process import serving
+from tests.cli.standby import Asked, Forked
 from tests.hang import HANG_S
 
 
@@ -43,6 +45,36 @@ def put(path: Path, text: str) -> None:
     path.write_text(text, "utf-8")
     before = time.time() - 60
     os.utime(path, (before, before))
+
+
+def test_the_log_is_read_by_people_on_a_terminal_and_by_programs_elsewhere(desk: Desk) -> None:
+    told = desk.drained({**RUN, "id": "m"}, options=("--deliver-to", "told"))
+    events = [json.loads(line) for line in told.err.splitlines()]
+    assert (events[0]["event"], events[0]["delivers_to"]) == ("agent-started", str(desk.folder / "told"))
+    assert (desk.folder / "told").is_dir()  # though nobody was told anything
+    refused = desk.ran(AGENT, "drain", "--deliver-to", "evals.db")
+    assert (refused.code, "evals.db: no folder can be made there" in refused.err) == (2, True)
+    shown = on_terminal(desk, "drain", "--deliver-to", "more")
+    assert "[info] agent-started db=" in shown
+    assert f" delivers_to={desk.folder / 'more'}\r\n" in shown
+    assert "{" not in shown
+
+
+def on_terminal(desk: Desk, *arguments: str) -> str:
+    """What the agent says on a terminal without colours."""
+    ours, theirs = os.openpty()
+    environment = {**desk.environment(), "NO_COLOR": "1"}
+    with Forked(
+        Asked([*arguments], str(desk.folder), environment, AGENT), stdin=theirs, stdout=theirs, stderr=theirs
+    ) as process:
+        os.close(theirs)
+        shown = b""
+        with suppress(OSError):  # the terminal is gone with its last user
+            while piece := os.read(ours, 4096):
+                shown += piece
+        process.wait(HANG_S)
+    os.close(ours)
+    return shown.decode()
 
 
 def test_lines_and_files_are_taken_once_and_bad_ones_kept_with_their_reason(desk: Desk) -> None:

@@ -132,6 +132,35 @@ def anyio_backend():
     assert "raise AssertionError" not in said, "what is shown of a failure is the test's own line"
 
 
+def test_what_an_agent_called_is_checked_where_it_is_known_and_else_the_remedy_is_said(project: Project) -> None:
+    project.write(
+        "test_calls.py",
+        """
+from minions_evals_mcp import Case, Output
+
+WANTED = [{"type": "trajectory:tool-used", "value": "search"}]
+
+def answer(question):
+    return "Paris"
+
+def test_handed_over(evals):
+    evals.check(Output("Paris", tool_calls=[{"tool": "search", "arguments": {}}]), assertions=WANTED)
+
+def test_not_recorded(evals):
+    evals.check("Paris", assertions=WANTED)
+
+def test_function(evals):
+    assert evals.evaluate(answer, [Case({"question": "France?"})], checks=WANTED).passed
+""",
+    )
+    said = project.run()
+    remedy = "mark the tools with @tool, or give Output(text, tool_calls=[…])"
+    assert "2 failed, 1 passed" in said
+    assert said.count(remedy) >= 3  # both failures, and the summary
+    assert "  not judged: test_calls.py::test_not_recorded/1" in said
+    assert not [word for word in ("--key", "implicit:", "waiting.py", "kept_check") if word in said]
+
+
 def test_a_test_runs_a_benchmark_and_holds_its_gates(project: Project) -> None:
     project.write("geo.yaml", SUITE)
     project.write(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.domain.outcomes import IMPLICIT
 from minions_evals_mcp.embedding.wordnet import vet_wordnet
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
@@ -49,12 +50,12 @@ def implicit(measure: Measure) -> Criterion:
     """The criterion under which a case without a rubric is judged: its score is 0 to the case's `maxScore`."""
     case = measure.case
     fields = RubricCriterion.trusted(
-        rubric_id=f"implicit:{case.id}"[:128],
+        rubric_id=f"{IMPLICIT}{case.id}"[:128],
         name=case.fields.name,
         description=NO_GUIDE,
         max_score=case.fields.max_score,
     )
-    return Criterion(f"implicit:{case.id}"[:128], fields)
+    return Criterion(f"{IMPLICIT}{case.id}"[:128], fields)
 
 
 def outside_criteria(rubric: RubricInUse, choice: JudgeChoice, *, has_model: bool) -> tuple[Criterion, ...]:

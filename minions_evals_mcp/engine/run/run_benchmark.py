@@ -317,9 +317,10 @@ async def _nothing_scored(run: _Run) -> None:
             f"no case of {job.subject_id} could be run; {first[0].case_id}: {first[0].reason}.",
             remedy=await _how_outputs_come(engine, job.subject_id),
         )
+    again = f"`minions-evals doctor` tells what works; resume with --key {job.key}."
     raise InstrumentError(
         f"no output of {job.subject_id} could be judged; the first: {why}.",
-        remedy=f"`minions-evals doctor` tells what works; resume with --key {job.key}.",
+        remedy="" if first and first[0].outcome == "not-judgeable" else again,
     )
 
 

@@ -40,7 +40,8 @@ from minions_evals_mcp.scoring.lenient import parsed
 from minions_evals_mcp.scoring.values import Found, shown
 
 NOT_RECORDED = Unmet(
-    "nobody recorded the tool calls of this output: give them with it (in Python by @tool, or in its Output)",
+    "nobody recorded the tool calls of this output: mark the tools with @tool, or give Output(text, tool_calls=[…]);"
+    " in a file, toolCallsLog",
     not_judgeable=True,
 )
 
