@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import sys
 from difflib import get_close_matches
@@ -68,8 +67,6 @@ def _noun(name: str, arguments: list[str], place: int | None) -> App:
 
 def main() -> None:
     """Runs the command line: exit 0 ok, 1 a quality gate failed, 2 bad input, 3 the instrument failed."""
-    # A command lives briefly: the collector's passes over freshly imported modules would cost it a third of a second.
-    gc.set_threshold(100_000, 50, 1000)
     arguments = sys.argv[1:]
     told_whole()
     try:

@@ -14,6 +14,13 @@ ROUND = 200_000
 def evals() -> None:
     """`minions-evals`."""
     gc.set_threshold(ROUND, 10, 10)
+    try:
+        _evals()
+    finally:
+        gc.freeze()  # else the interpreter looks through all that is left before it ends: a twentieth of a long command
+
+
+def _evals() -> None:
     with reported("minions-evals"):
         if sys.argv[1:] in ([], ["--help"], ["-h"]):
             from minions_evals_mcp.cli.helping import first_help  # noqa: PLC0415  as below
