@@ -55,6 +55,15 @@ def copied(folder: Path) -> None:
             shutil.copyfile(ROOT / name, folder / name)
 
 
+def decides(spec: MutationSpec) -> bool:
+    """Whether it is code that is broken: neither a decorator's argument nor the star before keywords, which is no product."""
+    row, column = spec.start_pos
+    line = spec.module_path.read_text("utf-8").splitlines()[row - 1]
+    return not line.startswith("@") and not (
+        line[column] == "*" and line[:column].rstrip(" ").endswith(("(", "[", ","))
+    )
+
+
 def mutants(modules: Sequence[str], left_out: Sequence[str]) -> dict[str, list[MutationSpec]]:
     """All that could be broken, by module, in the order of the text."""
     found: dict[str, list[MutationSpec]] = {module: [] for module in modules}
@@ -62,7 +71,7 @@ def mutants(modules: Sequence[str], left_out: Sequence[str]) -> dict[str, list[M
     init([Path(module) for module in modules], database, {})
     for item in database.work_items:
         (mutation,) = item.mutations
-        if not any(name in mutation.operator_name for name in left_out):
+        if decides(mutation) and not any(name in mutation.operator_name for name in left_out):
             found[str(mutation.module_path)].append(mutation)
     database.close()
     for specs in found.values():

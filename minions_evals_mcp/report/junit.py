@@ -6,7 +6,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from xml.sax.saxutils import escape, quoteattr
 
-from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase
+from minions_evals_mcp.engine.answers.report_values import Report, ReportedCase
 from minions_evals_mcp.report.plain import printable, revealed
 from minions_evals_mcp.report.sentences import answer, case_title, change_words
 

@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks
-from minions_evals_mcp.engine.answers.report_data import NAMED, Report, ReportedCase, Side, Tried
+from minions_evals_mcp.engine.answers.report_values import NAMED, Report, ReportedCase, Side, Tried
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.audits import weak_words

@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
 from minions_evals_mcp.domain.digests import canonical
-from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase
+from minions_evals_mcp.engine.answers.report_values import Report, ReportedCase
 from minions_evals_mcp.report.sentences import answer
 
 CELL = 32_000

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import UNSCORED, Interval, PromptComparison
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.answers.comparison_summary import labels_words
-from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase, Side, Status
+from minions_evals_mcp.engine.answers.report_values import Report, ReportedCase, Side, Status
 from minions_evals_mcp.engine.answers.run_before import Before
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary

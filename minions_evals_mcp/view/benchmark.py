@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from minions_evals_mcp.engine.answers.pages.benchmark_page import BenchmarkPage, level_names, read_benchmark_page
-from minions_evals_mcp.engine.answers.report_data import TrendPoint
+from minions_evals_mcp.engine.answers.report_values import TrendPoint
 from minions_evals_mcp.engine.answers.run_list import read_runs
 from minions_evals_mcp.engine.answers.what_changed import what_changed
 from minions_evals_mcp.engine.context import Engine

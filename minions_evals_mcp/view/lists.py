@@ -10,7 +10,8 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response, StreamingResponse
 
 from minions_evals_mcp.engine.answers.failure_causes import causes_by_run
-from minions_evals_mcp.engine.answers.report_data import Report, find_subject, read_report
+from minions_evals_mcp.engine.answers.report_data import find_subject, read_report
+from minions_evals_mcp.engine.answers.report_values import Report
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.documents.forms import FORMS

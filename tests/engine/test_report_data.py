@@ -7,8 +7,9 @@ from contextlib import aclosing
 import pytest
 
 from minions_evals_mcp.domain.results import PromptComparison
-from minions_evals_mcp.engine.answers.report_data import ReportedCase, find_subject, read_report, report_cases
+from minions_evals_mcp.engine.answers.report_data import find_subject, read_report, report_cases
 from minions_evals_mcp.engine.answers.report_order import PAGE
+from minions_evals_mcp.engine.answers.report_values import ReportedCase
 from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_runs
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError

@@ -8,7 +8,8 @@ from datetime import timedelta
 from functools import partial
 
 from minions_evals_mcp.domain.outcomes import UnitKey
-from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase, find_subject, read_report, report_cases
+from minions_evals_mcp.engine.answers.report_data import find_subject, read_report, report_cases
+from minions_evals_mcp.engine.answers.report_values import Report, ReportedCase
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report.documents.forms import FORMS
 from minions_evals_mcp.store.leases import Lease, grant

@@ -21,7 +21,7 @@ from justhtml import JustHTML
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from minions_evals_mcp.engine.answers.report_data import TrendPoint
+from minions_evals_mcp.engine.answers.report_values import TrendPoint
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.charts.trend import trend_chart

@@ -40,6 +40,12 @@ def test_equal_scores_never_changed() -> None:
     assert change_points([0.1 + 0.2, 0.3] * 20) == ()
 
 
+def test_how_small_a_step_is_seen_after_four_runs_is_fixed() -> None:
+    before = [0.80, 0.82, 0.79, 0.81, 0.80, 0.83, 0.78, 0.81, 0.80, 0.82, 0.79, 0.81]
+    assert change_points([*before, 0.77, 0.78, 0.76, 0.77]) == ()
+    assert changes([*before, 0.76, 0.77, 0.75, 0.76])[0].seen_at == 16
+
+
 def test_one_outlier_is_no_level() -> None:
     assert change_points([*noisy([0.8] * 10, 0.02, 3), 0.1, *noisy([0.8] * 10, 0.02, 4)]) == ()
 

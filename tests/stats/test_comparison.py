@@ -155,6 +155,14 @@ def test_strongly_skewed_differences_of_few_cases_are_told() -> None:
     assert compare(drawn(50)).caution == ""
 
 
+def test_skew_is_told_up_to_twenty_scored_cases_and_of_passes_never() -> None:
+    small = [(0.5, 0.51 + step / 1000) for step in range(19)]
+    assert "may cover less" in compare(scored(*small, (0.5, 0.95))).caution
+    assert compare(scored(*small, (0.5, 0.53), (0.5, 0.95))).caution == ""
+    by_counts = compare(passes(gained=6, lost=0, both=14))
+    assert (by_counts.method, by_counts.verdict, by_counts.caution) == ("mcnemar+tango", "improved", "")
+
+
 def test_a_simulated_p_value_that_another_seed_could_turn_decides_nothing_and_says_so() -> None:
     near = [pair for pair in drawn(18, spread=0.2) if pair]
     shifts = (rise / 2_000 for rise in range(-400, 400))

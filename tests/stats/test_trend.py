@@ -117,7 +117,7 @@ def test_a_window_outside_three_and_twelve_is_refused(window: int) -> None:
         read_trend(FALLING, window=window)
 
 
-@pytest.mark.parametrize("variance", [0, 1, -0.1, math.nan])
+@pytest.mark.parametrize("variance", [0, 1, 1.5, -0.1, math.nan])
 def test_a_variance_that_is_no_share_is_refused(variance: float) -> None:
     with pytest.raises(ValueError, match="variance"):
         read_trend(FALLING, variance=variance)
@@ -182,3 +182,8 @@ def test_a_streak_is_unbroken_and_begins_after_what_is_not_degrading(directions:
     assert all(one == "degrading" for one in directions[len(directions) - count :])
     first = len(directions) - count
     assert first <= 4 or directions[first - 1] != "degrading"
+
+
+def test_scores_count_to_the_ninth_decimal() -> None:
+    assert read_trend([0.5, 0.5 + 2e-10, 0.5 + 4e-10]).s == 0
+    assert read_trend([0.5, 0.5 + 2e-9, 0.5 + 4e-9]).s == 3

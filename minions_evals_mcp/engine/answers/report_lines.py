@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from functools import partial
 
-from minions_evals_mcp.engine.answers.report_data import Report, Status
 from minions_evals_mcp.engine.answers.report_order import Pair, ordered_pairs, ordered_units, paged
+from minions_evals_mcp.engine.answers.report_values import Report, Status
 from minions_evals_mcp.engine.answers.run_diff import CaseChange
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store.connection import Db

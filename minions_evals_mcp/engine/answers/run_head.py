@@ -6,7 +6,8 @@ from functools import partial
 
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
-from minions_evals_mcp.engine.answers.report_data import Side, find_subject, read_side
+from minions_evals_mcp.engine.answers.report_data import find_subject, read_side
+from minions_evals_mcp.engine.answers.report_values import Side
 from minions_evals_mcp.engine.answers.run_before import Before, read_before
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job

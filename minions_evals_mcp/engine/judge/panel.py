@@ -9,7 +9,6 @@ from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outcomes import IMPLICIT
-from minions_evals_mcp.embedding.wordnet import vet_wordnet
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
 from minions_evals_mcp.engine.judge.yardstick import (
@@ -21,16 +20,12 @@ from minions_evals_mcp.engine.judge.yardstick import (
     Yardstick,
 )
 from minions_evals_mcp.engine.request import JudgeChoice, JudgeKind
-from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.judges.grading import grader_digest
-from minions_evals_mcp.judges.heuristic import guide_asks, guide_asks_outside, guide_embeds, is_rule, takes_proposal
+from minions_evals_mcp.judges.heuristic import guide_asks, guide_asks_outside, guide_embeds, takes_proposal
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
 from minions_evals_mcp.scoring.assertions.kinds.graded import Asks, grades_asked
-from minions_evals_mcp.scoring.assertions.kinds.meteor import asks_wordnet
-from minions_evals_mcp.scoring.assertions.kinds.own import own_names
-from minions_evals_mcp.scoring.assertions.kinds.services import services_asked
 from minions_evals_mcp.scoring.assertions.kinds.similar import embedders_asked
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
@@ -188,66 +183,6 @@ class Panel:
     def named_judge(self, name: str) -> LlmJudge:
         """The judge that a need names."""
         return self.judge(Grader.model_validate_json(name) if name else None)
-
-    def vet(self, measure: Measure) -> None:
-        """Raises where the chosen judge cannot judge the case, or one that it names is not to be had.
-
-        Called before anything runs: `UnsupportedError` for the first, `BadInputError` for the second.
-        """
-        self._vet_criteria(measure)
-        self._vet_own(measure)
-        self._vet_services(measure)
-        for asks in self.asks(measure):
-            if not self.has(asks):
-                raise UnsupportedError(
-                    f"test-case {measure.case.id}: it has a check that a model grades, and there is no model to ask.",
-                    remedy="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one with --judge-model provider:model.",
-                )
-            self.judge(asks.judge)
-        if self.own is not None and isinstance(measure.yardstick, ByAssertions):
-            for grader in embedders_asked(measure.yardstick.asking):
-                if grader is not None:
-                    self.own.embedder(grader)
-
-    def _vet_own(self, measure: Measure) -> None:
-        """Refuses a case that is checked by functions of a program which is not this one."""
-        if not isinstance(measure.yardstick, ByAssertions):
-            return
-        for name in own_names(measure.yardstick.assertions):
-            if name not in self.engine.own_checks:
-                raise UnsupportedError(
-                    f"test-case {measure.case.id} is checked by the Python function {name!r}.",
-                    remedy="Run the program that calls evaluate(…) again: only it has the function.",
-                )
-
-    def _vet_services(self, measure: Measure) -> None:
-        """Refuses a case that a service is to decide which cannot be asked, or WordNet which is not there."""
-        if not isinstance(measure.yardstick, ByAssertions):
-            return
-        if asks_wordnet(measure.yardstick.asking):
-            vet_wordnet()
-        for assertion in services_asked(measure.yardstick.asking):
-            if self.own is None:
-                raise UnsupportedError(
-                    f"test-case {measure.case.id}: {assertion.base_type} asks a service, under --judge auto or llm."
-                )
-            self.own.vet_service(assertion)
-
-    def _vet_criteria(self, measure: Measure) -> None:
-        if not isinstance(measure.yardstick, RubricInUse) or measure.yardstick.digest in self.judged:
-            return
-        kinds = self.kinds(measure.yardstick)
-        for ident, criterion in measure.yardstick.criteria:
-            if kinds[ident] == "heuristic" and not is_rule(criterion):
-                raise UnsupportedError(
-                    f"criterion {ident} of rubric {measure.yardstick.id} cannot be judged by rule: its scoringGuide is prose.",
-                    remedy="Write assertions into the guide, or choose --judge llm, caller or human.",
-                )
-            if kinds[ident] == "llm" and self.llm is None:
-                raise UnsupportedError(
-                    "--judge llm needs a model.",
-                    remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model; without a key use --judge caller.",
-                )
 
     def asks_model(self, measure: Measure) -> bool:
         """Whether the run's model judges any criterion of the case, or grades for its rules."""

@@ -131,7 +131,7 @@ def _licence(db: Db, trial: _Trial, at: datetime) -> JudgeLicence:
     outputs = sorted(tried.scores)
     people, judge = [labels.of[one] for one in outputs], [tried.scores[one] for one in outputs]
     probes = tuple(probe_result(*row) for row in probed(db, trial.criterion_id, tried.key.digest))
-    level = 1 - ERROR * 6 / (math.pi * trial.attempt) ** 2
+    level = _level(trial.attempt)
     figures = _figures(people, judge, level)
     state, reason = _state(figures, probes, trial.before)
     return JudgeLicence(
@@ -161,7 +161,12 @@ def labels_say(
     people: Sequence[float], judge: Sequence[float], *, attempt: int = 1, probes: Sequence[ProbeResult] = ()
 ) -> LicenceState:  # fmt: skip
     """The state that these labels and probes give the how manyth judge tried on them; scores are shares of the range."""
-    return _state(_figures(people, judge, 1 - ERROR * 6 / (math.pi * attempt) ** 2), probes, None)[0]
+    return _state(_figures(people, judge, _level(attempt)), probes, None)[0]
+
+
+def _level(attempt: int) -> float:
+    """The confidence level of the how manyth judge tried: over all that ever are, the errors add up to `ERROR` (Basel's sum)."""
+    return 1 - ERROR * 6 / (math.pi * attempt) ** 2
 
 
 @dataclass(frozen=True, slots=True)

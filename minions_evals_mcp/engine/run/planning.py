@@ -18,6 +18,7 @@ from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
 from minions_evals_mcp.engine.judge.panel import Panel
+from minions_evals_mcp.engine.judge.vetting import vet
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.recorded_runs import Asked, recorded_runs
@@ -170,7 +171,7 @@ async def plan(engine: Engine, request: RunRequest, case_ids: Sequence[str], jud
             if measure.case.deleted_at is not None or measure.case.fields.status != "active":
                 skipped.append(f"{measure.case.id} ({_why_idle(measure)})")
                 continue
-            judging.panel.vet(measure)
+            vet(judging.panel, measure)
             asks_model = asks_model or judging.panel.asks_model(measure)
             active[measure.case.id] = measure.case.fields.canary
             if default_name(measure.case.fields) is not None and versions.of(measure.case.fields) is None:

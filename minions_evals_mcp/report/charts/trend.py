@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from markupsafe import Markup
 
-from minions_evals_mcp.engine.answers.report_data import Side, TrendPoint
+from minions_evals_mcp.engine.answers.report_values import Side, TrendPoint
 from minions_evals_mcp.report.charts.svg import drawing, element, line, path, text
 from minions_evals_mcp.report.charts.time_axis import TimeAxis
 from minions_evals_mcp.report.plain import printable

@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing
 from pathlib import Path
 
-from minions_evals_mcp.engine.answers.report_data import Report, ReportedCase, report_cases
+from minions_evals_mcp.engine.answers.report_data import report_cases
+from minions_evals_mcp.engine.answers.report_values import Report, ReportedCase
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.junit import junit

@@ -16,8 +16,8 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers.report_data import Report, Side
 from minions_evals_mcp.engine.answers.report_lines import report_lines
+from minions_evals_mcp.engine.answers.report_values import Report, Side
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.report import audits, sentences
 from minions_evals_mcp.report.charts import marks

@@ -12,7 +12,8 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, renamed, version_names
 from minions_evals_mcp.engine.answers.overview import Decided, newest_decisions
-from minions_evals_mcp.engine.answers.report_data import Side, TrendPoint, history, read_side
+from minions_evals_mcp.engine.answers.report_data import history, read_side
+from minions_evals_mcp.engine.answers.report_values import Side, TrendPoint
 from minions_evals_mcp.engine.answers.trend_summary import summarize_trend
 from minions_evals_mcp.engine.answers.what_changed import WhatChanged
 from minions_evals_mcp.engine.context import Engine

@@ -14,7 +14,8 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.values import Timestamp, Value
 from minions_evals_mcp.engine.answers.names import named, version_names
-from minions_evals_mcp.engine.answers.report_data import ReportedCase, cases_at
+from minions_evals_mcp.engine.answers.report_data import cases_at
+from minions_evals_mcp.engine.answers.report_values import ReportedCase
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import kept_job
 from minions_evals_mcp.errors import BadInputError, NotFoundError

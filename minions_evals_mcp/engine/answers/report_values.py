@@ -1,0 +1,135 @@
+"""What a report consists of: runs in figures, their history, and each case as it was tried."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.results import Outcome, PromptComparison, RegressionType
+from minions_evals_mcp.domain.values import Timestamp, Value
+from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks
+from minions_evals_mcp.engine.answers.run_before import Before
+from minions_evals_mcp.engine.answers.run_diff import CaseChange, RunDiff
+from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.store.queries.report_units import Judged
+
+Status = Literal["passed", "failed", "unscored", "absent"]
+NAMED = 12
+"""So many newly failing cases stand at the top of a report by name."""
+
+
+class CriterionMean(Value):
+    """A criterion or named metric over a run; `before` is its mean in the run beside it."""
+
+    id: str
+    title: str
+    score: float
+    max_score: float
+    runs: int
+    before: float | None = None
+
+
+class TrendPoint(Value):
+    """One run in a benchmark's history. `new_series`: measured otherwise than the run before, so not to be compared."""
+
+    run_id: str
+    at: Timestamp
+    score: float
+    interval: tuple[float, float] | None
+    passed: int
+    total: int
+    version: str | None
+    new_series: bool
+    is_regression: bool
+
+
+class Side(Value):
+    """A run in figures: `passed` of its `judged` test-runs. `threshold` is the benchmark's as it is now."""
+
+    summary: RunSummary
+    title: str
+    passed: int
+    judged: int
+    threshold: float | None
+
+
+class Report(Value):
+    """Everything but the cases. `diff` and `before` are there where two runs stand side by side."""
+
+    run: Side
+    before: Side | None
+    comparison: PromptComparison | None
+    diff: RunDiff | None
+    criteria: tuple[CriterionMean, ...]
+    history: tuple[TrendPoint, ...]
+    names: dict[str, str] = {}
+    """Prompt versions by name."""
+    since: Before | None = None
+    """The run before and what changed since, of one run alone."""
+    checks: AuditedChecks | None = None
+    """None where the checks were not audited as they are."""
+
+
+class Cause(Value):
+    """Why a case failed, as rules found it; `model_says` stands beside that where a model was asked."""
+
+    failure_type: str
+    severity: str
+    description: str
+    root_cause: str
+    model_says: str = ""
+
+
+class Tried(Value):
+    """One trial of a case in one run. Without a verdict `passed` and `score` (0–1) are None and `reason` says why."""
+
+    run_id: str
+    test_run_id: str | None
+    outcome: Outcome
+    reason: str
+    passed: bool | None
+    score: float | None
+    points: float | None
+    possible: float | None
+    output: Json | None
+    text: str
+    tool_calls: list[JsonValue]
+    judgments: tuple[Judged, ...]
+    metrics: dict[str, float]
+    cause: Cause | None
+    latency_ms: float | None
+    cost_usd: float | None
+    regression_types: Annotated[tuple[RegressionType, ...], Field(strict=False)]
+    flipped: bool
+
+
+class ReportedCase(Value):
+    """A case as it was tried. `edited`: it was changed since, so `inputs` and `expected` may not be what was judged."""
+
+    test_case_id: str
+    title: str
+    trial: int
+    inputs: Json
+    expected: Json | None
+    edited: bool
+    tried: Tried | None
+    before: Tried | None
+    change: CaseChange | None
+
+    @property
+    def shown(self) -> Tried:
+        """The trial of the run that the report is about, else that of the run beside it."""
+        found = self.tried or self.before
+        assert found is not None
+        return found
+
+    @property
+    def status(self) -> Status:
+        """How it stands in the run that the report is about; an instrument that failed is no failure."""
+        if self.tried is None:
+            return "absent"
+        if self.tried.passed is None:
+            return "unscored"
+        return "passed" if self.tried.passed else "failed"

@@ -1,0 +1,78 @@
+"""Whether those who are to judge can judge a case, and are to be had: asked before anything runs."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.embedding.wordnet import vet_wordnet
+from minions_evals_mcp.engine.judge.panel import Panel
+from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
+from minions_evals_mcp.errors import UnsupportedError
+from minions_evals_mcp.judges.heuristic import is_rule
+from minions_evals_mcp.scoring.assertions.kinds.meteor import asks_wordnet
+from minions_evals_mcp.scoring.assertions.kinds.own import own_names
+from minions_evals_mcp.scoring.assertions.kinds.services import services_asked
+from minions_evals_mcp.scoring.assertions.kinds.similar import embedders_asked
+from minions_evals_mcp.scoring.rubric import RubricInUse
+
+
+def vet(panel: Panel, measure: Measure) -> None:
+    """Raises where the chosen judge cannot judge the case, or one that it names is not to be had.
+
+    Called before anything runs: `UnsupportedError` for the first, `BadInputError` for the second.
+    """
+    _vet_criteria(panel, measure)
+    _vet_own(panel, measure)
+    _vet_services(panel, measure)
+    for asks in panel.asks(measure):
+        if not panel.has(asks):
+            raise UnsupportedError(
+                f"test-case {measure.case.id}: it has a check that a model grades, and there is no model to ask.",
+                remedy="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name one with --judge-model provider:model.",
+            )
+        panel.judge(asks.judge)
+    if panel.own is not None and isinstance(measure.yardstick, ByAssertions):
+        for grader in embedders_asked(measure.yardstick.asking):
+            if grader is not None:
+                panel.own.embedder(grader)
+
+
+def _vet_own(panel: Panel, measure: Measure) -> None:
+    """Refuses a case that is checked by functions of a program which is not this one."""
+    if not isinstance(measure.yardstick, ByAssertions):
+        return
+    for name in own_names(measure.yardstick.assertions):
+        if name not in panel.engine.own_checks:
+            raise UnsupportedError(
+                f"test-case {measure.case.id} is checked by the Python function {name!r}.",
+                remedy="Run the program that calls evaluate(…) again: only it has the function.",
+            )
+
+
+def _vet_services(panel: Panel, measure: Measure) -> None:
+    """Refuses a case that a service is to decide which cannot be asked, or WordNet which is not there."""
+    if not isinstance(measure.yardstick, ByAssertions):
+        return
+    if asks_wordnet(measure.yardstick.asking):
+        vet_wordnet()
+    for assertion in services_asked(measure.yardstick.asking):
+        if panel.own is None:
+            raise UnsupportedError(
+                f"test-case {measure.case.id}: {assertion.base_type} asks a service, under --judge auto or llm."
+            )
+        panel.own.vet_service(assertion)
+
+
+def _vet_criteria(panel: Panel, measure: Measure) -> None:
+    if not isinstance(measure.yardstick, RubricInUse) or measure.yardstick.digest in panel.judged:
+        return
+    kinds = panel.kinds(measure.yardstick)
+    for ident, criterion in measure.yardstick.criteria:
+        if kinds[ident] == "heuristic" and not is_rule(criterion):
+            raise UnsupportedError(
+                f"criterion {ident} of rubric {measure.yardstick.id} cannot be judged by rule: its scoringGuide is prose.",
+                remedy="Write assertions into the guide, or choose --judge llm, caller or human.",
+            )
+        if kinds[ident] == "llm" and panel.llm is None:
+            raise UnsupportedError(
+                "--judge llm needs a model.",
+                remedy="Set ANTHROPIC_API_KEY, or name one with --judge-model provider:model; without a key use --judge caller.",
+            )
