@@ -56,6 +56,15 @@ async def test_each_criterion_and_named_metric_has_its_mean_as_an_eval_metric(en
     assert made["traceable"].notes == "mean of 3"
 
 
+async def test_the_pass_rate_stands_in_percent_with_both_ends_of_its_interval(engine: Engine) -> None:
+    await fleet(engine, 4)
+    run = await measured(engine, "v1", first(3, 4))
+    assert (run.pass_rate, run.passed_count, run.total_count) == (75, 3, 4)
+    assert run.pass_rate_ci == pytest.approx((30.06, 95.44), abs=0.01)
+    assert run.score_ci is not None
+    assert 0 <= run.score_ci[0] < 0.75 < run.score_ci[1] <= 1
+
+
 async def test_two_criteria_of_one_name_are_told_apart(engine: Engine) -> None:
     await save(engine, rubric("r", 1, tone=says("good")), rubric("s", 1, tone=says("bad")))
     cases = [case("c0", rubricId="r"), case("c1", rubricId="s")]

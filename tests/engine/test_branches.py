@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import AsyncGenerator
 from pathlib import Path
 from statistics import fmean
 
@@ -26,18 +25,6 @@ from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
 from tests.engine.ab_workshop import ANTHROPIC, OPENAI, ab, branch, executions, laboratory, prepared, says
 from tests.fakes.llm_server import FakeSettings, Server, serving
 from tests.workshop import Json, case, minion, save
-
-
-@pytest.fixture
-async def server() -> AsyncGenerator[Server]:
-    async with serving() as running:
-        yield running
-
-
-@pytest.fixture
-async def lab(tmp_path: Path, server: Server) -> AsyncGenerator[Engine]:
-    async with laboratory(tmp_path, server) as engine:
-        yield engine
 
 
 def high_temperature(**fields: JsonValue) -> Json:

@@ -129,6 +129,32 @@ def test_what_code_looked_at_counts_beside_its_own_score() -> None:
     assert [one.score for one in found.components] == [0.5, 1, 0]
 
 
+def test_of_a_set_its_members_count_and_of_a_negated_one_its_own_score() -> None:
+    members = (
+        Checked("answer-relevance", passed=True, score=0.9, reason=""),
+        Checked("rouge-n", passed=True, score=1, reason=""),
+    )
+    for kind, counted in (
+        ("assert-set", [0.9, 1]),
+        ("not-assert-set", [0.2]),
+        ("zeta", [0.2, 0.9, 1]),
+        ("answer", [0.2, 0.9, 1]),
+    ):
+        whole = Checked(kind, passed=True, score=0.2, reason="", parts=members)
+        found = OutputScores.of(Aggregate(passed=True, score=0.2, results=(whole,)))
+        assert [one.score for one in found.components] == counted, kind
+
+
+@pytest.mark.parametrize(("weight", "is_one"), [(0, True), (1e9, True), (1.1e9, False), (-0.1, False)])
+def test_a_weight_lies_between_nothing_and_a_billion(weight: float, *, is_one: bool) -> None:
+    asked = Assertion(type="max-score", value={"weights": {"contains": weight}})
+    if is_one:
+        assert max_score_of(asked).weights == {"contains": weight}
+    else:
+        with pytest.raises(InvalidRecordError, match="contains"):
+            max_score_of(asked)
+
+
 def test_the_highest_passes_and_all_others_fail() -> None:
     found = selection(scored(0.2, 0.9, 0.5))
     assert [(one.verdict.passed, one.verdict.score) for one in found.standings] == [(False, 0), (True, 1), (False, 0)]
