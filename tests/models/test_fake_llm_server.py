@@ -87,7 +87,7 @@ async def test_the_counters_tell_requests_from_repeats() -> None:
 
 def got(url: str, body: JsonValue = None) -> Object:
     data = None if body is None else json.dumps(body).encode()
-    with urllib.request.urlopen(urllib.request.Request(url, data), timeout=5) as response:
+    with urllib.request.urlopen(urllib.request.Request(url, data), timeout=HANG_S) as response:
         return json.loads(response.read())
 
 
