@@ -207,6 +207,7 @@ class Dispatch:
     def _met(self, tasks: TaskGroup, there: set[str]) -> None:
         for worker in there - self.staff.keys() - self.silent:
             lost = self.staff[worker] = anyio.Event()
+            self.permits.meet(worker)
             tasks.start_soon(self._welcomed, tasks, worker, lost)
         for worker in self.staff.keys() - there:
             self._lost(worker)

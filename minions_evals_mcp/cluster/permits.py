@@ -13,6 +13,7 @@ from minions_evals_mcp.models.limit import AdaptiveLimit
 from minions_evals_mcp.models.replies import Failed, Reply
 
 PUSHED_BACK = frozenset({"rate-limited", "overloaded"})
+GIVEN_UP = "the worker that asked was given up"
 LOST = Failed("transient", "the worker that made the call was lost", fatal=False, faults=(), attempts=1)
 
 
@@ -35,23 +36,38 @@ class Permits:
     most: int
     limits: dict[str, AdaptiveLimit] = field(default_factory=dict[str, AdaptiveLimit])
     held: list[_Held] = field(default_factory=list[_Held])
+    stays: dict[str, object] = field(default_factory=dict[str, object])
+    """The workers that are there, each with what is another once it was lost."""
+
+    def meet(self, worker: str) -> None:
+        """The worker is there: from now on it may call."""
+        self.stays[worker] = object()
 
     async def allow(self, worker: str, call: Call, answer: Callable[[str], Awaitable[None]]) -> None:
         """Answers "" once the call may be made, or why it may not; returns when it is over."""
+        refused = await self._allowed(worker, call, answer)
+        if refused:
+            await answer(refused)
+
+    async def _allowed(self, worker: str, call: Call, answer: Callable[[str], Awaitable[None]]) -> str:
+        """Nothing once a call is over that was allowed, else why it was not; what waits for a place may be lost meanwhile."""
+        stay = self.stays.get(worker)
         async with self._limit(call.provider):
             try:
                 await self.budget.reserve(call)
             except HaltedError as error:
-                await answer(str(error))
-                return
+                return str(error)
             held = _Held(worker, call, time.monotonic())
             self.held.append(held)
             try:
+                if stay is None or self.stays.get(worker) is not stay:
+                    return GIVEN_UP
                 await answer("")
                 await held.over.wait()
             finally:
                 self.held.remove(held)
                 self.budget.free(call)
+        return ""
 
     def settle(self, worker: str, call: Call, reply: Reply) -> None:
         """Counts what the call did cost, and what it says of its provider."""
@@ -73,7 +89,8 @@ class Permits:
             held.over.set()
 
     def lose(self, worker: str) -> None:
-        """What the lost worker was calling may have been billed: it counts at its estimate."""
+        """What the lost worker was calling may have been billed: it counts at its estimate; what it waits for is not allowed."""
+        self.stays.pop(worker, None)
         for held in [held for held in self.held if held.worker == worker and not held.over.is_set()]:
             if not held.settled:
                 self.budget.settle(held.call, LOST)
