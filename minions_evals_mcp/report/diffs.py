@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console, Group
@@ -21,6 +21,8 @@ GLYPHS = {
     "newly-passing": ("✓", "bold green"),
     "better": ("↑", "green"),
 }
+NAMED = 5
+"""So many other columns are named under a report of one."""
 CONTEXT = 40
 """Characters that are shown of what both outputs have, on either side of a change."""
 LONGEST = 600
@@ -33,11 +35,18 @@ def show_diff(found: RunDiff) -> None:
     out.print(diff_view(found, out), crop=False)
 
 
-def show_written(file: Path, answer: str) -> None:
-    """The report's answer, and where it was written."""
+def show_written(file: Path, answer: str, *, columns: Sequence[tuple[str, str]] = ()) -> None:
+    """The report's answer, where it was written, and which other columns of its config there are to report."""
     out = console()
     out.print(Text(printable(answer, 600), style="bold"))
     out.print(Text(f"written to {file}", style="dim"), soft_wrap=True)
+    if columns:
+        named = "; ".join(f"{ident} ({shortened(name, 50)})" for ident, name in columns[:NAMED])
+        more = f" and {len(columns) - NAMED} more" if len(columns) > NAMED else ""
+        told = (
+            f"This is one of {len(columns) + 1} columns of its config. The others: minions-evals report {named}{more}."
+        )
+        out.print(Text(f"{told} All side by side: minions-evals view, or minions-evals eval CONFIG -o matrix.csv."))
 
 
 def diff_view(found: RunDiff, out: Console) -> Group:

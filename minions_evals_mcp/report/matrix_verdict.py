@@ -7,13 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from minions_evals_mcp.engine.answers.names import short_id
-from minions_evals_mcp.engine.config_eval.matrix import ColumnFigures, Matrix
+from minions_evals_mcp.engine.config_eval.matrix import ColumnBefore, ColumnFigures, Matrix
+from minions_evals_mcp.report.matrix_prompts import EQUAL, MOST, how_sure, prompts_over_providers
 from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.stats.case_pairs import CasePair
 from minions_evals_mcp.stats.comparison import ERROR, compare
-
-MOST = 3
-"""The best column is put beside so many others, the nearest first; the error is shared by all."""
 
 
 def verdict(found: Matrix, store: Path | None = None) -> list[str]:
@@ -24,7 +22,12 @@ def verdict(found: Matrix, store: Path | None = None) -> list[str]:
     best = max(judged, key=lambda number: (_score(found.columns[number]), -number))
     others = sorted((number for number in judged if number != best), key=lambda number: -_score(found.columns[number]))
     lines = [_beside(found, best, other, level=1 - ERROR / len(others)) for other in others[:MOST]]
-    return [*(lines or [_alone(found.columns[best])]), next_line(_next(found, best, others), store)]
+    told = [
+        *(lines or [_alone(found.columns[best])]),
+        *prompts_over_providers(found),
+        *(_since(one) for one in found.before),
+    ]
+    return [*told, next_line(_next(found, best, others), store)]
 
 
 def _score(column: ColumnFigures) -> float:
@@ -45,14 +48,17 @@ def _beside(found: Matrix, best: int, other: int, *, level: float) -> str:
     if higher <= 0:
         return f"[{best}] scores as high as [{other}]."
     difference = compare(pairs, level=level)
-    tests = "1 test" if len(pairs) == 1 else f"{len(pairs)} tests"
-    needed = "" if level == 1 - ERROR else f", {1 - level:.2g} or less is needed"
-    sure = "more than chance would" if difference.verdict == "improved" else "which can be chance"
-    return (
-        f"[{best}] scores {difference.delta:.3f} higher than [{other}], {sure} "
-        f"({100 * level:.4g} %: {difference.interval[0]:+.3f} to {difference.interval[1]:+.3f}, "
-        f"p = {difference.p_value:.2g}{needed}; {tests})."
-    )
+    return f"[{best}] scores {difference.delta:.3f} higher than [{other}], {how_sure(difference, level, len(pairs))}."
+
+
+def _since(before: ColumnBefore) -> str:
+    """A column beside the run that stood in its place before."""
+    what = "its wording before" if before.reworded else "its run before"
+    if abs(before.delta) < EQUAL:
+        return f"[{before.column}] scores as high as {what} (run {short_id(before.run_id)})."
+    by = f"{abs(before.delta):.3f} {'higher' if before.delta > 0 else 'lower'}"
+    sure = how_sure(before, 1 - ERROR / before.tests, before.cases)
+    return f"[{before.column}] scores {by} than {what} (run {short_id(before.run_id)}), {sure}."
 
 
 def _pairs(found: Matrix, a: int, b: int) -> Iterator[CasePair]:

@@ -14,6 +14,9 @@ from minions_evals_mcp.domain.definitions import Benchmark, TestCase
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.providers import Access
 from minions_evals_mcp.domain.results import TestRun
+from minions_evals_mcp.engine.answers.columns_beside import columns_beside
+from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.engine.answers.pages.matrix_page import MatrixFilter, read_matrix_page
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import Asked
 from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, Row
@@ -159,6 +162,24 @@ async def test_what_is_refused_leaves_nothing_behind(engine: Engine, provider: s
     with pytest.raises(EvalsError):
         await evaluated(engine, text)
     assert [await all_of(engine, kind) for kind in (Benchmark, TestCase, PromptVersion)] == [[], [], []]
+
+
+async def test_an_edited_prompt_stands_beside_its_wording_before_and_the_old_column_is_none_any_more(
+    engine: Engine,
+) -> None:
+    text = "prompts: [FIRST, b]\nproviders: [echo, {id: echo, label: again}]\ntests: [{assert: [{type: equals, value: a}]}]\n"
+    first = await evaluated(engine, text.replace("FIRST", "c"))
+    second = await evaluated(engine, text.replace("FIRST", "a"))
+    assert first.before == ()
+    assert [(one.column, one.run_id, one.reworded, one.delta) for one in second.before] == [
+        (0, first.columns[0].run_id, True, 1.0)
+    ]
+    assert await evaluated(engine, text.replace("FIRST", "a")) == second
+    page = await read_matrix_page(engine, second.benchmark_id, MatrixFilter(), skip=0, limit=9)
+    assert [one.run_id for one in page.columns] == list(dict.fromkeys(one.run_id for one in second.columns))
+    shown = second.columns[0].run_id or ""
+    beside = await engine.store.read(lambda db: columns_beside(db, shown))
+    assert [ident for ident, _ in beside] == [short_id(second.columns[1].run_id or "")]
 
 
 async def test_every_cell_is_a_kept_run_and_the_same_config_twice_is_the_same_records(engine: Engine) -> None:

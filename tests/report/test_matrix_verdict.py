@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Matrix, Row
+from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnBefore, ColumnFigures, Matrix, Row
 from minions_evals_mcp.report.matrix_verdict import verdict
 
 RUNS = ("11111111-aaaa-bbbb-cccc-000000000000", "22222222-aaaa-bbbb-cccc-000000000000")
@@ -27,7 +27,7 @@ def matrix(*columns: list[bool]) -> Matrix:
         )
         for number, outcomes in enumerate(zip(*columns, strict=True))
     )  # fmt: skip
-    figures = (column(sum(one), len(one), run) for one, run in zip(columns, RUNS, strict=False))
+    figures = (column(sum(one), len(one), run) for one, run in zip(columns, (*RUNS, *RUNS), strict=False))
     return Matrix(title="t", benchmark_id="b", columns=tuple(figures), rows=rows, spent_usd=0.0)
 
 
@@ -61,3 +61,33 @@ def test_a_store_that_was_named_is_named_in_the_next_command() -> None:
 
 def test_where_nothing_was_judged_nothing_is_said() -> None:
     assert verdict(Matrix(title="t", benchmark_id="b", columns=(column(0, 0, None),), rows=(), spent_usd=0.0)) == []
+
+
+def test_the_best_prompt_over_all_providers_is_named_each_test_counted_once() -> None:
+    good, bad = [True] * 12, [False] * 12
+    four = matrix(bad, good, bad, good)
+    asked = [("p0", "a"), ("p1", "a"), ("p0", "b"), ("p1", "b")]
+    both = [
+        column(6, 12, f"{at}{RUNS[0]}").model_copy(
+            update={"prompt": prompt, "prompt_version_ref": prompt, "provider": provider, "provider_id": provider}
+        )
+        for at, (prompt, provider) in enumerate(asked)
+    ]
+    said = verdict(four.model_copy(update={"columns": tuple(both)}))
+    (over,) = [line for line in said if line.startswith("Over")]
+    assert over.startswith("Over the 2 providers “p1” scores 1.000 higher than “p0”, more than chance would (95 %: ")
+    assert over.endswith("; 12 tests).")
+    alone = verdict(four.model_copy(update={"columns": tuple(both[:2])}))
+    assert not [line for line in alone if line.startswith("Over")]
+
+
+def test_a_changed_column_is_put_beside_its_wording_before() -> None:
+    before = ColumnBefore(
+        column=1, run_id=RUNS[0], reworded=True, delta=-0.25, interval=(-0.5, -0.1), p_value=0.01,
+        verdict="regressed", cases=12, tests=1,
+    )  # fmt: skip
+    said = verdict(matrix([True], [True]).model_copy(update={"before": (before,)}))
+    assert said[1] == (
+        "[1] scores 0.250 lower than its wording before (run 11111111),"
+        " more than chance would (95 %: -0.500 to -0.100, p = 0.01; 12 tests)."
+    )

@@ -46,6 +46,7 @@ def report(
 
 
 async def _report(ident: str, out: Path, compare: str | None, common: Common) -> int:
+    from minions_evals_mcp.engine.answers.columns_beside import columns_beside  # noqa: PLC0415  as below
     from minions_evals_mcp.engine.answers.report_data import find_subject, read_report  # noqa: PLC0415  as below
     from minions_evals_mcp.report.documents.forms import form_of  # noqa: PLC0415  charts and templates, which diff does without
     from minions_evals_mcp.report.sentences import answer  # noqa: PLC0415  as above
@@ -56,6 +57,7 @@ async def _report(ident: str, out: Path, compare: str | None, common: Common) ->
             return await _ab_report(engine, ab_test, out, common)
         subject = await find_subject(engine, ident, compare=compare)
         found = await read_report(engine, subject)
+        beside = [] if compare else await engine.store.read(partial(columns_beside, run_id=subject.run_id))
         async with aclosing(form(engine, found)) as pieces:
             size = await written(out, pieces)
     if common.json:
@@ -63,7 +65,7 @@ async def _report(ident: str, out: Path, compare: str | None, common: Common) ->
         return 0
     from minions_evals_mcp.report.diffs import show_written  # noqa: PLC0415  rich is imported where a person looks
 
-    show_written(out, answer(found))
+    show_written(out, answer(found), columns=beside)
     return 0
 
 

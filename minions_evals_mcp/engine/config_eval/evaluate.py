@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.budget import Budget, HaltedError
 from minions_evals_mcp.engine.config_eval.choosing import Choosing
+from minions_evals_mcp.engine.config_eval.columns_before import columns_before, note_columns
 from minions_evals_mcp.engine.config_eval.evaluation import (
     Asked,
     Column,
@@ -122,6 +123,13 @@ async def evaluate(
             for one, opening in zip(parts, openings, strict=True)
         ]
         jobs_of_all = [run.job.id for run in started]
+        columns = [
+            run.job.id
+            for part, run in zip(parts, started, strict=True)
+            if part.request.subject_id == evaluation.benchmark_id
+        ]
+        note = partial(note_columns, benchmark_id=evaluation.benchmark_id, run_ids=columns, at=engine.clock())
+        before = await engine.store.write(note)
         ran: list[_Ran] = []
         for part, run in zip(parts, started, strict=True):
             await _remember(
@@ -130,7 +138,7 @@ async def evaluate(
                 [one for one, other in zip(jobs_of_all, parts, strict=True) if other.column is part.column],
             )
             ran.append(_Ran(run.job.id, await _carried_out(engine, part, run.job, jobs_of_all, asked, progress)))
-        return await _matrix(engine, evaluation, ran, asked, like=parts[0].request)
+        return await _matrix(engine, evaluation, ran, asked, before, like=parts[0].request)
 
 
 def _unmetered(max_cost_usd: float | None) -> Budget:
@@ -220,9 +228,15 @@ async def _spent(engine: Engine, job_ids: Sequence[str]) -> float:
 
 
 async def _matrix(
-    engine: Engine, evaluation: Evaluation, ran: Sequence[_Ran], asked: Asked, *, like: RunRequest
+    engine: Engine,
+    evaluation: Evaluation,
+    ran: Sequence[_Ran],
+    asked: Asked,
+    before: Sequence[str],
+    *,
+    like: RunRequest,
 ) -> Matrix:
-    """What is kept, filled in; the choices that a model still has to make are made under a request like that one."""
+    """What is kept, filled in, beside the columns `before`; choices still to be made are made under a request like that one."""
     job_ids = [one.job_id for one in ran]
     kept = await engine.store.read(lambda db: _kept(db, evaluation.columns, ran))
     measured = await engine.store.read(lambda db: case_measures(db, evaluation.case_ids))
@@ -241,15 +255,18 @@ async def _matrix(
         with anyio.CancelScope(shield=True):
             spent = budget.news()
             await engine.store.write(partial(jobs.add_spent, ident=job_ids[-1], spent=spent))
+    columns = tuple(filled.figures(number, rows) for number in range(len(evaluation.columns)))
+    replaced = partial(columns_before, run_ids=[one.run_id or "" for one in columns], before=before)
     return Matrix(
         title=evaluation.title,
         benchmark_id=evaluation.benchmark_id,
-        columns=tuple(filled.figures(number, rows) for number in range(len(evaluation.columns))),
+        columns=columns,
         rows=tuple(rows),
         spent_usd=await _spent(engine, job_ids),
         left_out=evaluation.left_out,
         notes=evaluation.notes,
         judge=engine.default_judge_said(_judged_by(engine, evaluation, kept)),
+        before=await engine.store.read(replaced),
     )
 
 

@@ -9,6 +9,7 @@ from pydantic import Field, JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.stats.comparison import ComparisonVerdict
 
 
 class Score(Value):
@@ -121,6 +122,23 @@ class ColumnFigures(Value):
     derived: dict[str, float | None] = {}
 
 
+class ColumnBefore(Value):
+    """What a column changed beside the run that stood in its place when the same tests were last evaluated otherwise.
+
+    `reworded`: the prompt is another one. `delta` is the rise of the score, the level of its interval shared by `tests`.
+    """
+
+    column: int
+    run_id: str
+    reworded: bool
+    delta: float
+    interval: tuple[float, float]
+    p_value: float
+    verdict: ComparisonVerdict
+    cases: int
+    tests: int
+
+
 class Matrix(Value):
     """A config's answer. `leftOut` names what was not carried out, `notes` what changes nothing here.
 
@@ -135,3 +153,4 @@ class Matrix(Value):
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     judge: str = ""
+    before: tuple[ColumnBefore, ...] = ()

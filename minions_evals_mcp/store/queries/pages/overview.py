@@ -6,14 +6,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import cast
 
 from minions_evals_mcp.domain.results import Evidence
 from minions_evals_mcp.domain.values import from_millis
+from minions_evals_mcp.store import events
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.rows import WHOLE
 
 CONFIG_TARGET = "json_extract(j.spec, '$.request.target') LIKE 'config:%'"
 """Runs that are columns of an evaluated config."""
+EVALUATED = "config-evaluated"
+"""The event that says which runs are the columns of a config's tests (`runIds`), and which were `before`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +116,10 @@ class ConfigColumn:
 
 
 def config_columns(db: Db, benchmark_id: str) -> list[ConfigColumn]:
-    """The newest run of each column of the config, in the order in which the columns were first asked for."""
+    """The newest run of each column of the config, in the order in which the columns were first asked for.
+
+    Where it is noted which columns were evaluated last, those alone: a prompt that was taken out is none any more.
+    """
     rows = db.execute(
         "SELECT j.id, json_extract(j.spec, '$.request.promptVersionRef'), substr(json_extract(j.spec, '$.request.target'), 8),"
         " j.state, j.created_at, b.overall_score, b.passed_count, b.total_count, json_extract(b.rest, '$.passRateCi')"
@@ -124,7 +131,10 @@ def config_columns(db: Db, benchmark_id: str) -> list[ConfigColumn]:
     for run_id, version, provider, state, at, score, passed, total, interval in rows:
         found = ConfigColumn(run_id, version, provider, state, from_millis(at), score, passed, total, _pair(interval))
         newest[version, provider] = found
-    return list(newest.values())
+    noted = events.newest(db, EVALUATED, benchmark_id)
+    last = {} if noted is None else {ident: at for at, ident in enumerate(cast("list[str]", noted["runIds"]))}
+    kept = sorted((one for one in newest.values() if one.run_id in last), key=lambda one: last[one.run_id])
+    return kept or list(newest.values())
 
 
 def run_cost(db: Db, run_id: str) -> float | None:

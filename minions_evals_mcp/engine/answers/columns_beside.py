@@ -1,0 +1,22 @@
+"""The other columns of the config that a run is one of."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.engine.answers.names import named, short_id, version_names
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries.pages.overview import ConfigColumn, config_columns
+
+
+def columns_beside(db: Db, run_id: str) -> list[tuple[str, str]]:
+    """Short id and name of each column that was evaluated with the run; empty where it is no column, or the only one."""
+    job = jobs.job(db, run_id)
+    columns = [] if job is None else config_columns(db, job.subject_id)
+    if run_id not in {one.run_id for one in columns}:
+        return []
+    names = version_names(db, (one.version for one in columns))
+    return [(short_id(one.run_id), _name(one, names)) for one in columns if one.run_id != run_id]
+
+
+def _name(column: ConfigColumn, names: dict[str, str]) -> str:
+    return f"{named(names, column.version) or 'no version'} at {column.provider}"

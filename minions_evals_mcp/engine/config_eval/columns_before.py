@@ -1,0 +1,78 @@
+"""The columns of the evaluation before: what stood where a prompt or provider of the same tests was changed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.engine.answers.real_change import difference
+from minions_evals_mcp.engine.config_eval.matrix import ColumnBefore
+from minions_evals_mcp.store import jobs, runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.events import Event, append, newest
+from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.queries.pages.overview import EVALUATED
+
+
+def note_columns(db: Db, *, benchmark_id: str, run_ids: Sequence[str], at: datetime) -> Sequence[str]:
+    """Notes that these runs are the columns of the tests; answers with the columns before, where they were others.
+
+    The same evaluation again is noted once, so it has the same columns before it.
+    """
+    noted = newest(db, EVALUATED, benchmark_id) or {"runIds": [], "before": []}
+    ours: list[JsonValue] = [*dict.fromkeys(run_ids)]
+    if noted["runIds"] != ours:
+        noted = _following(ours, noted)
+        append(db, Event(EVALUATED, "benchmark", benchmark_id, noted), at=at)
+    return [str(ident) for ident in noted["before"]] if isinstance(noted["before"], list) else []
+
+
+def _following(run_ids: list[JsonValue], noted: Json) -> Json:
+    return {"runIds": run_ids, "before": noted["runIds"]}
+
+
+def columns_before(db: Db, *, run_ids: Sequence[str], before: Sequence[str]) -> tuple[ColumnBefore, ...]:
+    """What each new column of one run changed beside the one that it stands for; none where that cannot be told.
+
+    At each provider the columns that went and those that came stand for each other in order, if there are as many.
+    """
+    pairs = list(_replaced(db, run_ids, before))
+    found: list[ColumnBefore] = []
+    for number, (old, new) in pairs:
+        changed, _ = difference(db, old.id, new.id, tests=len(pairs))
+        if changed is not None:
+            is_wording = _asked(old, "promptVersionRef") != _asked(new, "promptVersionRef")
+            found.append(
+                ColumnBefore(
+                    column=number, run_id=old.id, reworded=is_wording, delta=changed.delta, interval=changed.interval,
+                    p_value=changed.p_value, verdict=changed.verdict, cases=changed.cases, tests=len(pairs),
+                )
+            )  # fmt: skip
+    return tuple(found)
+
+
+def _replaced(db: Db, run_ids: Sequence[str], before: Sequence[str]) -> Iterator[tuple[int, tuple[Job, Job]]]:
+    gone = _by_provider(db, [ident for ident in before if ident not in run_ids])
+    come = _by_provider(db, [ident for ident in dict.fromkeys(run_ids) if ident not in before])
+    for target, new in come.items():
+        old = gone.get(target, [])
+        if len(old) == len(new):
+            yield from ((list(run_ids).index(after.id), (one, after)) for one, after in zip(old, new, strict=True))
+
+
+def _by_provider(db: Db, run_ids: Sequence[str]) -> dict[str, list[Job]]:
+    found: dict[str, list[Job]] = defaultdict(list)
+    for ident in run_ids:
+        job = jobs.job(db, ident)
+        if job is not None and runs.benchmark_run(db, ident) is not None:
+            found[_asked(job, "target")].append(job)
+    return found
+
+
+def _asked(job: Job, name: str) -> str:
+    request = job.spec["request"]
+    return str(request.get(name)) if isinstance(request, dict) else ""

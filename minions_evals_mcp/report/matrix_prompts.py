@@ -1,0 +1,83 @@
+"""Which prompt of a matrix is best over all providers: each test counts once, with its mean over the same providers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnBefore, Matrix
+from minions_evals_mcp.report.plain import shortened
+from minions_evals_mcp.stats.case_pairs import CasePair
+from minions_evals_mcp.stats.comparison import ERROR, Difference, compare
+
+MOST = 3
+"""The best is put beside so many others, the nearest first; the error is shared by all."""
+NAMED = 40
+EQUAL = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class _Prompt:
+    """A prompt over the providers: of each test the mean score, and whether it passed at all of them."""
+
+    name: str
+    scores: dict[str, float]
+    passed: dict[str, bool]
+
+
+def prompts_over_providers(found: Matrix) -> list[str]:
+    """The best prompt beside the others; empty where there are no two prompts that were asked at the same two providers."""
+    asked: dict[str, dict[tuple[str, str], int]] = defaultdict(dict)
+    for number, column in enumerate(found.columns):
+        asked[column.prompt_version_ref][column.provider_id, column.provider] = number
+    known = {one: None for columns in asked.values() for one in columns}
+    providers = [one for one in known if all(one in columns for columns in asked.values())]
+    if min(len(asked), len(providers)) < 2:
+        return []
+    prompts = [_prompt(found, [columns[one] for one in providers]) for columns in asked.values()]
+    cases = [case for case in prompts[0].scores if all(case in one.scores for one in prompts)]
+    return _ranked(prompts, cases, f"Over the {len(providers)} providers") if cases else []
+
+
+def _ranked(prompts: Sequence[_Prompt], cases: Sequence[str], where: str) -> list[str]:
+    def score(prompt: _Prompt) -> float:
+        return fmean(prompt.scores[case] for case in cases)
+
+    best, *others = sorted(prompts, key=score, reverse=True)
+    level = 1 - ERROR / len(others)
+    lines: list[str] = []
+    for other in others[:MOST]:
+        higher = score(best) - score(other)
+        pairs = [_pair(case, other, best) for case in cases]
+        told = f"{higher:.3f} higher than “{other.name}”, {how_sure(compare(pairs, level=level), level, len(pairs))}"
+        lines.append(f"{where} “{best.name}” scores {told if higher > EQUAL else f'as high as “{other.name}”'}.")
+    return lines
+
+
+def _pair(case: str, a: _Prompt, b: _Prompt) -> CasePair:
+    return CasePair(case, (a.scores[case],), (b.scores[case],), (a.passed[case],), (b.passed[case],))
+
+
+def _prompt(found: Matrix, columns: Sequence[int]) -> _Prompt:
+    """What those columns, which are of one prompt, come to, over the tests that were judged in all of them."""
+    cells: dict[str, list[Cell]] = defaultdict(list)
+    for row in found.rows:
+        cells[row.case_id] += [row.cells[number] for number in columns]
+    scores = {case: [one.score for one in of if one.score is not None] for case, of in cells.items()}
+    judged = {case: of for case, of in cells.items() if len(scores[case]) == len(of)}
+    return _Prompt(
+        shortened(found.columns[columns[0]].prompt, NAMED),
+        {case: fmean(scores[case]) for case in judged},
+        {case: all(one.passed for one in of) for case, of in judged.items()},
+    )
+
+
+def how_sure(difference: Difference | ColumnBefore, level: float, cases: int) -> str:
+    """Whether chance explains the difference, with its interval at that level and its p."""
+    tests = "1 test" if cases == 1 else f"{cases} tests"
+    needed = "" if level == 1 - ERROR else f", {1 - level:.2g} or less is needed"
+    sure = "more than chance would" if difference.verdict in {"improved", "regressed"} else "which can be chance"
+    low, high = difference.interval
+    return f"{sure} ({100 * level:.4g} %: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}{needed}; {tests})"
