@@ -70,7 +70,8 @@ async def test_the_drop_that_counts_is_read_from_the_skill(engine: Engine) -> No
     await fleet(engine, 20)
     await measured(engine, "v1", first(20, 20))
     assert (await measured(engine, "v2", first(19, 20))).is_regression
-    assert [one.title for one in await tasks(engine)] == ["Look"]
+    (task,) = await tasks(engine)
+    assert (task.title, "; 1 case got worse, 0 better." in str(task.description)) == ("Look", True)
 
 
 async def test_a_relative_drop_is_of_the_earlier_rate(engine: Engine) -> None:
@@ -92,7 +93,7 @@ async def test_a_task_with_the_exact_title_is_asked_for(engine: Engine) -> None:
     assert (task.priority, task.status, task.created_by) == ("critical", "todo", "minions-evals")
     assert task.context_ref is not None
     assert (task.context_ref.type, task.context_ref.id) == ("benchmark-run", "job2")
-    assert "10 of 10 to 5 of 10" in task.description
+    assert "10 of 10 to 5 of 10 (undecidable); 5 cases got worse, 0 better." in task.description
 
 
 async def test_the_orchestrator_is_told_by_an_agent_message(engine: Engine) -> None:

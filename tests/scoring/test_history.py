@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import Digests
 from minions_evals_mcp.scoring.text_diff import MOST_CHARACTERS, text_diff
-from minions_evals_mcp.scoring.verdicts.history import Compared, Sample, Standing, compared, likeness, sample, standing
+from minions_evals_mcp.scoring.verdicts.history import (
+    Compared,
+    Sample,
+    Standing,
+    compared,
+    likeness,
+    sample,
+    score_fraction,
+    standing,
+)
 
 GOOD = Sample(passed=True, score=1.0, length=100, measured="m")
 BAD = replace(GOOD, passed=False)
@@ -81,6 +90,20 @@ def test_a_similarity_that_is_blind_to_a_number_warns_and_passes() -> None:
     found = likeness(one_text("It costs 5 dollars.", "It costs 9 dollars."), (0.97,), tokens=(5, 5))
     assert found.passed
     assert found.warnings == ("the numbers differ: 5 dollars expected, 9 dollars found",)
+
+
+def test_only_texts_that_count_as_alike_are_warned_of() -> None:
+    texts = one_text("It costs 5 dollars.", "It costs 6 dollars.")
+    assert likeness(texts, (0.8,), tokens=(4, 4)).warnings
+    assert not likeness(texts, (0.79,), tokens=(4, 4)).warnings
+    assert not likeness(texts, "the embedder is down", tokens=(4, 4)).warnings
+
+
+@pytest.mark.parametrize(
+    ("score", "possible", "share"), [(3, 4, 0.75), (1, 0, 0), (-1, 2, 0), (5, 4, 1), (0.5, 0.5, 1)]
+)
+def test_a_score_is_a_share_of_what_was_possible(score: float, possible: float, share: float) -> None:
+    assert score_fraction(score, possible) == share
 
 
 def test_a_fail_is_a_regression_where_more_than_080_passed_before() -> None:

@@ -13,25 +13,24 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.domain.values import Id, Value, Visible, is_blank
-from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, benchmark_digest
 from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
+from minions_evals_mcp.engine.compare.demands import audited, missing, vet_demands
 from minions_evals_mcp.engine.compare.whose_evidence import Decider, vet_whose
 from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
-from minions_evals_mcp.engine.conclude.canaries import canary_note
 from minions_evals_mcp.engine.conclude.comparison import MARGIN, Pairing, named, pairing, pooled_pairs
 from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
 from minions_evals_mcp.engine.conclude.looks import concluded
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.yardstick import measures
-from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing, keep_licences
+from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.engine.run.planning import digests_of
-from minions_evals_mcp.errors import EvalsError, RuleError
+from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.comparison import CasePair, ComparisonVerdict
 from minions_evals_mcp.stats.comparison import compare as measured_difference
-from minions_evals_mcp.store import jobs, records, runs
+from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append
 from minions_evals_mcp.store.queries import run_pairs
@@ -60,17 +59,12 @@ async def approve_prompt_version(engine: Engine, asked: ApprovalAsked) -> Record
     Raises `RuleError` (HR2) saying what is missing and what to do next, `NotFoundError` for an unknown version.
     """
     decide = partial(_decide, asked=asked, ident=engine.new_id(), at=engine.clock())
-    rules = engine.skills.compare_prompt_versions.parameters
-    needs_licence = rules.require_qualified_judge
+    skills = engine.skills
 
     def vetted(db: Db) -> Record[Approval]:
         record = decide(db)
-        if rules.require_sealed:
-            _vet_sealed(db, record.fields)
-        _vet_canaries(db, record.fields)
-        if rules.require_audit or engine.skills.run_benchmark.parameters.require_audit:
-            _vet_audit(db, record.fields)
-        _vet_judges(db, record, needs_licence=needs_licence)
+        if record.fields.decision == "approved":
+            vet_demands(db, record.fields, skills)
         return record
 
     return await engine.store.write(vetted)
@@ -87,67 +81,6 @@ async def evidence_judges(engine: Engine, decided: Approval) -> JudgeStanding:
         return judge_standing(db, runs, at=decided.decided_at)
 
     return await engine.store.read(standing)
-
-
-def _vet_judges(db: Db, record: Record[Approval], *, needs_licence: bool) -> None:
-    """Refuses evidence of a judge that people contradict, or that fails a probe: a person may let it pass, with a reason."""
-    asked = record.fields
-    evidence = None if asked.comparison_id is None else run_pairs.comparison(db, asked.comparison_id)
-    if asked.decision != "approved" or evidence is None:
-        return
-    sides = (evidence.fields.benchmark_run_id_a, evidence.fields.benchmark_run_id_b)
-    standing = judge_standing(db, sides, at=asked.decided_at)
-    if needs_licence and standing.state in {"unknown", "unqualified"}:
-        raise _missing(f"requireQualifiedJudge is set. {standing.in_words}", _how_judged(standing))
-    if standing.state == "unqualified" and (asked.decided_by_type == "agent" or asked.override_reason is None):
-        person = "" if asked.decided_by_type == "human" else "Only a person can let this pass, with a reason. "
-        reason = "An override reason lets it pass. " if asked.decided_by_type == "human" else ""
-        raise _missing(f"{evidence.id}: {standing.in_words}", f"{person}{reason}{_how_judged(standing)}")
-    keep_licences(db, sides, at=asked.decided_at)
-
-
-def _vet_canaries(db: Db, asked: Approval) -> None:
-    """Refuses evidence of a run that passed a case which no honest output passes."""
-    evidence = None if asked.comparison_id is None else run_pairs.comparison(db, asked.comparison_id)
-    if asked.decision != "approved" or evidence is None:
-        return
-    for run_id in (evidence.fields.benchmark_run_id_b, evidence.fields.benchmark_run_id_a):
-        run = runs.benchmark_run(db, run_id)
-        if run is not None and run.fields.canaries_passed:
-            raise _missing(
-                f"the run {run_id} of {evidence.id} {canary_note(run.fields.canaries_passed)}.",
-                "Find out what made those outputs; a comparison of runs that pass none counts.",
-            )
-
-
-def _vet_audit(db: Db, asked: Approval) -> None:
-    """Refuses evidence on checks that were not audited as they are now."""
-    standing = _audited(db, asked.comparison_id) if asked.decision == "approved" else None
-    if standing is not None and standing.state != "audited":
-        raise _missing(f"requireAudit is set. {standing.in_words}", f"Run: {standing.next}.")
-
-
-def _audited(db: Db, comparison_id: str | None) -> AuditStanding | None:
-    """Whether the checks were audited that a comparison rests on."""
-    evidence = None if comparison_id is None else run_pairs.comparison(db, comparison_id)
-    if evidence is None:
-        return None
-    benchmark_id = evidence.fields.benchmark_id
-    return audit_standing(db, benchmark_id, benchmark_digest(db, benchmark_id))
-
-
-def _vet_sealed(db: Db, asked: Approval) -> None:
-    """Refuses evidence that everybody could see: `requireSealed` has the sealed cases decide."""
-    evidence = None if asked.comparison_id is None else run_pairs.comparison(db, asked.comparison_id)
-    if asked.decision == "approved" and evidence is not None and not is_sealed(db, evidence.fields.benchmark_id):
-        raise _missing(
-            f"requireSealed is set, and {evidence.id} is on {evidence.fields.benchmark_id}, which is not sealed.",
-            "Compare on a sealed benchmark: minions-evals seal BENCHMARK --share 0.3 makes one.",
-        )
-
-
-def _how_judged(standing: JudgeStanding) -> str:
-    return f"{standing.next}; a comparison that another judge or people judged counts, too."
 
 
 def _decide(db: Db, *, asked: ApprovalAsked, ident: str, at: datetime) -> Record[Approval]:
@@ -174,8 +107,8 @@ def _decide(db: Db, *, asked: ApprovalAsked, ident: str, at: datetime) -> Record
 
 def _not_audited(db: Db, evidence: Record[PromptComparison]) -> str:
     """What the reason says besides where nobody knows what the checks let pass."""
-    standing = _audited(db, evidence.id)
-    return "" if standing is None or standing.state == "audited" else f". {standing.in_words}"
+    standing = audited(db, evidence)
+    return "" if standing.state == "audited" else f". {standing.in_words}"
 
 
 def _reason(db: Db, evidence: Record[PromptComparison]) -> str:
@@ -191,17 +124,17 @@ def _evidence(db: Db, asked: ApprovalAsked) -> Record[PromptComparison]:
     version = asked.prompt_version_ref
     current = current_version(db, version)
     if current == version:
-        raise _missing(f"{version} is the current version of its prompt already.", "Nothing needs to be approved.")
+        raise missing(f"{version} is the current version of its prompt already.", "Nothing needs to be approved.")
     compare = f"Run: minions-evals compare BENCHMARK --from {current} --to {version}"
     found = _comparison(db, asked, current, compare)
     fields = found.fields
     if fields.prompt_version_b != version or fields.prompt_version_a != current:
-        raise _missing(
+        raise missing(
             f"{found.id} compares {fields.prompt_version_b} with {fields.prompt_version_a}; the current version is {current}.",
             compare,
         )
     if fields.open_part:
-        raise _missing(
+        raise missing(
             f"{found.id} is on the open part of a benchmark that is sealed in part: it is there to learn from.",
             f"Compare on {_sealed_part(db, fields.benchmark_id)}: its sealed cases decide.",
         )
@@ -210,9 +143,9 @@ def _evidence(db: Db, asked: ApprovalAsked) -> Record[PromptComparison]:
         vet_whose(db, found, Decider(asked.decided_by, asked.decided_by_type, asked.reason or asked.override_reason))
         return found
     if fields.winner != version:
-        raise _missing(f"{version} is not the winner of {found.id}: that is {fields.winner}.", "Improve it first.")
+        raise missing(f"{version} is not the winner of {found.id}: that is {fields.winner}.", "Improve it first.")
     if fields.verdict != "improved" and not _overridden(asked, fields):
-        raise _missing(f"the verdict of {found.id} is {fields.verdict}, not improved.", _how_on(asked, fields))
+        raise missing(f"the verdict of {found.id} is {fields.verdict}, not improved.", _how_on(asked, fields))
     _vet_standing(db, found, compare)
     vet_whose(db, found, Decider(asked.decided_by, asked.decided_by_type, asked.reason or asked.override_reason))
     return found
@@ -226,14 +159,14 @@ def _sealed_part(db: Db, benchmark_id: str) -> str:
 def _vet_sealed_standing(db: Db, found: Record[PromptComparison], compare: str) -> None:
     """As for any evidence, saying nothing of the sealed cases but the verdict; no reason overrides it."""
     if found.fields.verdict != "improved" or found.fields.winner != found.fields.prompt_version_b:
-        raise _missing(
+        raise missing(
             f"the verdict of {found.id} on sealed cases is {found.fields.verdict}, not improved.",
             "Improve the version, then compare again; nothing overrides a sealed verdict.",
         )
     try:
         _vet_standing(db, found, compare)
     except EvalsError:
-        raise _missing(
+        raise missing(
             f"{found.id} does not hold any more: cases lack a verdict, were judged by whoever produced them, or its two"
             " runs do not say what it says.",
             compare,
@@ -244,7 +177,7 @@ def _comparison(db: Db, asked: ApprovalAsked, current: str, compare: str) -> Rec
     if asked.comparison_id is not None:
         found = run_pairs.comparison(db, asked.comparison_id)
         if found is None:
-            raise _missing(f"there is no comparison {asked.comparison_id}.", compare)
+            raise missing(f"there is no comparison {asked.comparison_id}.", compare)
         return found
     against = [
         one
@@ -252,9 +185,7 @@ def _comparison(db: Db, asked: ApprovalAsked, current: str, compare: str) -> Rec
         if one.fields.prompt_version_a == current
     ]  # fmt: skip
     if not against:
-        raise _missing(
-            f"no comparison shows {asked.prompt_version_ref} against the current version {current}.", compare
-        )
+        raise missing(f"no comparison shows {asked.prompt_version_ref} against the current version {current}.", compare)
     # Each was decided within the budget of all: the newest that the version won may be taken, whatever came after.
     deciding = [one for one in against if not one.fields.open_part] or against
     won = [one for one in deciding if one.fields.verdict == "improved"]
@@ -285,28 +216,28 @@ def _vet_standing(db: Db, found: Record[PromptComparison], compare: str) -> None
     try:
         paired = pairing(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b)
     except EvalsError as error:
-        raise _missing(f"{found.id} does not hold any more: {error.message}", compare) from None
+        raise missing(f"{found.id} does not hold any more: {error.message}", compare) from None
     suites = {_suite(db, fields.benchmark_run_id_a), _suite(db, fields.benchmark_run_id_b)}
     if len(suites) > 1:
-        raise _missing(f"the cases of {fields.benchmark_id} were changed between the two runs of {found.id}.", compare)
+        raise missing(f"the cases of {fields.benchmark_id} were changed between the two runs of {found.id}.", compare)
     attempt = recorded_attempt(db, found)
     verdict = _verdict(db, fields, paired, attempt)
     if verdict != fields.verdict:
-        raise _missing(
+        raise missing(
             f"{found.id} says {fields.verdict}, but its two runs say {verdict} ({attempt.in_words()}).", compare
         )
     _vet_missing(db, found, paired, attempt)
     own = [case_id for case_id in paired.shared if paired.a[case_id].self_judged or paired.b[case_id].self_judged]
     if own:
-        raise _missing(
+        raise missing(
             f"{len(own)} cases of {found.id} were judged by whoever produced them (or that cannot be told): {named(own)}.",
             "Have another judge score the stored outputs: minions-evals rejudge RUN.",
         )
     edited = _edited(db, paired)
     if edited:
-        raise _missing(f"edited since {found.id}: {named(edited)}.", compare)
+        raise missing(f"edited since {found.id}: {named(edited)}.", compare)
     if suites != {_suite_now(db, fields.benchmark_id)}:
-        raise _missing(f"the cases of {fields.benchmark_id} were changed since {found.id}.", compare)
+        raise missing(f"the cases of {fields.benchmark_id} were changed since {found.id}.", compare)
 
 
 def _verdict(db: Db, fields: PromptComparison, paired: Pairing, attempt: Attempt) -> ComparisonVerdict:
@@ -337,7 +268,7 @@ def _vet_missing(db: Db, found: Record[PromptComparison], paired: Pairing, attem
     worst = _difference([*pooled_pairs(db, paired, attempt), *failed], attempt)
     if worst != "improved":
         version = found.fields.prompt_version_b
-        raise _missing(
+        raise missing(
             f"{len(lacking)} cases of {found.id} were not measured for {version}; had it failed them, the verdict were {worst}:"
             f" {named(lacking)}.",
             "Run the comparison again, so that every case has an output and a verdict.",
@@ -371,7 +302,3 @@ def _edited(db: Db, paired: Pairing) -> list[str]:
         for case_id in paired.shared
         if now.get(case_id) != (paired.a[case_id].digests[0], paired.a[case_id].digests[1])
     ]
-
-
-def _missing(what: str, remedy: str) -> RuleError:
-    return RuleError("HR2", what, remedy=remedy)

@@ -1,0 +1,84 @@
+"""What is demanded of the evidence of an approval besides that the version wins: seal, canaries, audit, a judge to be trusted."""
+
+from __future__ import annotations
+
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import Approval, PromptComparison
+from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, benchmark_digest
+from minions_evals_mcp.engine.conclude.canaries import canary_note
+from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing, keep_licences
+from minions_evals_mcp.errors import RuleError
+from minions_evals_mcp.skills import Skills
+from minions_evals_mcp.store import runs
+from minions_evals_mcp.store.connection import Db
+from minions_evals_mcp.store.queries import run_pairs
+from minions_evals_mcp.store.seals import is_sealed
+
+
+def missing(what: str, remedy: str) -> RuleError:
+    """Why a version is not approved, and what to do about it."""
+    return RuleError("HR2", what, remedy=remedy)
+
+
+def vet_demands(db: Db, approved: Approval, skills: Skills) -> None:
+    """Raises `RuleError` (HR2) for the first demand of the skills that the approval's evidence does not meet."""
+    assert approved.comparison_id is not None, "an approval rests on a comparison"
+    evidence = run_pairs.comparison(db, approved.comparison_id)
+    assert evidence is not None
+    rules = skills.compare_prompt_versions.parameters
+    if rules.require_sealed:
+        _vet_sealed(db, evidence)
+    _vet_canaries(db, evidence)
+    if rules.require_audit or skills.run_benchmark.parameters.require_audit:
+        _vet_audit(db, evidence)
+    _vet_judges(db, approved, evidence, needs_licence=rules.require_qualified_judge)
+
+
+def audited(db: Db, evidence: Record[PromptComparison]) -> AuditStanding:
+    """Whether the checks were audited that the comparison rests on."""
+    benchmark_id = evidence.fields.benchmark_id
+    return audit_standing(db, benchmark_id, benchmark_digest(db, benchmark_id))
+
+
+def _vet_sealed(db: Db, evidence: Record[PromptComparison]) -> None:
+    """Refuses evidence that everybody could see: `requireSealed` has the sealed cases decide."""
+    if not is_sealed(db, evidence.fields.benchmark_id):
+        raise missing(
+            f"requireSealed is set, and {evidence.id} is on {evidence.fields.benchmark_id}, which is not sealed.",
+            "Compare on a sealed benchmark: minions-evals seal BENCHMARK --share 0.3 makes one.",
+        )
+
+
+def _vet_canaries(db: Db, evidence: Record[PromptComparison]) -> None:
+    """Refuses evidence of a run that passed a case which no honest output passes."""
+    for run_id in (evidence.fields.benchmark_run_id_b, evidence.fields.benchmark_run_id_a):
+        run = runs.benchmark_run(db, run_id)
+        if run is not None and run.fields.canaries_passed:
+            raise missing(
+                f"the run {run_id} of {evidence.id} {canary_note(run.fields.canaries_passed)}.",
+                "Find out what made those outputs; a comparison of runs that pass none counts.",
+            )
+
+
+def _vet_audit(db: Db, evidence: Record[PromptComparison]) -> None:
+    """Refuses evidence on checks that were not audited as they are now."""
+    standing = audited(db, evidence)
+    if standing.state != "audited":
+        raise missing(f"requireAudit is set. {standing.in_words}", f"Run: {standing.next}.")
+
+
+def _vet_judges(db: Db, approved: Approval, evidence: Record[PromptComparison], *, needs_licence: bool) -> None:
+    """Refuses evidence of a judge that people contradict, or that fails a probe: a person may let it pass, with a reason."""
+    sides = (evidence.fields.benchmark_run_id_a, evidence.fields.benchmark_run_id_b)
+    standing = judge_standing(db, sides, at=approved.decided_at)
+    if needs_licence and standing.state in {"unknown", "unqualified"}:
+        raise missing(f"requireQualifiedJudge is set. {standing.in_words}", _how_judged(standing))
+    if standing.state == "unqualified" and (approved.decided_by_type == "agent" or approved.override_reason is None):
+        person = "" if approved.decided_by_type == "human" else "Only a person can let this pass, with a reason. "
+        reason = "An override reason lets it pass. " if approved.decided_by_type == "human" else ""
+        raise missing(f"{evidence.id}: {standing.in_words}", f"{person}{reason}{_how_judged(standing)}")
+    keep_licences(db, sides, at=approved.decided_at)
+
+
+def _how_judged(standing: JudgeStanding) -> str:
+    return f"{standing.next}; a comparison that another judge or people judged counts, too."
