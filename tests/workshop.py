@@ -38,15 +38,18 @@ F = TypeVar("F", bound=Fields)
 Json = dict[str, JsonValue]
 
 
+SECOND = timedelta(seconds=1)
+
+
 @dataclass
 class SteppingClock:
-    """Each look at it is a second later than the one before."""
+    """Each look at it is a second later than the one before, also in the store's threads: nothing is called between the two."""
 
     now: datetime = START
 
     def __call__(self) -> datetime:
-        self.now += timedelta(seconds=1)
-        return self.now
+        self.now = now = self.now + SECOND
+        return now
 
 
 @dataclass
@@ -56,8 +59,8 @@ class CountedIds:
     last: int = 0
 
     def __call__(self) -> str:
-        self.last += 1
-        return f"job{self.last}"
+        self.last = last = self.last + 1
+        return f"job{last}"
 
     @property
     def following(self) -> str:

@@ -143,7 +143,8 @@ class Dispatch:
 
     def _chunk(self, sent: Sent) -> Chunk:
         versions, outgoing = self.bench.versions, sent.outgoing
-        return Chunk(sent.lease.id, outgoing.units, versions.known, versions.outputs, outgoing.is_live)
+        outputs = dict(versions.outputs)  # a read of the next units may add to them while these are packed
+        return Chunk(sent.lease.id, outgoing.units, versions.known, outputs, outgoing.is_live)
 
     async def _granted(self, sent: Sent) -> None:
         at, lease = self.bench.engine.clock(), sent.lease
