@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
@@ -102,7 +103,11 @@ class Desk:
         return os.WIFSIGNALED(os.waitpid(process, 0)[1])
 
     def _started(self, main: Callable[[], None], arguments: tuple[str, ...], out: Path) -> int:
-        process = os.fork()
+        with (
+            warnings.catch_warnings()
+        ):  # Python 3.12 and later warn: what stands by has threads of libraries, which hold no lock of ours
+            warnings.simplefilter("ignore", DeprecationWarning)
+            process = os.fork()
         if process:
             return process
         os.environ["MINIONS_EVALS_DB"] = str(self.db)  # noqa: TID251  the forked command's own

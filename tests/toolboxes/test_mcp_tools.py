@@ -123,17 +123,23 @@ async def test_an_address_where_nobody_listens_is_tried_later(tmp_path: Path) ->
 
 @contextmanager
 def listening(folder: Path, port: int) -> Generator[None]:
-    """The neighbour at an address, until the block ends."""
+    """The neighbour at an address, until the block ends; nobody answers there after it."""
     command = [program("neighbour"), str(folder), "--port", str(port)]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
         try:
-            end = time.monotonic() + HANG_S
-            while not answers(port):
-                assert time.monotonic() < end
-                time.sleep(0.05)
+            wait_until(port, answers_to=True)
             yield
         finally:
             process.kill()
+            wait_until(port, answers_to=False)  # what it forked ends a moment after the program that was killed
+
+
+def wait_until(port: int, *, answers_to: bool) -> None:
+    """Waits until somebody listens there, or nobody does any more."""
+    end = time.monotonic() + HANG_S
+    while answers(port) is not answers_to:
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 def answers(port: int) -> bool:
