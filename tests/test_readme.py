@@ -145,6 +145,15 @@ def test_the_documentations_first_page_leads_to_every_other() -> None:
     assert [name for name in PAGES if name != "index" and f"({name}.md)" not in PAGES["index"]] == []
 
 
+def test_what_only_a_checkout_can_run_says_so_to_who_installed_a_wheel() -> None:
+    pages = {
+        name: text for name, text in PAGES.items() if name not in {"architecture", "style"}
+    }  # those are for who works on it
+    named = [name for name, text in pages.items() if re.search(r"python -m tests\.|\btests/\w|\.ci/", text)]
+    assert named
+    assert [name for name in named if "checkout" not in pages[name]] == []
+
+
 def test_every_link_between_the_documents_leads_somewhere() -> None:
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
         links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text("utf-8"))

@@ -48,7 +48,7 @@ def import_(
 
     Each file is taken whole or, with file, line, field and reason, not at all.
     What a case expected before is kept; outputs that waited for something to be judged by are judged.
-    Example: minions-evals import fixtures/support-agent.yaml
+    Example: minions-evals import evals.yaml
     Example: minions-evals import logs/2026-11-20_popularity.eval
     Example: minions-evals import tickets.csv --as test-case --map inputs.question=Question --map expectedOutputs.output=Answer
 
