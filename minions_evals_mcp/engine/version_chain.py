@@ -56,7 +56,11 @@ def find_version(db: Db, name: str, *, prompt: str | None = None) -> Record[Prom
     if _PLACE.fullmatch(name) is None:
         raise NotFoundError("prompt-version", name, remedy=_how_named(db, name))
     if prompt is None:
-        raise BadInputError(f"the version {name}: of which prompt is not known.", remedy=f"Name it as PROMPT@{name}.")
+        newest = version_rows.newest_prompt(db)
+        such = f", such as {newest}@{name}" if newest else ""
+        raise BadInputError(
+            f"the version {name}: of which prompt is not known.", remedy=f"Name it as PROMPT@{name}{such}."
+        )
     return _at(db, prompt, name)
 
 

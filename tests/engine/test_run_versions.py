@@ -141,7 +141,7 @@ async def test_a_number_that_two_versions_bear_or_whose_prompt_is_not_known_is_r
     await save(shop.engine, case("c", promptId="p"), case("d", promptId="q"), benchmark("b", "c", "d"))
     with pytest.raises(BadInputError, match=r"p@2 is the number of 2 versions: p-2, twin"):
         await try_case(shop.engine, "c", prompt_version_ref="2")
-    with pytest.raises(BadInputError, match=r"of which prompt is not known.*PROMPT@latest"):
+    with pytest.raises(BadInputError, match=r"of which prompt is not known.*PROMPT@latest, such as p@latest"):
         await bench(shop.engine, "b", prompt_version_ref="latest")
 
 

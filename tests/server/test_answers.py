@@ -72,6 +72,15 @@ def test_pages_end_between_entries_and_the_cursor_goes_on_there() -> None:
     assert seen == list(range(50))
 
 
+def test_a_verdict_and_the_next_call_are_whole_where_the_rest_is_cut() -> None:
+    call = f'get_record {{"id": "{"a" * 60}:1.1:failure"}}'
+    said = "16 of 26 passed, eight cases got worse, " * 6
+    told: Json = {"summary": said, "next": [call, call], "words": {str(n): "word " * 50 for n in range(40)}}
+    shown = fitted(told, BUDGETS["summary"])
+    assert (shown["summary"], shown["next"]) == (said, [call, call])
+    assert "characters)" in str(shown["words"])
+
+
 def test_what_is_cut_says_how_much_is_missing() -> None:
     assert clipped("abcdef", 3, 9) == "abc… (+3 characters)"
     assert clipped([1, 2, 3], 9, 2) == [1, 2, "… (+1 more)"]

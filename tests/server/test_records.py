@@ -195,7 +195,7 @@ async def test_what_came_of_a_message_is_read_under_its_id_and_all_are_listed_ne
     assert "nextCursor" not in rest
     assert "not-found" in await host.refused("get_record", id="m9")
     early = await host.call("send_message", type="run-benchmark", payload={"benchmarkId": "nope"})
-    assert "no benchmark with the id 'nope'. It is refused unless that is there when its turn comes." in str(
+    assert "No benchmark with the id 'nope'. It is refused unless that is there when its turn comes." in str(
         early["summary"]
     )
 

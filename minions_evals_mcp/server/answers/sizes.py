@@ -23,6 +23,9 @@ LONGEST_NAME = 200
 KEPT = frozenset({"summary", "truncated", "nextCursor", "next"})
 """What every answer says, whichever fields are asked for."""
 
+SPARED = ("summary", "next")
+"""Their texts are not cut where room is short: a verdict that breaks off says nothing, and a call cannot be made."""
+
 
 @dataclass(frozen=True, slots=True)
 class Budget:
@@ -92,7 +95,10 @@ def _fitted(told: Json, budget: Budget, *, offset: int, pages: Pages) -> tuple[J
         page: Json = {
             name: _listed(told, name)[:size] if name in pages.names else value for name, value in told.items()
         }
-        shown = {name: _value(value, name in pages.names, text, entries) for name, value in page.items()}
+        shown = {
+            name: _value(value, name in pages.names, budget.text if name in SPARED else text, entries)
+            for name, value in page.items()
+        }
         if size < longest or pages.more:
             shown["nextCursor"] = str(offset + size)
         if shown != page and (_cut(shown, page) or size < longest):

@@ -82,5 +82,7 @@ async def send_message(call: Call, asked: SendMessage) -> CallToolResult:
     waits = "" if receipt.agent_running else "; no EvalAgent is running yet, it waits"
     said = f"message {receipt.id} {'is taken in' if receipt.is_new else 'was taken in before'}: {receipt.state}{waits}"
     warnings = await foreseen(call.engine, letter) if receipt.state == "pending" else []
-    said = " ".join([f"{said}.", *map(in_arguments, warnings)]) if warnings else said
+    said = (
+        " ".join([f"{said}.", *(in_arguments(f"{one[0].upper()}{one[1:]}") for one in warnings)]) if warnings else said
+    )
     return answered(ReceiptAnswer.of(receipt, summary=said, next=[f"get_record {json.dumps({'id': receipt.id})}"]))

@@ -28,6 +28,15 @@ def links(db: Db, name: str) -> list[Link]:
     return [Link(ident, prompt, number, older, bool(hidden)) for ident, prompt, number, older, hidden in rows]
 
 
+def newest_prompt(db: Db) -> str | None:
+    """The prompt whose version was kept last; None where no version says its prompt."""
+    row = db.execute(
+        f"SELECT {_PROMPT} FROM minion WHERE type = 'prompt-version' AND deleted_at IS NULL AND {_PROMPT} IS NOT NULL"
+        " ORDER BY seq DESC LIMIT 1"
+    ).fetchone()
+    return None if row is None else row[0]
+
+
 def is_named_by_runs(db: Db, version: str) -> bool:
     """Whether a recorded agent-run was made with a version of that id."""
     found = db.execute("SELECT 1 FROM agent_run_key WHERE prompt_version_ref = ? LIMIT 1", (version,)).fetchone()
