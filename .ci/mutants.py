@@ -48,7 +48,8 @@ OWN = ("minions_evals_mcp", "agent", "tests", "__main__", "__mp_main__", "_pytes
 
 def copied(folder: Path) -> None:
     """The repository's files as they are now, so that nothing is broken where people work."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout  # noqa: S607  the caller's git
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]  # the caller's git
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout  # noqa: S603  our own command
     for name in listed.decode().split("\0"):
         if name and (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.licences.licence import labels_say, probe_result
+from minions_evals_mcp.engine.licences.licence import labels_in, labels_say, probe_result
 from minions_evals_mcp.engine.licences.standing import judge_standing
+from minions_evals_mcp.store.queries.judging.judge_labels import Judged, JudgeKey
 from tests.engine.labelled import alternating, flipped, judged_run, labelled, suite
 from tests.workshop import START
 
@@ -34,6 +35,17 @@ def test_the_second_judge_on_the_same_labels_is_held_to_a_stricter_level() -> No
     truth = alternating(40)
     people, judge = floats(truth), floats(flipped(truth, 9))
     assert (labels_say(people, judge), labels_say(people, judge, attempt=2)) == ("qualified", "unqualified")
+
+
+@pytest.mark.parametrize(("scores", "counts"), [((1.0,), 1), ((1.0, 0.0), 0), ((0.0, 1.0), 1), ((1.0, 1.0, 0.0), 1)])
+def test_of_two_people_the_newest_label_counts_and_of_three_the_median(
+    scores: tuple[float, ...], counts: float
+) -> None:
+    judged = [
+        Judged(("case", "out"), by_person=True, key=JudgeKey(f"person:{n}", "", ""), score=score, confidence=1, seq=n)
+        for n, score in enumerate(scores)
+    ]
+    assert labels_in(judged).of == {("case", "out"): counts}
 
 
 async def test_a_judge_that_met_too_few_bad_outputs_is_refused_with_the_reason(engine: Engine) -> None:

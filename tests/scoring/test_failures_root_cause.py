@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.classification import classify
-from tests.scoring.test_failures import QUIET, logged, saying
+from tests.scoring.failed_outputs import QUIET, logged, saying
 
 
 def cause(*calls: ToolCall, text: str = "blue", inputs: Json | None = None, expected: Json | None = None) -> str:
