@@ -19,6 +19,7 @@ from minions_evals_mcp.interop.score_rows import read_assertion
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
 
+LONGEST_NAME = 60
 WITHOUT_VALUE = frozenset(
     {"is-json", "contains-json", "is-xml", "contains-xml", "is-html", "contains-html", "is-sql", "contains-sql", "is-refusal"}
 )  # fmt: skip
@@ -166,7 +167,8 @@ def weight_of(criterion: str | Mapping[str, Any]) -> float:
 def criterion_name(criterion: str | Mapping[str, Any], number: int) -> str:
     """What a criterion is called: its name, else its first words."""
     if isinstance(criterion, str):
-        return " ".join(criterion.split())[:60].rstrip(" .") or f"criterion {number}"
+        words = " ".join(criterion.split()).rstrip(" .")
+        return (words if len(words) <= LONGEST_NAME else words[: LONGEST_NAME - 1] + "…") or f"criterion {number}"
     return str(criterion.get("name") or f"criterion {number}")
 
 

@@ -137,9 +137,11 @@ def next_command(result: Figures) -> str:
     """The command that a reader would type next."""
     db = result.asked.config.db
     where = "" if result.asked.is_default_store and db == default_db() else f" --db {shlex.quote(str(db))}"
+    if result.summary.outcomes.get("awaiting-judgments"):
+        return f"minions-evals judge{where}"
     if result.before is not None and result.passed is not True and result.changes is not None:
         return f"minions-evals diff {short_id(result.before)} {short_id(result.run_id)}{where}"
-    if result.passed is False:
+    if result.passed is not True:
         return f"minions-evals runs {short_id(result.run_id)}{where}"
     return f"minions-evals view{where}"
 

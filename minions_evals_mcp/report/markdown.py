@@ -10,6 +10,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.engine.answers.audited_checks import AuditedChecks
 from minions_evals_mcp.engine.answers.report_values import NAMED, Report, ReportedCase, Side, Tried
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
+from minions_evals_mcp.engine.audit_standing.standing import AuditStanding
 from minions_evals_mcp.report import sentences
 from minions_evals_mcp.report.audits import weak_words
 from minions_evals_mcp.report.plain import printable, revealed
@@ -21,6 +22,7 @@ FITS = 60_000
 CLOSING = 300
 """Room kept for the line that says what was left out."""
 LONG = 1_500
+_TYPED = re.compile(r"[A-Za-z0-9 ._:/@-]+")
 _ACTIVE = re.compile(r"[\\`*_{}\[\]<>|~#@&/$]|:(?=\S)|\.(?=[^\W\d])")
 
 
@@ -61,16 +63,23 @@ def _head(report: Report) -> Iterator[str]:
         yield f"{inert(printable(report.comparison.notes, 600))}\n"
     yield from _causes(summary)
     for line in sentences.trust(summary, report.comparison):
-        yield f"{inert(printable(line, 500))}\n"
+        is_audit = summary.audit is not None and line == summary.audit.said
+        yield f"{_audit(summary.audit) if is_audit and summary.audit else inert(printable(line, 500))}\n"
     if summary.failure_types:
         yield "Failed by cause: " + ", ".join(f"{count} {kind}" for kind, count in summary.failure_types.items()) + "\n"
     if report.criteria:
         yield from _criteria(report)
-    if report.run.summary.audit is not None:
-        yield f"**Checks.** {inert(printable(report.run.summary.audit.said, 600))}\n"
+    if summary.audit is not None and summary.audit.state == "audited":  # else it is said above
+        yield f"**Checks.** {_audit(summary.audit)}\n"
     yield from _checks(report.checks)
     yield f"Run `{summary.run_id}`" + (f" beside run `{report.before.summary.run_id}`" if report.before else "")
     yield f"To look into it: `minions-evals view`, or `minions-evals report {summary.run_id} -o report.html`\n"
+
+
+def _audit(audit: AuditStanding) -> str:
+    """What is known of the checks, the next command as it is typed."""
+    said = inert(printable(audit.in_words, 600))
+    return f"{said} Next: `{audit.next}`" if _TYPED.fullmatch(audit.next) else said
 
 
 def _checks(found: AuditedChecks | None) -> Iterator[str]:

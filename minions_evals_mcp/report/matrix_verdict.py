@@ -18,7 +18,7 @@ def verdict(found: Matrix, store: Path | None = None) -> list[str]:
     """The best column beside each other, then the next command (in the store that was named); empty where nothing could be judged."""
     judged = [number for number, column in enumerate(found.columns) if column.score is not None]
     if not judged:
-        return []
+        return [next_line("judge", store)] if any(column.open for column in found.columns) else []
     best = max(judged, key=lambda number: (_score(found.columns[number]), -number))
     others = sorted((number for number in judged if number != best), key=lambda number: -_score(found.columns[number]))
     lines = [_beside(found, best, other, level=1 - ERROR / len(others)) for other in others[:MOST]]

@@ -203,7 +203,9 @@ def test_a_task_that_raises_is_an_error_with_its_line_and_no_pass(evaluated: Any
 
 
 def test_nothing_to_judge_by_is_no_verdict(evaluated: Any) -> None:
-    assert evaluated(answer, [Case({"country": "France"})], name="bare").passed is None
+    result = evaluated(answer, [Case({"country": "France"})], name="bare")
+    assert result.passed is None
+    assert "next: minions-evals judge --db " in str(result)
 
 
 def test_a_minimum_pass_rate_decides_in_place_of_every_case(evaluated: Any) -> None:

@@ -393,3 +393,9 @@ def test_filters_of_a_config_run_only_where_code_is_trusted(tmp_path: Path) -> N
     assert "nunjucksFilters.f: f.js: JavaScript makes parts of a config only with --trust-code" in refusal(
         tmp_path, text
     )
+
+
+def test_a_long_prompt_is_cut_with_an_ellipsis_in_its_title(tmp_path: Path) -> None:
+    found = read(tmp_path, f"prompts: ['{'word ' * 30}']\nproviders: [echo]\ntests: [{{}}]\n")
+    title = found.arrivals[0].record.title
+    assert (len(title), title[-1]) == (60, "…")

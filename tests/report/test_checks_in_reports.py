@@ -72,3 +72,13 @@ async def test_checks_that_were_changed_since_show_no_old_cases(audited: Engine,
     assert "changed since" in text
     assert "its own input passes" not in text
     assert "Which is it, iron or metal0? passes" not in text
+
+
+async def test_checks_that_were_never_audited_are_said_once_with_a_command_that_can_be_typed(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        six = case("c", assertions=[{"type": "equals", "value": "six"}])
+        await save(engine, six, answer("a", "c", "six"), benchmark("eval/b", "c"))
+        await bench(engine, "eval/b", key="k")
+        told = await written(engine, ".md", "k")
+    assert told.count("never audited") == 1
+    assert "Next: `minions-evals audit eval/b`" in told

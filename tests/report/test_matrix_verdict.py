@@ -61,6 +61,10 @@ def test_a_store_that_was_named_is_named_in_the_next_command() -> None:
 
 def test_where_nothing_was_judged_nothing_is_said() -> None:
     assert verdict(Matrix(title="t", benchmark_id="b", columns=(column(0, 0, None),), rows=(), spent_usd=0.0)) == []
+    waiting = column(0, 0, RUNS[0]).model_copy(update={"open": 1})
+    assert verdict(Matrix(title="t", benchmark_id="b", columns=(waiting,), rows=(), spent_usd=0.0)) == [
+        "Next: minions-evals judge"
+    ]
 
 
 def test_the_best_prompt_over_all_providers_is_named_each_test_counted_once() -> None:

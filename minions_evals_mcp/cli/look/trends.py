@@ -97,9 +97,8 @@ def _counted(number: int, thing: str) -> str:
 
 
 def _told(found: TrendSummary) -> list[str]:
-    firm = " (provisional: fewer than five runs)" if found.provisional else ""
     lines = [
-        f"{found.benchmark_id}: {found.direction}{firm}  {_line(found.points)}",
+        f"{found.benchmark_id}: {found.heading}  {_line(found.points)}",
         f"  {printable(found.reason, 200)}",
     ]
     if found.slope is not None:
@@ -131,7 +130,10 @@ def _row(point: TrendPoint) -> str:
         if holds
     ]
     when = point.at[:16].replace("T", " ")
-    line = f"  {when}  {point.score:.3f}  {point.direction:<9}  {_made_with(point)}{short_id(point.run_id)}  {', '.join(marks)}"
+    direction = "" if point.is_regression and point.direction == "stable" else point.direction
+    line = (
+        f"  {when}  {point.score:.3f}  {direction:<9}  {_made_with(point)}{short_id(point.run_id)}  {', '.join(marks)}"
+    )
     return line.rstrip()
 
 

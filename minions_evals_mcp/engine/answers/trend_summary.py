@@ -10,7 +10,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.skills import DetectTrendParameters
 from minions_evals_mcp.stats.series.mann_kendall import slope_interval
-from minions_evals_mcp.stats.series.trend import read_trend
+from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW, read_trend
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import trend_points
@@ -53,6 +53,14 @@ class TrendSummary(Value):
     series_length: int
     earlier_series: int
     points: list[TrendPoint]
+
+    @property
+    def heading(self) -> str:
+        """The direction in words, where there are runs enough for one; a regression of the newest run stands beside it."""
+        firm = " (provisional: fewer than five runs)" if self.provisional else ""
+        words = f"{self.direction}{firm}" if self.series_length >= SMALLEST_WINDOW else "no direction yet"
+        fell = bool(self.points) and self.points[-1].is_regression
+        return f"{words}, but its newest run is a regression" if fell and self.direction != "degrading" else words
 
 
 async def summarize_trend(engine: Engine, benchmark_id: str, *, limit: int = 20) -> TrendSummary:

@@ -135,7 +135,7 @@ def _fields(test: Test, inputs: Json, checks: Checks, options: Options) -> TestC
     shown = ", ".join(f"{name}={value_text(value)}" for name, value in told)
     name = " ".join((test.description or shown or "the test").split())
     return TestCase(
-        name=name if len(name) <= SHOWN else name[: SHOWN - 1] + "…",
+        name=_cut(name),
         inputs=inputs,
         assertions=checks.assertions,
         threshold=test.threshold,
@@ -173,7 +173,11 @@ def version_of(ident: str, prompt: PromptText, now: datetime) -> Arrival:
     tags = (NUNJUCKS,) if prompt.writer is None else (BY_CODE,)
     fields = PromptVersion(content=prompt.raw, version_number=1, tags=tags)
     label = " ".join(prompt.label.split())
-    return Arrival(Record(ident, fields, label[:SHOWN] or ident, now, now))
+    return Arrival(Record(ident, fields, _cut(label) or ident, now, now))
+
+
+def _cut(title: str) -> str:
+    return title if len(title) <= SHOWN else title[: SHOWN - 1] + "…"
 
 
 def arrival_of(case: Case, now: datetime) -> Arrival:

@@ -114,9 +114,8 @@ async def _what_changed(call: Call, asked: DetectTrend) -> CallToolResult:
 
 def trend_answer(found: TrendSummary) -> TrendAnswer:
     """The trend, its summary with direction and reason."""
-    note = " (provisional: fewer than 5 runs)" if found.provisional else ""
     said = (
-        f"{found.benchmark_id}: {found.direction}{note} over {found.series_length} runs;"
+        f"{found.benchmark_id}: {found.heading}, over {found.series_length} runs;"
         f" {found.consecutive_degrading} degrading in a row; {found.reason}"
     )
     return TrendAnswer.of(found, summary=said)
