@@ -155,7 +155,8 @@ def _grading(row: Row, cell: Cell, written: Written) -> Json:
     components = [told for one, assertion in judged for told in _components(one, assertion)]
     components += _choices(row, cell, written)
     failed = [str(one["reason"]) for one in components if one["pass"] is False]
-    reason = cell.reason or (failed[0] if failed else "All assertions passed")
+    unchosen = "; ".join(f"{one.type} chose none: {one.problem}" for one in row.selections if one.problem)
+    reason = cell.reason or (failed[0] if failed else unchosen or "All assertions passed")
     return {
         "pass": cell.success, "score": _score(cell), "reason": reason,
         "namedScores": _numbers(cell), "namedScoreWeights": dict(cell.metric_weights), "componentResults": [*components],

@@ -105,9 +105,12 @@ def grade_criterion(need: GradeNeed) -> Criterion:
 
 
 async def grade(judge: LlmJudge, need: GradeNeed, work: Work) -> Verdict | JudgeErrored:
-    """The judge's grade of the output, as a verdict that `grade_of` reads; an output that says nothing costs no call."""
+    """The judge's grade of the output, as a verdict that `grade_of` reads; an output that says nothing costs no call.
+
+    Whoever tells the judge in words of their own says what counts as an answer, too.
+    """
     criterion = grade_criterion(need)
-    excuse = no_answer(work)
+    excuse = None if need.template else no_answer(work)
     if excuse is not None:
         return criterion.verdict(
             0.0, f"{FAILS}no answer: {excuse}", judged_by=judge.name, judged_by_type="llm", confidence=UNCALIBRATED

@@ -47,7 +47,7 @@ class Choice(NamedTuple):
 def grade_question(need: GradeNeed) -> Question[Grade] | JudgeErrored:
     """The filled template, with the reading of its reply."""
     given: Json = json.loads(need.given)
-    return _question(need.template, given, rubric_reply if need.type == "llm-rubric" else facts_reply)
+    return _question(need.template, given, READINGS.get(need.type, rubric_reply))
 
 
 def choice_question(
@@ -100,6 +100,19 @@ def facts_reply(text: str) -> Grade | Flaw:
         return Flaw(f"the category {category[:20]} is none of A to E")
     agrees = category != "D"
     return Grade(agrees, float(agrees), f"category {category}: {reason}")
+
+
+def closed_reply(text: str) -> Grade | Flaw:
+    """Whether the reply ends with Y or with N."""
+    said = text.rstrip()
+    if not said.endswith(("Y", "N")):
+        return Flaw("it ends with neither Y nor N")
+    met = said.endswith("Y")
+    return Grade(met, float(met), f"the criterion is {'' if met else 'not '}met: {said}")
+
+
+READINGS = {"factuality": facts_reply, "model-graded-closedqa": closed_reply}
+"""How the replies of those types are read; all others' as a rubric's."""
 
 
 def choice_reply(text: str, *, outputs: int) -> Choice | Flaw:

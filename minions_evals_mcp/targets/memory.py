@@ -13,6 +13,8 @@ from minions_evals_mcp.scoring.rendering import CONVERSATION, STORES
 
 HISTORY = "_conversation"
 """The variable in which a prompt finds the turns before it."""
+UNTRANSFORMED = "untransformed"
+"""Where an output as it came stands beside what was made of it."""
 _NAMED = re.compile(r"\{[{%][^{}%]*?([A-Za-z_]\w*)")
 
 
@@ -59,16 +61,26 @@ class Memory:
         turns: Json = {HISTORY: [*self.turns.get(str(inputs[CONVERSATION]), [])]} if CONVERSATION in inputs else {}
         return {**inputs, **filled, **self.stored, **turns}
 
-    def heard(self, inputs: Json, prompt: str, output: JsonValue) -> None:
-        """Keeps what the test with those inputs was answered; nothing is kept under a name where nothing came."""
-        if STORES in inputs and output:
-            self.stored[str(inputs[STORES])] = output
+    def heard(self, inputs: Json, prompt: str, output: Json) -> None:
+        """Keeps what the test with those inputs was answered; nothing is kept under a name where nothing came.
+
+        What is stored is the output as it was transformed; a conversation remembers what was said, as there.
+        """
+        made = output.get("output")
+        if STORES in inputs and made:
+            self.stored[str(inputs[STORES])] = made
         if CONVERSATION in inputs:
             asked = _as_json(prompt)
             last = asked[-1] if isinstance(asked, list) and asked else asked
             content = last.get("content") if isinstance(last, dict) and isinstance(asked, list) else None
-            turn: Json = {"prompt": asked, "input": content or last, "output": output or ""}
+            turn: Json = {"prompt": asked, "input": content or last, "output": _untransformed(output) or ""}
             self.turns.setdefault(str(inputs[CONVERSATION]), []).append(turn)
+
+
+def _untransformed(output: Json) -> JsonValue:
+    """The output as it was before any transform."""
+    came = output.get(UNTRANSFORMED)
+    return (came if isinstance(came, dict) else output).get("output")
 
 
 def _as_json(prompt: str) -> JsonValue:

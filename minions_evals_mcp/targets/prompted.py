@@ -21,7 +21,7 @@ from minions_evals_mcp.scoring.checks import Broke
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.scoring.rendering import GIVEN, HIDDEN
 from minions_evals_mcp.targets.exchange import Asking, asking
-from minions_evals_mcp.targets.memory import HISTORY, Memory
+from minions_evals_mcp.targets.memory import HISTORY, UNTRANSFORMED, Memory
 
 WRITTEN = "prompt"
 """Where the prompt stands beside an output if code wrote it, or it holds what was said before."""
@@ -190,7 +190,7 @@ class PromptedTarget:
         if isinstance(made, TargetErrored) or (self.writer is None and self.memory is None):
             return made
         if self.memory is not None:
-            self.memory.heard(inputs, prompt.text, made.output.get("output"))
+            self.memory.heard(inputs, prompt.text, made.output)
         changed: Json = {
             name: value for name, value in recalled.items() if name != HISTORY and inputs.get(name) != value
         }
@@ -240,4 +240,4 @@ class PromptedTarget:
             value = found.value
         if value is None:
             return TargetErrored(f"{self.name}: the transform gave nothing")
-        return seen.model_copy(update={"output": {"output": value, "untransformed": seen.output}})
+        return seen.model_copy(update={"output": {"output": value, UNTRANSFORMED: seen.output}})

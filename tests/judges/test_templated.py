@@ -15,7 +15,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
 from minions_evals_mcp.judges.grading import best_of, chooser_digest, grade, grade_of, grader_digest
 from minions_evals_mcp.judges.llm import Flaw
-from minions_evals_mcp.judges.templated import Choice, choice_reply, facts_reply, rubric_reply
+from minions_evals_mcp.judges.templated import Choice, choice_reply, closed_reply, facts_reply, rubric_reply
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 from tests.hang import HANG_S
 from tests.judges.test_grading import TEXT, Bench, bench
@@ -69,6 +69,11 @@ def test_a_choice_is_counted_from_0_and_must_be_there() -> None:
     assert choice_reply("Text 1, not 0", outputs=2) == Choice(1, "Text 1, not 0")
     assert choice_reply("2", outputs=2) == Flaw("there is no output 2, counted from 0")
     assert choice_reply("the first", outputs=2) == Flaw("it has no number")
+
+
+def test_a_criterion_is_met_where_the_reply_ends_with_y() -> None:
+    said = [closed_reply(reply) for reply in ("It names Oslo.\n\nY\n", "N", "YN", "Yes")]
+    assert [one.passed if isinstance(one, Grade) else None for one in said] == [True, False, False, None]
 
 
 def test_a_reply_that_says_something_twice_is_sent_back() -> None:

@@ -194,7 +194,7 @@ async def _remember(engine: Engine, part: _Part, job_ids: Sequence[str]) -> None
         unit = kept.unit(measure.case.id, 1)
         if unit is not None and unit.observed is not None:
             output = unit.observed.output
-            part.memory.heard(measure.case.fields.inputs, written_prompt(output) or "", output.get("output"))
+            part.memory.heard(measure.case.fields.inputs, written_prompt(output) or "", output)
 
 
 async def _carried_out(

@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config.code import SCRIPTS, called, called_module, runs_module
+from minions_evals_mcp.interop.promptfoo_config.media import media_text
 from minions_evals_mcp.interop.promptfoo_config.reading import (
     FILE,
     YAML,
@@ -35,26 +36,6 @@ from minions_evals_mcp.scoring.nunjucks.values import js_string
 
 ROUNDS = 5
 MOST_TESTS = 100_000
-BINARY = frozenset(
-    [
-        ".pdf",
-        ".png",
-        ".jpg",
-        ".jpeg",
-        ".gif",
-        ".webp",
-        ".bmp",
-        ".svg",
-        ".mp3",
-        ".wav",
-        ".m4a",
-        ".ogg",
-        ".mp4",
-        ".mov",
-        ".webm",
-        ".avi",
-    ]
-)
 _PLACE = re.compile(r"\{\{\s*(\w+)\s*\}\}")
 _NAMED = re.compile(r"\{[{%][^{}%]*?([A-Za-z_]\w*)")
 
@@ -155,12 +136,14 @@ def _read(node: Node, name: str, refusals: Refusals) -> _Choice:
     suffix = Path(name).suffix.lower()
     if suffix in SCRIPTS:
         return _ByCode(node, named_file(node, name)) if runs_module(node, name, refusals) else ""
-    if suffix in BINARY:
-        refusals.add(node, f"a variable made from a {suffix} file")
+    if suffix == ".pdf":
+        refusals.add(node, "a variable made from a .pdf file")
         return ""
     path = named_file(node, name)
     if suffix == ".py":
         return _ByCode(node, path)
+    if (media := media_text(path)) is not None:
+        return media
     if suffix in YAML:
         return json.dumps(read_node(path, node.source.base).value, ensure_ascii=False, separators=(",", ":"))
     return read_text(path).strip()
