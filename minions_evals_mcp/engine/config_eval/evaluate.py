@@ -33,6 +33,7 @@ from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.config_eval.providers import Providers
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.own_judges import OwnJudges
+from minions_evals_mcp.engine.judge.vetting import vet
 from minions_evals_mcp.engine.judge.yardstick import own_measure
 from minions_evals_mcp.engine.records.save_records import save_records
 from minions_evals_mcp.engine.request import RunRequest
@@ -151,7 +152,7 @@ def _vet_judges(engine: Engine, evaluation: Evaluation, asked: Asked, *, like: R
     panel = planning.judge_for(engine, like, _unmetered(asked.max_cost_usd), model=engine.judge_model()).panel
     measured = [own_measure(case) for case in _cases(evaluation)]
     for measure in measured:
-        panel.vet(measure)
+        vet(panel, measure)
     model = engine.judge_model() if any(panel.asks_model(measure) for measure in measured) else None
     if model is not None:
         engine.models.client(model)
