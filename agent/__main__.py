@@ -21,6 +21,7 @@ from agent.status import status as status_of
 from minions_evals_mcp.cli.app import INTERRUPTED, tell_error
 from minions_evals_mcp.cli.session import run as run_async
 from minions_evals_mcp.cli.session import say
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.crashes import reported
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.context import wall_clock
@@ -85,9 +86,9 @@ def send(
         return
     before = "" if receipt.is_new else " (it was sent before)"
     hint = "" if receipt.agent_running else "; no agent is running: minions-eval-agent run"
-    sys.stdout.write(f"{receipt.id}: {receipt.state}{before}{hint}\n")
+    tell(f"{receipt.id}: {receipt.state}{before}{hint}\n")
     for warning in warnings:
-        sys.stderr.write(f"Warning: {warning}\n")
+        tell(f"Warning: {warning}\n", aside=True)
 
 
 def _payload(text: str) -> object:
@@ -116,7 +117,7 @@ def status(*, db: Db = None, as_json: AsJson = False) -> None:
     if as_json:
         say(found.model_dump(mode="json"))
     else:
-        sys.stdout.write(told(found))
+        tell(told(found))
 
 
 async def _status(db: Path | None) -> Status:
@@ -139,7 +140,7 @@ def show(ident: str, /, *, db: Db = None, as_json: AsJson = False) -> None:
     if as_json:
         say(shown)
     else:
-        sys.stdout.write(letters.told(shown))
+        tell(letters.told(shown))
 
 
 async def _show(db: Path | None, ident: str) -> Json:
@@ -162,7 +163,7 @@ def retry(ident: str, /, *, db: Db = None, as_json: AsJson = False) -> None:
     if as_json:
         say({"id": done.id, "kind": done.what, "state": "pending"})
     else:
-        sys.stdout.write(f"{done.id}: the {done.what} is pending again\n")
+        tell(f"{done.id}: the {done.what} is pending again\n")
 
 
 async def _retry(db: Path | None, ident: str) -> Revived:

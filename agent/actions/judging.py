@@ -22,11 +22,6 @@ from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import cases_with_inputs
 
-UNJUDGED = (
-    "no active case has just these inputs (and this agent's id or none): `minions-evals show` shows them under the agentRunId,"
-    " `minions-evals promote` makes a case of it, and --otlp-rubric has a rubric judge every trace"
-)
-
 
 async def judge_case(asked: Asked) -> Json:
     """run-test-case: one case is judged."""
@@ -85,9 +80,15 @@ async def judge_agent_run(asked: Asked) -> Json:
             key=f"{asked.key}:{case_id}",
         )  # fmt: skip
         done[case_id] = (await run_test_case(asked.engine, request)).id
-    if not done:
-        return {"agentRunId": run.id, "runs": {}, "note": UNJUDGED}
-    return {"agentRunId": run.id, "runs": {**done}}
+    return {"agentRunId": run.id, "runs": {**done}, **({} if done else {"note": _why_unjudged(run)})}
+
+
+def _why_unjudged(run: Record[AgentRun]) -> str:
+    keys = ", ".join(run.fields.inputs) or "none"
+    return (
+        f"no active case of {run.fields.agent_id}, or of no agent in particular, has just its inputs (keys: {keys}; `minions-evals show"
+        f" {run.id}`): save one, or have a rubric judge every trace with --otlp-rubric"
+    )
 
 
 async def _recorded(asked: Asked, said: payloads.AgentRunCompleted) -> Record[AgentRun]:

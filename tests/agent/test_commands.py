@@ -21,7 +21,7 @@ from minions_evals_mcp.errors import (
     StoreError,
 )
 from tests.agent.inside import drained
-from tests.workshop import answer, case, config_in, save
+from tests.workshop import answer, case, config_in, rubric, save
 
 
 class Commands:
@@ -101,9 +101,21 @@ def test_a_message_is_shown_whole_by_the_beginning_of_its_id_or_as_the_latest(co
     assert commands.said("show", "message-1").endswith(f"the run: minions-evals runs {run}\n")
     commands.said("send", "agent-run-completed", "--payload", '{"agentRunId": "a2"}')
     commands.drained(answer("a2", "nobody asks this", "good"))
-    assert "no active case has just these inputs" in commands.said("show", "latest")
+    assert "has just its inputs (keys: q; `minions-evals show a2`): save one" in commands.said("show", "latest")
     with pytest.raises(NotFoundError, match="no message or delivery with the id 'nothing'"):
         commands.said("show", "nothing")
+
+
+def test_what_was_asked_of_people_is_told_with_the_message(commands: Commands) -> None:
+    asked = case("c", rubricId="kind"), answer("a", "c", "good")
+    commands.drained(*rubric("kind", 0.7, tone={"judgeType": "human"}), *asked)
+    commands.said("send", "run-test-case", "--payload", '{"testCaseId": "c"}', "--from", "anna")
+    commands.drained()
+    told = json.loads(commands.said("show", "latest", "--json"))["told"]
+    assert [(one["addressee"], one["type"]) for one in told] == [
+        ("people", "approval-request"),
+        ("anna", "agent-message"),
+    ]
 
 
 def test_what_will_stop_a_message_is_said_when_it_is_sent(commands: Commands) -> None:

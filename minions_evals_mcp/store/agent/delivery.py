@@ -64,7 +64,8 @@ def delivery(db: Db, ident: str) -> Delivery | None:
 def told_of(db: Db, message_id: str, run_id: str | None) -> list[Delivery]:
     """What was told because of a message: to its sender, and of the run that it started, oldest first."""
     about = " OR ".join(
-        f"json_extract(fields, '$.{path}') = :run" for path in ("contextRef.id", "payload.benchmarkRunId")
+        f"json_extract(fields, '$.{path}') = :run"
+        for path in ("contextRef.id", "contextRefId", "payload.benchmarkRunId")
     )
     seqs = db.execute(
         f"SELECT seq FROM outbox WHERE json_extract(fields, '$.payload.messageId') = :message OR {about} ORDER BY seq",
