@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from collections import Counter
 from dataclasses import replace
 
@@ -31,6 +30,9 @@ TOGETHER = FakeSettings(
     p429=0.1, p500=0.05, p529=0.02, pmalformed=0.02, preset=0.01, phang=0.01, retry_after_s=0.3, latency_ms=2
 )
 PATIENCE_S = "4"
+
+NOBODY = "http://127.0.0.1:9"
+"""Where nobody listens, and nobody is given a place by chance."""
 
 
 def impatient(place: Workplace, seconds: str = PATIENCE_S) -> Workplace:
@@ -154,13 +156,6 @@ async def test_outputs_that_the_judge_keeps_declining_are_counted_and_named_and_
     assert_no_score_is_invented(place)
 
 
-def closed_address() -> str:
-    """An address on loopback where nobody listens."""
-    with socket.socket() as sock:
-        sock.bind(("127.0.0.1", 0))
-        return f"http://127.0.0.1:{sock.getsockname()[1]}"
-
-
 @pytest.mark.parametrize(
     ("fault", "settings", "word"),
     [
@@ -179,7 +174,7 @@ async def test_where_every_call_fails_the_run_stops_says_what_to_do_and_complete
     if fault == "a wrong key":
         failing = replace(place, more={"ANTHROPIC_API_KEY": "wrong-key"})
     if fault == "no server":
-        failing = replace(place, url=closed_address())
+        failing = replace(place, url=NOBODY)
     await place.take_in(14)
 
     told = await failing.tell(*place.judging("--concurrency", "28"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -17,16 +18,17 @@ from minions_evals_mcp.domain.results import BenchmarkRun, EvalJudgment, Outcome
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.budget import Budget
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
 from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.pipeline import BREAKER, Health, Switch, run_units
-from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
+from minions_evals_mcp.engine.run.run_benchmark import run_benchmark, start_benchmark
 from minions_evals_mcp.engine.run.units import Bench, Unit
 from minions_evals_mcp.engine.run.versions import RunVersions
 from minions_evals_mcp.errors import InstrumentError, StoppedError
 from minions_evals_mcp.store import jobs
-from minions_evals_mcp.store.jobs import Job
+from minions_evals_mcp.store.jobs import Job, UnitRow
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.hang import HANG_S
 from tests.workshop import (
@@ -224,6 +226,21 @@ async def test_a_run_that_is_interrupted_while_calls_hang_stops_at_once(tmp_path
         assert (stopped.state, stopped.open, stopped.outcomes) == ("stopped", 8, {})
         server.configure(FakeSettings())
         assert (await bench(engine, "b", key="k")).state == "completed"
+
+
+async def test_an_output_whose_keeping_is_broken_off_is_written_in_the_end(engine: Engine) -> None:
+    await fleet(engine, 2)
+    job = (await start_benchmark(engine, RunRequest(subject_id="b"))).job
+    seen = Observed(output={"output": "paid for"})
+    outputs = [UnitRow(UnitKey(job.id, place, 1), f"c{place}", None, "", seen, None, None) for place in range(2)]
+    kept = KeptVerdicts(engine, fresh=False)
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await kept.keep_output(outputs[0])
+    await kept.keep_output(outputs[1])
+    await kept.settle()
+    units = await engine.store.read(partial(jobs.units, job_id=job.id, first=0, last=2))
+    assert [unit.observed for unit in units.values()] == [seen, seen]
 
 
 async def test_a_time_cap_stops_before_the_next_call_and_the_run_goes_on_under_its_key(tmp_path: Path) -> None:

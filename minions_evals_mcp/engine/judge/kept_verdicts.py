@@ -76,7 +76,9 @@ class KeptVerdicts:
         self.pending.append(await self.engine.store.submit(work))
 
     async def settle(self) -> None:
-        """Waits until every write queued so far is committed."""
+        """Waits until every write queued so far is committed, and every output whose queueing was broken off."""
+        if self.outputs:
+            await self.queue(_Outputs(self.outputs))
         while self.pending:
             await self.pending.popleft().result()
 
