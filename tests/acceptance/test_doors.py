@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -17,8 +18,9 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
-from minions_evals_mcp.engine.context import Engine, open_engine
+from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.store import records
+from minions_evals_mcp.store.connection import open_raw
 from tests.acceptance.doors import DOORS, MADE, Answer, InPython, Refused, config_at
 from tests.fakes.llm_server import Server, serving
 from tests.hang import HANG_S
@@ -255,12 +257,11 @@ async def prepared(folder: Path, model: Server, situation: Situation) -> Path:
     return folder / "evals.db"
 
 
-async def kept_records(engine: Engine, known: set[str]) -> list[str]:
+def kept_records(store: Path, known: set[str]) -> list[str]:
     """Every record as text, without times, and with each id that a door gave replaced by what it is of."""
-    wires = [record.wire() for kind in KEPT for _, record in await _page(engine, kind)]
-    runs = await engine.store.read(
-        lambda db: db.execute("SELECT id, subject_id FROM job ORDER BY created_at, id").fetchall()
-    )
+    with closing(open_raw(store, read_only=True)) as db:
+        wires = [record.wire() for kind in KEPT for _, record in records.page(db, kind, limit=1000)]
+        runs = db.execute("SELECT id, subject_id FROM job ORDER BY created_at, id").fetchall()
     names = {str(ident): f"run-{subject}" for ident, subject in runs}
     names |= {
         str(wire["id"]): MADE for wire in wires if wire["type"] in {"test-case", "test-branch"} and is_new(wire, known)
@@ -271,10 +272,6 @@ async def kept_records(engine: Engine, known: set[str]) -> list[str]:
 def is_new(wire: Json, known: set[str]) -> bool:
     """Whether the verb has made the record: it may have an id that the door gave."""
     return str(wire["id"]) not in known
-
-
-async def _page(engine: Engine, kind: str) -> list[tuple[int, Record[Fields]]]:
-    return await engine.store.read(lambda db: records.page(db, kind, limit=1000))
 
 
 def _renamed(text: str, names: dict[str, str]) -> str:
@@ -308,8 +305,7 @@ async def test_every_door_keeps_the_same_records_and_answers_alike(name: str, tm
             shutil.copy(store, folder / store.name)
             async with opening(folder, model) as at_door:
                 answer = await at_door.say(situation.verb, situation.asked)
-            async with open_engine(config_at(folder, model)) as engine:
-                found[door] = (answer, await kept_records(engine, known))
+            found[door] = (answer, kept_records(folder / store.name, known))
     said, kept = found["Python"]
     assert (isinstance(said, Refused) and said.code) == (situation.refused or False), said
     for door, (answer, there) in found.items():

@@ -9,7 +9,7 @@ import anyio
 
 from tests.store.command_line import ran
 
-KILLS = 24
+KILLS = 12
 
 
 async def test_after_each_of_some_random_kills_the_store_is_whole_and_nothing_is_lost_or_doubled(
