@@ -28,6 +28,7 @@ class _Table(BaseModel):
     model_config = ConfigDict(
         extra="forbid",
         frozen=True,
+        defer_build=True,  # every command imports it, few read such a file
         alias_generator=AliasGenerator(validation_alias=lambda name: name.replace("_", "-")),
     )
 

@@ -28,7 +28,7 @@ NO_OTHER_NAMES: dict[str, str] = {}
 CHUNK = 1 << 17
 MOST_KNOWN, LONGEST_KNOWN = 4096, 2000
 _ASSERTION = TypeAdapter(Assertion)
-_KNOWN: dict[str, Assertion] = {}
+_KNOWN: dict[str | tuple[str, str], Assertion] = {}
 Answer = dict[str, JsonValue]
 Asked = Examination[Answer]
 """A row as its reader made it."""
@@ -68,22 +68,27 @@ def vetted(one: JsonValue, number: int) -> Assertion:
     """The vetted assertion; rows often share theirs, and each is read once."""
     if not isinstance(one, dict):
         raise InvalidRecordError("must be an object", field=f"assert.{number}")
-    text = repr(one)  # equal for equal assertions, and no others
-    known = _KNOWN.get(text)
+    key = _key(one)
+    known = _KNOWN.get(key)
     if known is None:
-        known = _plain(one) or _assertion(to_json(one), number)
+        known = _plain(key) or _assertion(to_json(one), number)
         vet(known, at=f"assert.{number}")
-        if len(_KNOWN) < MOST_KNOWN and len(text) <= LONGEST_KNOWN:
-            _KNOWN[text] = known
+        if len(_KNOWN) < MOST_KNOWN and len("".join(key)) <= LONGEST_KNOWN:
+            _KNOWN[key] = known
     return known
 
 
-def _plain(one: Mapping[str, JsonValue]) -> Assertion | None:
-    """The assertion where it is but a type that there is and a text, as most are; None for any other."""
+def _key(one: Mapping[str, JsonValue]) -> str | tuple[str, str]:
+    """What is equal for equal assertions and no others: the type and the text of one that is no more than that."""
     kind, value = one.get("type"), one.get("value")
-    if len(one) != 2 or not isinstance(kind, str) or not isinstance(value, str) or not is_type(kind):
+    return (kind, value) if len(one) == 2 and isinstance(kind, str) and isinstance(value, str) else repr(one)
+
+
+def _plain(key: str | tuple[str, str]) -> Assertion | None:
+    """The assertion where it is but a type that there is and a text, as most are; None for any other."""
+    if isinstance(key, str) or not is_type(key[0]):
         return None
-    return Assertion.trusted(type=kind, value=value)
+    return Assertion.trusted(type=key[0], value=key[1])
 
 
 def read_assertion(one: JsonValue, number: int) -> Assertion:
@@ -133,7 +138,9 @@ def read_object(
 def row_id(found: dict[str, JsonValue]) -> str:
     """The row's id; a row without one is "" in its answer."""
     ident = found.get("id")
-    if not isinstance(ident, str | int | float | None):
+    if isinstance(ident, str):
+        return ident
+    if not isinstance(ident, int | float | None):
         raise InvalidRecordError("must be a string or a number", field="id")
     return "" if ident is None else str(ident)
 
@@ -141,8 +148,11 @@ def row_id(found: dict[str, JsonValue]) -> str:
 def subject_of(output: JsonValue, measured: dict[str, JsonValue]) -> Subject:
     """The output as checks see it, with the `latencyMs`, `cost` (US dollars) and `toolCalls` that were recorded."""
     value = output_value(output) if isinstance(output, dict) else output
-    text = value_text(value) if isinstance(output, str | dict) else json.dumps(value, ensure_ascii=False)
-    said = None if isinstance(value, str) else value
+    if isinstance(value, str):
+        text, said = value, None
+    else:
+        text = value_text(value) if isinstance(output, dict) else json.dumps(value, ensure_ascii=False)
+        said = value
     if measured.keys().isdisjoint(MEASURED):
         return Subject(text, value=said)
     times = _number(measured, "latencyMs"), _number(measured, "cost")

@@ -91,7 +91,9 @@ def searched_elsewhere(assertion: Assertion) -> bool:
 def vet_scalar(assertion: Assertion) -> None:
     """Refuses a `value` that is no text with at least one character, and no number."""
     value = assertion.value
-    if isinstance(value, bool) or not isinstance(value, str | int | float) or value == "":
+    if isinstance(value, str) and value:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise InvalidRecordError(f"must be a text that is not empty, or a number, not {shown(value)}", field="value")
 
 
