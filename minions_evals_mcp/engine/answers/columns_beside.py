@@ -19,4 +19,4 @@ def columns_beside(db: Db, run_id: str) -> list[tuple[str, str]]:
 
 
 def _name(column: ConfigColumn, names: dict[str, str]) -> str:
-    return f"{named(names, column.version) or 'no version'} at {column.provider}"
+    return f"{column.provider}: {named(names, column.version) or 'no version'}"
