@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 import anyio
-from anyio.streams.memory import MemoryObjectSendStream
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
 from minions_evals_mcp.cluster.address import parse_cluster
 from minions_evals_mcp.cluster.chunks import Chunks
@@ -26,12 +26,16 @@ from minions_evals_mcp.cluster.setup import setup_of
 from minions_evals_mcp.cluster.wire import taken
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
-from minions_evals_mcp.engine.run.pipeline import Done, Health, Pages, Place
-from minions_evals_mcp.engine.run.units import Bench
+from minions_evals_mcp.engine.run.pipeline import Done, Health, Pages, Place, parted, received
+from minions_evals_mcp.engine.run.units import TOGETHER, Bench
 from minions_evals_mcp.errors import EvalsError, InstrumentError, UnsupportedError
 from minions_evals_mcp.store import leases
 
 CLOSING_S = 5.0
+GATHERED_S = 0.05
+"""So long what came of units waits to be written together with more of it; its lease is open until then."""
+ROOM = TOGETHER
+"""So many parts of what came wait at the most."""
 LEASE_S = 60.0
 """So long a worker may say nothing of its units before they go to another."""
 
@@ -46,6 +50,29 @@ async def open_cluster(engine: Engine, request: RunRequest, address: str) -> Asy
     where = parse_cluster(address)
     async with open_crew(where, engine.config, request.target) as crew:
         yield Cluster(crew)
+
+
+@asynccontextmanager
+async def _gathering(done: MemoryObjectSendStream[Done]) -> AsyncGenerator[MemoryObjectSendStream[Done]]:
+    """A way to the writer on which what comes within a moment goes in one go: a write costs what a dozen of its rows do."""
+    parts_in, parts_out = anyio.create_memory_object_stream[Done](ROOM)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_gathered, parts_out, done)
+        async with parts_in:
+            yield parts_in
+
+
+async def _gathered(parts: MemoryObjectReceiveStream[Done], done: MemoryObjectSendStream[Done]) -> None:
+    """Passes on what is sent, in order, also what was sent before a run was broken off: it was paid for."""
+    with anyio.CancelScope(shield=True), suppress(anyio.BrokenResourceError):
+        async with parts:
+            async for first in parts:
+                await anyio.sleep(GATHERED_S)
+                endings, behind = parted([first, *received(parts)])
+                if endings:
+                    await done.send(endings)
+                for write in behind:
+                    await done.send(write)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +94,13 @@ class Cluster:
         chunks = Chunks(bench, pages, newest)
         permits = Permits(bench.budget, places)
         out = Out(orders.lease_s)
-        returns = Returns(self.crew, bench, orders, done, health, permits, out, heard_in)
-        dispatch = Dispatch(self.crew, bench, orders, chunks, health, permits, out, returns)
-        async with heard_in, heard_out, self._listening(dispatch), anyio.create_task_group() as tasks:
-            tasks.start_soon(returns.listen, tasks, heard_out)
-            await dispatch.watch(tasks)
-            tasks.cancel_scope.cancel()
+        async with _gathering(done) as gathered:
+            returns = Returns(self.crew, bench, orders, gathered, health, permits, out, heard_in)
+            dispatch = Dispatch(self.crew, bench, orders, chunks, health, permits, out, returns)
+            async with heard_in, heard_out, self._listening(dispatch), anyio.create_task_group() as tasks:
+                tasks.start_soon(returns.listen, tasks, heard_out)
+                await dispatch.watch(tasks)
+                tasks.cancel_scope.cancel()
 
     async def _orders(self, bench: Bench) -> Orders:
         job_id = bench.frame.benchmark_run_id

@@ -1,11 +1,11 @@
 """How a cluster would grow past one coordinator: a simulation of coordinators, workers and one shared store.
 
-python -m tests.bench.growth [--unit-ms 500] [--back-ms 0.6] [--out-ms 4] [--seed 1]
+python -m tests.bench.growth [--unit-ms 500] [--back-ms 0.6] [--out-ms 2] [--seed 1]
 
-Workers have 16 places and get the next chunk of 20 once 20 units are missing. A coordinator handles one message after the
-other: `--back-ms` of CPU for a unit that comes back (`tests.bench.cluster scale` measures it), `--out-ms` for a chunk that goes
-out. Several coordinators would claim chunks in one database: a claim and a commit take a round trip each, and the database
-writes so many units a second in all.
+Workers have 16 places and get chunks as `cluster/chunks.py` cuts them: ten units, at most 40 out. A coordinator handles one
+message after the other: `--back-ms` of CPU for a unit that comes back (`tests.bench.cluster scale` measures it), `--out-ms` for
+a chunk that goes out. Several coordinators would claim chunks in one database: a claim and a commit take a round trip each,
+and the database writes so many units a second in all.
 """
 
 from __future__ import annotations
@@ -17,9 +17,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from minions_evals_mcp.cluster.chunks import HELD, LIVE
+
 PLACES = 16
-CHUNK = 20
-SLOTS = 2
+CHUNK, MOST = LIVE, HELD
 ROUND_TRIP_S = 0.002
 DATABASE_UNITS_S = 12_000
 """What one Postgres server takes of our rows (five a unit, grouped), to be set to what a server of one's own does."""
@@ -87,7 +88,7 @@ def simulated(  # noqa: C901  the events of one simulation, by kind
 
     def send(at: float, worker: int) -> None:
         nonlocal sent
-        if sent >= units or crew[worker].missing > CHUNK:
+        if sent >= units or crew[worker].missing + CHUNK > MOST:
             return
         sent += CHUNK
         crew[worker].missing += CHUNK
@@ -101,7 +102,7 @@ def simulated(  # noqa: C901  the events of one simulation, by kind
             one.waiting -= 1
             push(at + draw.expovariate(1 / costs.unit_s), "made", worker)
 
-    for place in range(workers * SLOTS):
+    for place in range(workers * MOST // CHUNK):
         send(0.0, place % workers)
     while events:
         now, _, what, worker = heapq.heappop(events)
@@ -168,7 +169,7 @@ def main() -> None:
     wanted = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     wanted.add_argument("--unit-ms", type=float, default=500)
     wanted.add_argument("--back-ms", type=float, default=0.6)
-    wanted.add_argument("--out-ms", type=float, default=4)
+    wanted.add_argument("--out-ms", type=float, default=2)
     wanted.add_argument("--seed", type=int, default=1)
     options = wanted.parse_args()
     costs = Costs(options.unit_ms / 1000, options.back_ms / 1000, options.out_ms / 1000)

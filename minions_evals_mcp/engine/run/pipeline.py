@@ -300,15 +300,24 @@ async def _record_all(bench: Bench, done: MemoryObjectReceiveStream[Done], progr
     """Writes what has ended, all that is there in one go, and says so once it is committed."""
     async with done:
         async for first in done:
-            sent = (first, *_there(done, TOGETHER))
-            behind = [part for part in sent if isinstance(part, Behind)]
-            endings = [ending for part in sent if not isinstance(part, Behind) for ending in part]
+            endings, behind = parted([first, *received(done)])
             try:
                 await bench.engine.store.write(partial(_record, bench=bench, endings=endings, behind=behind))
             except EvalsError:
                 await _record_singly(bench, endings)
                 await bench.engine.store.write(partial(_record, bench=bench, endings=(), behind=behind))
             await progress([outcome_of(ended) for _, ended in endings])
+
+
+def received(done: MemoryObjectReceiveStream[Done]) -> list[Done]:
+    """What was sent by now, as much as is written in one go."""
+    return [*_there(done, TOGETHER)]
+
+
+def parted(sent: Sequence[Done]) -> tuple[Endings, list[Behind]]:
+    """The endings, and the writes that go behind them."""
+    endings = [ending for part in sent if not isinstance(part, Behind) for ending in part]
+    return endings, [part for part in sent if isinstance(part, Behind)]
 
 
 async def _record_singly(bench: Bench, endings: Endings) -> None:
