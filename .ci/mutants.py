@@ -5,13 +5,15 @@
     .venv/bin/python .ci/mutants.py --only ab max-score                               # all of two areas
 
 `.ci/mutants.toml` lists the areas, their modules and tests, the share that must be noticed, and the changes that change nothing.
-Exit 1 below the share. It works on a copy; each mutant is tried in a fork of a process that has imported the libraries. With `--kept` a
+Exit 1 below the share. It works on a copy; each mutant is tried in a fork of a process that has imported all but
+what depends on it. With `--kept` a
 run that was ended goes on: what was killed stays so for as long as its module is the same, what survived is tried again.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import difflib
 import hashlib
 import importlib
@@ -27,6 +29,7 @@ import tempfile
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -42,8 +45,9 @@ LONGEST_S = 300.0
 """A mutant that hangs is given up then, and counts as noticed."""
 OPTIONS = ("-q", "-x", "-n", "0", "-p", "no:cacheprovider", "-W", "ignore::pytest.PytestAssertRewriteWarning")
 """The last: libraries whose plugins pytest would look into were imported before it."""
-OWN = ("minions_evals_mcp", "agent", "tests", "__main__", "__mp_main__", "_pytest", "pytest")
-"""What a fork must import itself: the mutant may be among it, and pytest looks at what it imports."""
+OWN = ("minions_evals_mcp", "agent", "tests")
+LEFT = ("__main__", "__mp_main__", "_pytest", "pytest")
+"""Modules that forks do not take over from here."""
 
 
 def copied(folder: Path) -> None:
@@ -89,24 +93,58 @@ def sampled(found: dict[str, list[MutationSpec]], size: int | None, seed: int) -
     return mixed[:size]
 
 
-def tried(tests: Sequence[str], listed: Path | None) -> None:
-    """In the fork: runs the tests, lists which libraries they imported, and ends with pytest's exit code."""
+def tried(tests: Sequence[str], stale: set[str], listed: Path | None) -> None:
+    """In the fork: runs the tests (or only collects them, and lists what they imported), and ends with pytest's exit code."""
     os.setsid()
     with Path(os.devnull).open("w") as nothing:
         for stream in (1, 2):
             os.dup2(nothing.fileno(), stream)
+    for name in stale:
+        forget(name)
     if listed is None:
         sys.dont_write_bytecode = True
         os.environ["PYTHONDONTWRITEBYTECODE"] = "1"  # noqa: TID251  for the programs that the tests start
-    code = pytest.main([*OPTIONS, *tests])
+    code = pytest.main([*OPTIONS, *(["--collect-only"] if listed else []), *tests])
     if listed:
-        listed.write_text(" ".join(name for name in sys.modules if name.split(".")[0] not in OWN))
+        listed.write_text(" ".join(name for name in sys.modules if name.split(".")[0] not in LEFT))
     os._exit(code)
 
 
-def passes(tests: Sequence[str], listed: Path | None = None) -> bool:
-    """Whether the tests pass, in a process of their own."""
-    process = get_context("fork").Process(target=tried, args=(tests, listed))
+def importing(module: str) -> set[str]:
+    """Of what is imported here the module, and all that names it or anything that names it."""
+    files = {
+        name: getattr(loaded, "__file__", None) for name, loaded in sys.modules.items() if name.split(".")[0] in OWN
+    }
+    named = {name: imported(file) for name, file in files.items() if file}
+    reached = {module.removesuffix(".py").replace("/", ".")}
+    while more := {name for name, others in named.items() if name not in reached and others & reached}:
+        reached |= more
+    return reached
+
+
+@cache
+def imported(file: str) -> set[str]:
+    """What a module names in its imports, wherever they stand: modules, and names that may be modules."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(Path(file).read_text("utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
+
+
+def forget(name: str) -> None:
+    """Has the module imported anew by whoever asks for it next."""
+    sys.modules.pop(name, None)
+    package, _, last = name.rpartition(".")
+    if package in sys.modules:
+        vars(sys.modules[package]).pop(last, None)
+
+
+def passes(tests: Sequence[str], module: str, listed: Path | None = None) -> bool:
+    """Whether the tests of the module pass, in a process of their own."""
+    process = get_context("fork").Process(target=tried, args=(tests, importing(module), listed))
     process.start()
     process.join(LONGEST_S)
     if process.exitcode is None and process.pid:
@@ -115,17 +153,20 @@ def passes(tests: Sequence[str], listed: Path | None = None) -> bool:
     return process.exitcode == 0
 
 
-def warmed(tests: Sequence[str]) -> bool:
-    """Imports the libraries that these tests need, for the forks to come; whether the tests pass before it and after it."""
+def warmed(tests: Sequence[str], module: str) -> bool:
+    """Imports what these tests need, for the forks to come; whether they pass before anything is broken."""
     listed = Path("imported")
-    if not passes(tests, listed):
+    if not passes(tests, module, listed):
         return False
     for name in listed.read_text().split():
+        last = name.rpartition(".")[2]
+        if name.split(".")[0] in OWN and last.startswith("test_"):
+            continue
         try:
             importlib.import_module(name)
         except ImportError:
             continue
-    return passes(tests)
+    return passes(tests, module)
 
 
 def survives(spec: MutationSpec, tests: Sequence[str]) -> tuple[bool, list[str]]:
@@ -135,7 +176,7 @@ def survives(spec: MutationSpec, tests: Sequence[str]) -> tuple[bool, list[str]]
     operator = get_operator(spec.operator_name)(**spec.operator_args)
     with use_mutation(spec.module_path, operator, spec.occurrence) as (was, now):
         lines = list(difflib.unified_diff(was.splitlines(), (now or was).splitlines(), n=0, lineterm=""))[3:]
-        return passes(tests), lines
+        return passes(tests, str(spec.module_path)), lines
 
 
 class Kept:
@@ -203,11 +244,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         copied(Path(folder))
         os.chdir(folder)
+        sys.path.insert(0, folder)
         for area in options.only or config["areas"]:
             tests = config["areas"][area]
             sample = sampled(mutants([*tests], config["leave_out"]), options.sample, options.seed)
             for module in {module for module, spec in sample if not kept.is_killed(spec)}:
-                if not warmed(tests[module]):
+                if not warmed(tests[module], module):
                     sys.stdout.write(f"the tests of {module} fail before anything is broken\n")
                     return 1
             counted = Counter(outcome(spec, tests[module], kept, config["equal"]) for module, spec in sample)

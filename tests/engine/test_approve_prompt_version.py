@@ -138,8 +138,11 @@ async def test_only_a_person_lets_an_inconclusive_winner_pass_and_only_with_a_re
         if approved:
             assert (await decide(engine, "v2", **asked)).override_reason == asked["override_reason"]
         else:
-            with pytest.raises(RuleError, match="inconclusive, not improved"):
+            with pytest.raises(RuleError, match="inconclusive, not improved") as refused:
                 await decide(engine, "v2", **asked)
+            by_agent = asked.get("decided_by_type") == "agent"
+            assert ("An agent cannot override this" in refused.value.remedy) is by_agent
+            assert ("give an override reason" in refused.value.remedy) is not by_agent
 
 
 async def test_a_comparison_with_another_version_than_the_current_one_is_no_evidence(tmp_path: Path) -> None:

@@ -270,8 +270,9 @@ async def test_a_judge_that_people_contradict_has_no_version_approved_by_an_agen
     with pytest.raises(RuleError, match=r"were handed in by agents, and an agent decides|cannot be trusted") as refused:
         await approve_prompt_version(engine, approval("agent"))
     assert "person" in refused.value.remedy
-    with pytest.raises(RuleError, match="cannot be trusted"):
+    with pytest.raises(RuleError, match="cannot be trusted") as refused:
         await approve_prompt_version(engine, approval("maria"))
+    assert refused.value.remedy.startswith("An override reason lets it pass. minions-evals ")
     assert (await approve_prompt_version(engine, approval("maria", "Read them all."))).fields.decision == "approved"
     assert "unqualified" in {one.fields.state for one in await all_of(engine, JudgeLicence)}
 

@@ -12,9 +12,11 @@ from minions_evals_mcp.domain.neighbours import ApprovalRequest
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalJudgment, Outcome, TestRun
 from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
+from minions_evals_mcp.engine.cases.baselines import save_with_baselines
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.persons import confirm_person
 from minions_evals_mcp.engine.people.submit import submit_judgments
+from minions_evals_mcp.engine.records.batch import Arrival
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.errors import (
@@ -367,6 +369,19 @@ async def test_a_case_with_nothing_to_judge_by_waits_for_a_person_and_is_neither
     assert isinstance(asked.record.fields, ApprovalRequest)
     assert asked.record.fields.payload["packet"] == packet
     await refused(engine, job, BadInputError, "nothing to judge by", answered(packet, 1), judged_by="ada")
+
+
+async def test_a_case_that_gets_an_expectation_has_its_waiting_output_judged_and_the_run_is_named(
+    engine: Engine,
+) -> None:
+    await save(engine, case("c"), answer("a", "c", "something"), benchmark("b", "c"))
+    job = await bench(engine, "b", judge="heuristic")
+    arrival = Arrival(case("c", expectedOutputs={"output": "something"}))
+    _, went_on = await save_with_baselines(engine, [arrival], by="ada")
+    assert went_on.run_ids == (job.id,)
+    assert [run.fields.passed for run in await all_of(engine, TestRun)] == [True]
+    _, again = await save_with_baselines(engine, [arrival], by="ada")
+    assert again.run_ids == ()
 
 
 # A run that was interrupted before all its outputs waited

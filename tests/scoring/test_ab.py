@@ -125,7 +125,8 @@ def test_an_unknown_cost_is_no_matter_where_cost_is_none(criterion: Criterion) -
 
 
 def test_where_no_figure_is_known_nobody_wins() -> None:
-    assert ranked((one("a", cost_usd=None), one("b", cost_usd=None)), "cheapest").winner is None
+    unknown = ranked((one("a", cost_usd=None), one("b", cost_usd=None)), "cheapest")
+    assert (unknown.winner, unknown.is_clear) == (None, False)
     assert ranked((one("a", None), one("b", None)), "best_quality").winner is None
     assert ranked((one("a", failed=True), one("b", failed=True)), "fastest").winner is None
     assert ranked((), "fastest").winner is None

@@ -208,6 +208,8 @@ def test_a_margin_or_level_outside_zero_and_one_is_refused() -> None:
         compare(passes(1, 1, 1), margin=0)
     with pytest.raises(ValueError, match="confidence level"):
         compare(passes(1, 1, 1), level=95)
+    with pytest.raises(ValueError, match="confidence level"):
+        compare(passes(1, 1, 1), level=1)
 
 
 TRIALS = st.lists(st.integers(0, 10).map(lambda k: k / 10), min_size=1, max_size=3).map(tuple)
