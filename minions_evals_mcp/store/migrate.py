@@ -22,7 +22,10 @@ def migrations() -> tuple[tuple[int, str], ...]:
 def refuse_foreign(path: Path) -> None:
     """Raises `StoreVersionError` where an emptied file would open as a new store over the log of an old one."""
     log = path.with_name(path.name + "-wal")
-    if path.exists() and path.stat().st_size == 0 and log.exists() and log.stat().st_size > 0:
+    is_logged = (
+        log.exists() and log.stat().st_size > 0
+    )  # first: who makes the store just now fills the file, then the log
+    if is_logged and path.exists() and path.stat().st_size == 0:
         raise StoreVersionError(
             f"the store {path} is empty, yet {log.name} beside it is not: the file was emptied by something else.",
             remedy="Keep both files and restore the newest backup, or choose another file with --db.",
@@ -68,7 +71,21 @@ def _vet_references(db: Db, path: Path) -> None:
 
 
 def vet_version(db: Db, path: Path) -> int:
-    """The schema version of the file; raises `StoreVersionError` where it is not ours or newer than this code."""
+    """The schema version of the file; raises `StoreVersionError` where it is not ours or newer than this code.
+
+    All that tells it is of one snapshot: another process may just be making the store.
+    """
+    if db.in_transaction:
+        return _vetted(db, path)
+    db.execute("BEGIN")
+    try:
+        return _vetted(db, path)
+    finally:
+        if db.in_transaction:  # a damaged file may have ended it
+            db.execute("COMMIT")
+
+
+def _vetted(db: Db, path: Path) -> int:
     application = db.execute("PRAGMA application_id").fetchone()[0]
     version: int = db.execute("PRAGMA user_version").fetchone()[0]
     is_new = application == 0 and version == 0

@@ -17,7 +17,7 @@ from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import APPLICATION_ID, STATEMENTS, Db, make_durable, open_raw
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.jobs import units
-from minions_evals_mcp.store.migrate import migrate, migrations, statements
+from minions_evals_mcp.store.migrate import migrate, migrations, statements, vet_version
 from tests.store.command_line import told
 from tests.store.small_store import raw
 
@@ -257,3 +257,20 @@ def test_a_connection_keeps_more_prepared_statements_than_opening_and_using_the_
         migrate(db, path)
         row_digests.keep(db)
     assert 128 < len(spoken) < STATEMENTS / 2, "two statements that find no room are prepared anew at every call"
+
+
+def test_a_store_that_another_process_is_just_making_is_not_taken_for_another_programs(tmp_path: Path) -> None:
+    path = tmp_path / "evals.db"
+    with closing(open_raw(path)) as first, closing(open_raw(path)) as other:
+        make_durable(first)
+        begun: list[str] = []
+
+        def made_meanwhile(statement: str) -> None:
+            if statement == "PRAGMA user_version" and not begun:
+                begun.append(statement)
+                migrate(other, path)
+
+        first.set_trace_callback(made_meanwhile)
+        assert vet_version(first, path) == 0, "as it stood when it was looked at"
+        first.set_trace_callback(None)
+        assert vet_version(first, path) == migrations()[-1][0]
