@@ -132,12 +132,13 @@ class Panel:
 
     def embedder(self, measure: Measure) -> str | None:
         """The embedders that the case's runs are measured with, by name; None where nothing about them is."""
-        rubric = measure.yardstick
-        by_guide = isinstance(rubric, RubricInUse) and self._judged(rubric).embeds
-        names = self._embedders(measure.yardstick)
-        if not names and (by_guide or measure.expected is not None):
-            names = self.engine.embedder().name
-        return names or None
+        yardstick = measure.yardstick
+        if isinstance(yardstick, RubricInUse):
+            is_compared, names = self._judged(yardstick).embeds or measure.expected is not None, ""
+        else:
+            names = self._embedders(yardstick)
+            is_compared = not names and measure.expected is not None
+        return (self.engine.embedder().name if is_compared else names) or None
 
     def _embeds(self, rubric: RubricInUse) -> dict[str, str]:
         """The embedder of each criterion; empty for those that are not judged by rules which measure likeness."""

@@ -17,9 +17,12 @@ from minions_evals_mcp.scoring.rubric import RubricInUse
 def vet(panel: Panel, measure: Measure) -> None:
     """Raises where the chosen judge cannot judge the case, or one that it names is not to be had.
 
-    Called before anything runs: `UnsupportedError` for the first, `BadInputError` for the second.
+    Called before anything runs: `UnsupportedError` for the first, `BadInputError` for the second. A rubric is vetted once.
     """
-    _vet_criteria(panel, measure)
+    if isinstance(measure.yardstick, RubricInUse):
+        if measure.yardstick.digest in panel.judged:
+            return
+        _vet_criteria(panel, measure.yardstick)
     _vet_own(panel, measure)
     _vet_services(panel, measure)
     for asks in panel.asks(measure):
@@ -61,14 +64,12 @@ def _vet_services(panel: Panel, measure: Measure) -> None:
         panel.own.vet_service(assertion)
 
 
-def _vet_criteria(panel: Panel, measure: Measure) -> None:
-    if not isinstance(measure.yardstick, RubricInUse) or measure.yardstick.digest in panel.judged:
-        return
-    kinds = panel.kinds(measure.yardstick)
-    for ident, criterion in measure.yardstick.criteria:
+def _vet_criteria(panel: Panel, rubric: RubricInUse) -> None:
+    kinds = panel.kinds(rubric)
+    for ident, criterion in rubric.criteria:
         if kinds[ident] == "heuristic" and not is_rule(criterion):
             raise UnsupportedError(
-                f"criterion {ident} of rubric {measure.yardstick.id} cannot be judged by rule: its scoringGuide is prose.",
+                f"criterion {ident} of rubric {rubric.id} cannot be judged by rule: its scoringGuide is prose.",
                 remedy="Write assertions into the guide, or choose --judge llm, caller or human.",
             )
         if kinds[ident] == "llm" and panel.llm is None:
