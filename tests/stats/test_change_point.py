@@ -46,6 +46,19 @@ def test_how_small_a_step_is_seen_after_four_runs_is_fixed() -> None:
     assert changes([*before, 0.76, 0.77, 0.75, 0.76])[0].seen_at == 16
 
 
+def test_a_level_is_sought_for_eight_runs_and_placed_at_most_two_runs_later_than_it_was_seen() -> None:
+    before = [0.80, 0.82, 0.79, 0.81, 0.80, 0.83, 0.78, 0.81, 0.80, 0.82, 0.79, 0.81]
+    (slow,) = changes([*before, 0.755, 0.775, 0.795, 0.765, 0.745, 0.775, 0.785, 0.765])
+    assert (slow.place, slow.seen_at) == (12, 20)
+    (slipping,) = changes([*before, 0.78, 0.8, 0.77, 0.79, 0.78, 0.75, 0.77, 0.76, 0.75, 0.73, 0.73])
+    assert (slipping.place, slipping.seen_at) == (16, 21)
+
+
+def test_a_level_begins_after_a_run_halfway_down() -> None:
+    before = [0.79, 0.8, 0.77, 0.78, 0.83, 0.8, 0.84, 0.78, 0.8, 0.78, 0.83, 0.81, 0.82]
+    assert change_points([*before, 0.75, 0.7, 0.67, 0.7, 0.7]) == (14,)
+
+
 def test_one_outlier_is_no_level() -> None:
     assert change_points([*noisy([0.8] * 10, 0.02, 3), 0.1, *noisy([0.8] * 10, 0.02, 4)]) == ()
 

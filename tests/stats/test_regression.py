@@ -69,6 +69,7 @@ def test_a_gate_fails_on_a_supported_fall_and_is_undecided_where_all_of_too_few_
     assert fall_gate("undecidable", better=0) == "undecided"
     assert fall_gate("undecidable", better=1) == "held"
     assert fall_gate("within-noise", better=0) == "held"
+    assert fall_gate(None, better=0) == "held"
 
 
 @pytest.mark.parametrize("passing", [0.5, 0.7, 0.8, 0.9, 0.95])

@@ -53,6 +53,12 @@ def test_a_spread_of_exactly_five_percent_is_stable() -> None:
     assert read_trend([0.389, 0.395, 0.4, 0.405, 0.411]).direction == "improving"
 
 
+def test_a_drift_is_the_slope_over_the_steps_between_the_scores() -> None:
+    reading = read_trend([0.8, 0.81, 0.815, 0.82, 0.845])
+    assert (reading.direction, reading.s) == ("stable", 10)
+    assert "drift by 0.035 in all; up to 0.0409 is stable" in reading.reason
+
+
 @pytest.mark.parametrize("scores", [[0.8, 0.8, 0.1, 0.8, 0.8], [0.9, 0.7, 0.5, 0.7, 0.9]])
 def test_one_outlier_or_a_valley_is_no_drift(scores: list[float]) -> None:
     reading = read_trend(scores)
@@ -172,6 +178,7 @@ def test_provisional_readings_count_for_no_streak() -> None:
     assert [consecutive_degrading(falling[:end]) for end in range(1, 8)] == [0, 0, 0, 0, 1, 2, 3]
     assert streak_start(falling) == 4
     assert (consecutive_degrading(falling, window=4), streak_start(falling, window=4)) == (0, None)
+    assert (consecutive_degrading(falling, window=8), streak_start(falling, window=8)) == (3, 4)
 
 
 @given(st.lists(st.sampled_from(DIRECTIONS), max_size=15))
