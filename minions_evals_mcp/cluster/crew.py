@@ -7,7 +7,7 @@ import secrets
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import anyio
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from distributed import Worker
 
 LOOK_S = 0.05
+QUIET = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}
+"""Without dask's page; its figures stand at any free port: else the second cluster of a machine warns that 8787 is taken."""
 ANSWER_S = 10.0
 """So long a scheduler is waited for."""
 WORKER_S = 60.0
@@ -156,7 +158,7 @@ async def _opened(where: Where) -> AsyncGenerator[Any]:
             n_workers=where.count,
             threads_per_worker=1,
             processes=True,
-            dashboard_address=cast("str", None),
+            scheduler_kwargs=QUIET,
             asynchronous=True,
         )
         async with local as cluster, Client(cluster, asynchronous=True) as client:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import os
 import re
-from contextlib import redirect_stdout
+import socket
+from contextlib import redirect_stdout, suppress
 from functools import partial
 
 import anyio
@@ -99,7 +100,12 @@ async def test_recorded_outputs_are_judged_by_the_workers_by_the_chunk(engine: E
 
 async def test_workers_are_started_here_for_the_length_of_the_run(engine: Engine) -> None:
     await fleet(engine, 4)
-    job = await on_cluster(engine, "local:1", RunRequest(subject_id="b", target="python:tests.cluster.napping:nap"))
+    request = RunRequest(subject_id="b", target="python:tests.cluster.napping:nap")
+    with socket.socket() as other:
+        with suppress(OSError):  # somebody else has it already
+            other.bind(("127.0.0.1", 8787))  # where a cluster's figures stand that somebody started before
+            other.listen()
+        job = await on_cluster(engine, "local:1", request)
     assert job.state == "completed"
     assert len(await runs_of(engine, job)) == 4
 
