@@ -108,6 +108,9 @@ async def test_another_judge_after_a_refused_one_needs_labels_of_its_own_and_a_s
     second = await judged_run(engine, truth, by="provider:better")
     found = await standing(engine, second)
     assert found.state == "qualified"
+    stranger = JudgeKey("provider:third", "another digest", "another rubric")
+    third = await engine.store.read(lambda db: licence_of(db, "r/tone", stranger, at=START))
+    assert third.state == "unknown", "the last judge that was decided on is trusted again"
     licence = {one.judged_by: one for one in await kept(engine)}
     assert (licence["provider:judge"].attempt, licence["provider:better"].attempt) == (1, 2)
     assert licence["provider:judge"].level == pytest.approx(1 - 0.05 * 6 / 9.8696, abs=1e-5)

@@ -154,6 +154,13 @@ async def test_a_single_test_case_completes_with_its_packet(engine: Engine) -> N
     assert (await failure_of(engine, run.id)).test_run_id == run.id
 
 
+async def test_an_agent_that_gives_no_name_is_kept_as_an_agent(engine: Engine) -> None:
+    job = await waiting(engine)
+    (packet,) = await packets(engine, job.id)
+    await submit_judgments(engine, Submission.model_validate({"runId": job.id, "packets": [answered(packet, 1, 5)]}))
+    assert {one.fields.judged_by for one in await all_of(engine, EvalJudgment)} == {"agent"}
+
+
 async def test_the_caller_is_self_judging_where_it_made_the_output(engine: Engine) -> None:
     job = await waiting(engine, 2)
     one, two = await packets(engine, job.id)
