@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import anyio
 
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.errors import StoreError
 
 EVERY_S = 0.08
 """How often the store is asked whether somebody has committed."""
@@ -33,11 +35,12 @@ class Pulse:
 
 
 async def follow_store(engine: Engine, pulse: Pulse) -> None:
-    """Beats after every commit to the store, whoever made it."""
+    """Beats after every commit to the store, whoever made it; that it cannot be read is said by those who look into it."""
     last = -1
     while True:
-        version = await engine.store.version()
-        if version != last:
-            last = version
-            pulse.beat()
+        with suppress(StoreError):
+            version = await engine.store.version()
+            if version != last:
+                last = version
+                pulse.beat()
         await anyio.sleep(EVERY_S)

@@ -19,13 +19,21 @@ from agent.instructions.instruction import SKILL_DUE
 from agent.loop import look, serve
 from agent.message_work import Asked
 from agent.retry import retry
+from agent.wakeups import Pulse, follow_store
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import AgentMessage
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages.payloads import KINDS, OWN
 from minions_evals_mcp.engine.messages.send_message import Letter, keep_unreadable, send_message
-from minions_evals_mcp.errors import ConflictError, InstrumentError, InvalidRecordError, NotFoundError, UnsupportedError
+from minions_evals_mcp.errors import (
+    ConflictError,
+    InstrumentError,
+    InvalidRecordError,
+    NotFoundError,
+    StoreError,
+    UnsupportedError,
+)
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Arriving
 from minions_evals_mcp.store.database import Db, Store
@@ -266,6 +274,25 @@ def _read_while(happening: Callable[[], None], read: Callable[..., Awaitable[T]]
         return await read(store, looking_up)
 
     return reading
+
+
+async def test_a_store_that_cannot_be_read_for_a_while_does_not_end_what_follows_it(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    version, refused = Store.version, iter([True, True, False])
+
+    async def unusable_at_first(store: Store) -> int:
+        if next(refused, False):
+            raise StoreError("busy.")
+        return await version(store)
+
+    monkeypatch.setattr(Store, "version", unusable_at_first)
+    pulse = Pulse()
+    with anyio.fail_after(HANG_S):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(follow_store, engine, pulse)
+            await pulse.after(0)
+            tasks.cancel_scope.cancel()
 
 
 async def test_a_message_that_is_settled_is_not_settled_again(engine: Engine) -> None:
