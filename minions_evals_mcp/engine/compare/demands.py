@@ -1,15 +1,13 @@
-"""What is demanded of the evidence of an approval besides that the version wins: seal, canaries, audit, a judge to be trusted."""
+"""What is demanded of the evidence of an approval besides that the version wins: seal, audit, a judge to be trusted."""
 
 from __future__ import annotations
 
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, benchmark_digest
-from minions_evals_mcp.engine.conclude.canaries import canary_note
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing, keep_licences
 from minions_evals_mcp.errors import RuleError
 from minions_evals_mcp.skills import Skills
-from minions_evals_mcp.store import runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_pairs
 from minions_evals_mcp.store.seals import is_sealed
@@ -21,14 +19,16 @@ def missing(what: str, remedy: str) -> RuleError:
 
 
 def vet_demands(db: Db, approved: Approval, skills: Skills) -> None:
-    """Raises `RuleError` (HR2) for the first demand of the skills that the approval's evidence does not meet."""
+    """Raises `RuleError` (HR2) for the first demand of the skills that the approval's evidence does not meet.
+
+    That no run of it passed a canary is the store's own rule.
+    """
     assert approved.comparison_id is not None, "an approval rests on a comparison"
     evidence = run_pairs.comparison(db, approved.comparison_id)
     assert evidence is not None
     rules = skills.compare_prompt_versions.parameters
     if rules.require_sealed:
         _vet_sealed(db, evidence)
-    _vet_canaries(db, evidence)
     if rules.require_audit or skills.run_benchmark.parameters.require_audit:
         _vet_audit(db, evidence)
     _vet_judges(db, approved, evidence, needs_licence=rules.require_qualified_judge)
@@ -47,17 +47,6 @@ def _vet_sealed(db: Db, evidence: Record[PromptComparison]) -> None:
             f"requireSealed is set, and {evidence.id} is on {evidence.fields.benchmark_id}, which is not sealed.",
             "Compare on a sealed benchmark: minions-evals seal BENCHMARK --share 0.3 makes one.",
         )
-
-
-def _vet_canaries(db: Db, evidence: Record[PromptComparison]) -> None:
-    """Refuses evidence of a run that passed a case which no honest output passes."""
-    for run_id in (evidence.fields.benchmark_run_id_b, evidence.fields.benchmark_run_id_a):
-        run = runs.benchmark_run(db, run_id)
-        if run is not None and run.fields.canaries_passed:
-            raise missing(
-                f"the run {run_id} of {evidence.id} {canary_note(run.fields.canaries_passed)}.",
-                "Find out what made those outputs; a comparison of runs that pass none counts.",
-            )
 
 
 def _vet_audit(db: Db, evidence: Record[PromptComparison]) -> None:
