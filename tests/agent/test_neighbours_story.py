@@ -49,7 +49,12 @@ def neighbours_file(desk: Desk) -> Path:
 
 def lines(path: Path) -> list[Any]:
     """The file's lines; none where it is not there."""
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return [json.loads(line) for line in text(path).splitlines()]
+
+
+def text(path: Path) -> str:
+    """What the file holds; nothing where it is not there."""
+    return path.read_text() if path.exists() else ""
 
 
 def until(desk: Desk, has_come: Callable[[], bool], limit_s: float = HANG_S) -> None:
@@ -119,7 +124,7 @@ def test_agent_runs_arrive_while_benchmarks_run_and_every_neighbour_hears_what_c
         quiet(process)
         work_on(desk, process, range(RUNS // 2, RUNS))
         (desk.folder / "runs" / "trace.json").write_text(json.dumps(document(agent_span("writer", "c1", "good"))))
-        until(desk, lambda: "benchmark-regression" in (desk.folder / "orchestrator" / "told.jsonl").read_text())
+        until(desk, lambda: "benchmark-regression" in text(desk.folder / "orchestrator" / "told.jsonl"))
         until(desk, lambda: desk.rows("SELECT 1 FROM test_run WHERE agent_run_id LIKE 'otel:%'") != [])
         until(desk, lambda: settled(desk, RUNS + 1 + BENCHMARKS // 2))
         assert lines(desk.folder / "desk" / "told.jsonl") == []  # it is down, and delays nobody
