@@ -299,8 +299,10 @@ async def test_a_refusal_is_written_down_without_any_evidence(tmp_path: Path) ->
         await chain(engine, first(2, 12), first(11, 12))
         made = await decide(engine, "v2", decision="refused", reason="not now")
         assert (made.decision, made.reason, made.comparison_id) == ("refused", "not now", None)
-        with pytest.raises(NotFoundError, match="prompt-version"):
-            await decide(engine, "none")
+        await delete_record(engine, "v2")
+        for missing in ("none", "v2"):
+            with pytest.raises(NotFoundError, match=f"no prompt-version with the id '{missing}'"):
+                await decide(engine, missing, decision="refused")
 
 
 @pytest.mark.parametrize(("lacking", "approved"), [(1, True), (8, False)])

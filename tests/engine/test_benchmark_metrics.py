@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue, ValidationError
 
-from minions_evals_mcp.domain.results import BenchmarkRun, EvalJudgment, TestRun
+from minions_evals_mcp.domain.results import BenchmarkRun, EvalJudgment, EvalMetric, TestRun
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.errors import (
@@ -52,6 +52,7 @@ async def test_each_criterion_and_named_metric_has_its_mean_as_an_eval_metric(en
         "form": (0.5, 1),
         "traceable": (pytest.approx((1 + 0 + 0.75) / 3), 1),
     }
+    assert [one.id for one in await all_of(engine, EvalMetric)] == [f"{job.id}:m{number}" for number in (1, 2, 3)]
     assert made["relevance"].notes == "mean of 2"
     assert made["traceable"].notes == "mean of 3"
 

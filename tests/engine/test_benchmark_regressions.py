@@ -149,6 +149,34 @@ async def test_the_critical_failure_points_at_the_largest_loss_and_has_the_commo
     assert (await found(engine, "job2:2.1:failure", EvalFailure)).fields.failure_type == "refusal"
 
 
+@pytest.mark.parametrize(
+    ("replies", "fell"), [(("good ref", "none"), ""), (("good", "none"), "word fell from 0.50 to 0.25")]
+)
+async def test_a_criterion_is_named_where_its_mean_fell_and_none_where_only_passes_did(
+    engine: Engine, replies: tuple[str, str], fell: str
+) -> None:
+    word = by_rule("[{type: icontains, value: good}, {type: icontains, value: ref}]")
+    await save(engine, rubric("r", 0.5, word=word), case("c0", rubricId="r"), case("c1", rubricId="r"))
+    await save(engine, benchmark("b", "c0", "c1"))
+    for version, texts in (("v1", ("good", "good")), ("v2", replies)):
+        await save(
+            engine, [answer(f"{version}/{n}", f"c{n}", text, promptVersionRef=version) for n, text in enumerate(texts)]
+        )
+        await bench(engine, "b", prompt_version_ref=version)
+    (task,) = await tasks(engine)
+    assert ("fell from 0" in task.description, fell in task.description) == (bool(fell), True)
+
+
+async def test_a_regression_of_chosen_cases_says_that_only_these_were_run(engine: Engine) -> None:
+    await fleet(engine, 4)
+    await measured(engine, "v1", first(4, 4))
+    await measured(engine, "v2", first(0, 4), case_ids=["c0", "c1"], selection="two by name")
+    await measured(engine, "v3", first(0, 4))
+    chosen, whole = [one.fields.description for one in await regressions(engine)]
+    assert "Only these cases were run: two by name." in chosen
+    assert "Only these cases" not in whole
+
+
 async def test_only_cases_in_both_runs_are_compared_where_the_set_changed(engine: Engine) -> None:
     await fleet(engine, 10)
     await measured(engine, "v1", first(10, 10))

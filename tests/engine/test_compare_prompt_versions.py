@@ -14,6 +14,7 @@ from minions_evals_mcp.engine.compare.compare_prompt_versions import (
     compare_runs,
     start_comparison,
 )
+from minions_evals_mcp.engine.conclude.comparison import criterion_differences, pairing
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.people.submit import submit_judgments
@@ -22,10 +23,12 @@ from minions_evals_mcp.engine.run.pipeline import Progress
 from minions_evals_mcp.engine.run.run_benchmark import Started, silent
 from minions_evals_mcp.errors import BadInputError, ConflictError, InvalidRecordError, NotFoundError
 from minions_evals_mcp.judges.packets import Submission
+from minions_evals_mcp.stats.comparison import compare
 from minions_evals_mcp.store.jobs import Job
 from tests.workshop import (
     all_of,
     answer,
+    bench,
     benchmark,
     case,
     config_in,
@@ -187,6 +190,20 @@ async def test_the_summary_names_the_cases_and_criteria_that_moved(tmp_path: Pat
         assert (summary.passes.a, summary.passes.b, summary.passes.gained) == (0, 10, 10)
 
 
+async def test_a_criterion_that_is_alone_is_compared_as_the_scores_it_makes(tmp_path: Path) -> None:
+    async with opened(config_in(tmp_path)) as engine:
+        names = [f"c{n}" for n in range(12)]
+        await save(engine, rubric("r", 1, right=says("good")), [case(name, rubricId="r") for name in names])
+        await save(engine, benchmark("b", *names))
+        await measured(engine, "v1", first(3, 12))
+        await measured(engine, "v2", first(9, 12))
+        before, after = [run.id for run in await all_of(engine, BenchmarkRun)]
+        pairs = await engine.store.read(lambda db: pairing(db, before, after))
+        (alone,) = await engine.store.read(lambda db: criterion_differences(db, before, after, pairs.shared))
+        assert alone.difference == compare(pairs.pairs(), level=0.95)
+        assert (alone.difference.delta, alone.p_value) == (0.5, alone.difference.p_value)
+
+
 async def test_a_comparison_that_was_interrupted_goes_on_under_its_key(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path, concurrency=1)) as engine:
         await fleet(engine, 6)
@@ -276,6 +293,11 @@ async def test_what_cannot_be_compared_is_refused_by_name(tmp_path: Path) -> Non
             await compare_runs(engine, run.id, "none")
         with pytest.raises(BadInputError, match="both of v1"):
             await compare_runs(engine, run.id, run.id)
+        await save(engine, benchmark("other", "c0", "c1"), answer("a", "c0", "good", promptVersionRef="v2"))
+        other = await bench(engine, "other", prompt_version_ref="v2")
+        for pair in ((run.id, other.id), (other.id, run.id)):
+            with pytest.raises(BadInputError, match=r"is of the benchmark (b, .* of other|other, .* of b)\."):
+                await compare_runs(engine, *pair)
         with pytest.raises(NotFoundError, match="no benchmark"):
             await start_comparison(engine, ComparisonRequest(benchmark_id="x", version_a="v1", version_b="v2"))
         with pytest.raises(ValidationError, match="name two versions"):

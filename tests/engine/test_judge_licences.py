@@ -22,7 +22,7 @@ from minions_evals_mcp.engine.compare.compare_prompt_versions import compare_run
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job
 from minions_evals_mcp.engine.licences.corrected import corrected_pass_difference, corrected_pass_rate
-from minions_evals_mcp.engine.licences.licence import licence_of
+from minions_evals_mcp.engine.licences.licence import FEWEST_LABELS, licence_of
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.engine.people.agreement import judges_agreement
 from minions_evals_mcp.engine.people.draws import draw_labels
@@ -101,8 +101,8 @@ async def test_changing_a_space_in_the_criterion_of_a_refused_judge_does_not_mak
 
 
 async def test_another_judge_after_a_refused_one_needs_labels_of_its_own_and_a_stricter_level(engine: Engine) -> None:
-    await suite(engine, SIZE)
-    truth = alternating(SIZE)
+    await suite(engine, FEWEST_LABELS)
+    truth = alternating(FEWEST_LABELS)
     first = await judged_run(engine, [not one for one in truth])
     await labelled(engine, first, truth)
     second = await judged_run(engine, truth, by="provider:better")

@@ -16,6 +16,7 @@ from minions_evals_mcp.errors import (
     NotFoundError,
     StoppedError,
 )
+from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.store import events, jobs
 from tests.workshop import (
     Json,
@@ -76,6 +77,14 @@ async def test_the_overall_score_is_of_the_sums_and_the_pass_rate_in_percent(eng
     assert (run.pass_rate, run.passed_count, run.total_count, run.error_count) == (50, 1, 2, 0)
 
 
+async def test_scores_below_zero_make_an_overall_score_of_zero(engine: Engine) -> None:
+    await save(engine, rubric("r", 0.5, a=says("good", minScore=-1)), case("c", rubricId="r"), answer("a1", "c", "bad"))
+    await save(engine, benchmark("b", "c"))
+    run = await benchmark_run(engine, await bench(engine, "b"))
+    assert [one.fields.total_score for one in await all_of(engine, TestRun)] == [-1]
+    assert run.overall_score == 0
+
+
 async def test_the_benchmark_says_when_it_ran_last_and_how_it_scored(engine: Engine) -> None:
     await fleet(engine, 4)
     run = await measured(engine, "v1", first(3, 4))
@@ -83,7 +92,7 @@ async def test_the_benchmark_says_when_it_ran_last_and_how_it_scored(engine: Eng
     assert (kept.last_run_at, kept.last_score) == (run.ran_at, 0.75)
 
 
-@pytest.mark.parametrize(("threshold", "passed"), [(0.75, True), (0.76, False)])
+@pytest.mark.parametrize(("threshold", "passed"), [(0.75, True), (0.75 + TOLERANCE, True), (0.76, False)])
 async def test_a_benchmark_run_passes_at_its_threshold(engine: Engine, threshold: float, passed: bool) -> None:
     await fleet(engine, 4, passingThreshold=threshold)
     assert (await measured(engine, "v1", first(3, 4))).passed is passed

@@ -144,6 +144,16 @@ async def test_the_verdicts_of_a_packet_complete_its_run_and_the_last_packet_the
     assert not await packets(engine, job.id)
 
 
+async def test_an_output_that_is_judged_later_is_compared_with_the_runs_before_it(engine: Engine) -> None:
+    await waiting(engine)
+    for key, scores in (("before", (1, 5)), ("after", (0, 0))):
+        job = await bench(engine, "b", key=key, fresh=True)
+        (packet,) = await packets(engine, job.id)
+        await submit(engine, job.id, answered(packet, *scores))
+    before, after = [one.fields for one in await all_of(engine, TestRun)]
+    assert (before.is_regression, after.is_regression) == (False, True)
+
+
 async def test_a_single_test_case_completes_with_its_packet(engine: Engine) -> None:
     await waiting(engine)
     job = await try_case(engine, "c0", judge="caller", fresh=True)

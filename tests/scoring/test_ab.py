@@ -110,6 +110,13 @@ def test_among_branches_that_cost_nothing_the_better_one_is_the_best_value() -> 
     assert found.winner == "paid", "no quality is no value, at whatever price"
 
 
+def test_value_is_quality_for_a_dollar_and_no_whole_number_of_it() -> None:
+    assert order("best_value", one("better", 0.9, cost_usd=0.4), one("worth it", 0.5, cost_usd=0.2)) == [
+        "worth it",
+        "better",
+    ], "2.5 for a dollar are more than 2.25"
+
+
 @pytest.mark.parametrize("criterion", ["cheapest", "best_value", "balanced"])
 def test_an_unknown_cost_ranks_behind_the_known_ones_and_before_the_failed(criterion: Criterion) -> None:
     found = ranked(
@@ -236,6 +243,13 @@ def test_consistency_is_the_mean_distance_of_the_outputs_of_one_version() -> Non
     assert consistency_score([["a", "a", "b"]], same_letter) == pytest.approx(2 / 3 * 0.75)
     assert consistency_score([["a", "a"], ["b", "b"]], same_letter) == 0, "versions are not compared with each other"
     assert consistency_score([["a", "b"], ["c", "c"]], same_letter) == pytest.approx(0.375)
+
+
+def test_a_similarity_beyond_its_range_leaves_the_consistency_in_its_own() -> None:
+    def found(similarity: float) -> float | None:
+        return consistency_score([["a", "b"]], lambda _one, _other: similarity)
+
+    assert (found(1 + 1e-7), found(-0.5)) == (0, 1)
 
 
 def test_one_output_of_each_version_has_no_consistency() -> None:

@@ -205,6 +205,7 @@ def test_every_reason_shows_the_aggregate() -> None:
         "not selected: score 0.123456, the highest is 0.9",
         "not selected: score 0.9 ties with output 0, which comes first",
     ]
+    assert selection(scored(0.5, 0.75)).standings[0].verdict.reason == "not selected: score 0.5, the highest is 0.75"
     below = [one.verdict.reason for one in selection(scored(0.5, 0.25), threshold=0.7).standings]
     assert below == [
         "not selected: score 0.5 is below the threshold 0.7",

@@ -59,6 +59,11 @@ def test_a_level_begins_after_a_run_halfway_down() -> None:
     assert change_points([*before, 0.75, 0.7, 0.67, 0.7, 0.7]) == (14,)
 
 
+def test_a_level_is_never_placed_later_than_three_runs_before_the_last() -> None:
+    before = [0.76, 0.8, 0.8, 0.79, 0.84, 0.8, 0.75, 0.83, 0.81, 0.81, 0.77, 0.78]
+    assert change_points([*before, 0.64, 0.48, 0.64, 0.17, 0.18]) == (13,)
+
+
 def test_one_outlier_is_no_level() -> None:
     assert change_points([*noisy([0.8] * 10, 0.02, 3), 0.1, *noisy([0.8] * 10, 0.02, 4)]) == ()
 
