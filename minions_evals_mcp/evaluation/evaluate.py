@@ -23,6 +23,7 @@ from minions_evals_mcp.evaluation.output import output_of
 from minions_evals_mcp.evaluation.records import Suite, name_of, save_version
 from minions_evals_mcp.evaluation.result import EvaluationResult, result_of
 from minions_evals_mcp.evaluation.task import task_of
+from minions_evals_mcp.evaluation.tracing import Recorder, recording
 from minions_evals_mcp.evaluation.waiting import waited
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.report.progress import ProgressShown, shown_progress
@@ -185,7 +186,8 @@ async def _asked(name: str, function: Function, known: dict[str, Case], work: Wo
     """What a function of the user's says of an output; what it raises is no verdict."""
     case = known.get(work.case_id) or Case(work.inputs, _expected(work.expected), id=work.case_id.rpartition("/")[2])
     try:
-        found = await called(function, output_of(work.observed), case)
+        with recording(Recorder()):  # a tool that a check calls is no call of an output
+            found = await called(function, output_of(work.observed), case)
     except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything
         return Unmet(f"{name} raised {type(error).__name__}: {error}")
     if found.passed is None and found.score is None:

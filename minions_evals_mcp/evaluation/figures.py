@@ -80,11 +80,16 @@ class Figures:
         """True if every case that could be judged passed (or `min_pass_rate` is met), None if none could be judged.
 
         A task or judge that failed is no pass. The run before counts with `fail_on_regression` only: None where too few
-        cases tell whether the fall since then is chance.
+        cases tell whether the fall since then is chance, and the cases themselves have not failed.
         """
         fallen = regression_gate(self.summary) if self.asked.fail_on_regression else "held"
-        if fallen != "held":
-            return False if fallen == "failed" else None
+        if fallen == "failed" or self._own_verdict is False:
+            return False
+        return None if fallen == "undecided" else self._own_verdict
+
+    @property
+    def _own_verdict(self) -> bool | None:
+        """What the cases say without the run before."""
         tried = self.scored_count + self.error_count
         if not tried:
             return None

@@ -12,7 +12,7 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.step_spans import tool_step
 from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.evaluation.messages import plain_json
-from minions_evals_mcp.evaluation.tracing import Begun, Recorder, current_recorder
+from minions_evals_mcp.evaluation.tracing import Begun, Recorder, current_recorder, missed_call
 
 OPERATION = "gen_ai.operation.name"
 TOOL = "execute_tool"
@@ -75,9 +75,11 @@ class ToolSpans:
         """Notes whose span it is, and keeps the place of a tool's call."""
         del parent_context
         recorder = current_recorder()
-        if recorder is None:
-            return
         is_tool = (span.attributes or {}).get(OPERATION) == TOOL or span.name.startswith(f"{TOOL} ")
+        if recorder is None:
+            if is_tool:
+                missed_call()
+            return
         self.begun[span.context.span_id] = _Begun(recorder, recorder.begun() if is_tool else None)
 
     def on_end(self, span: _Span) -> None:

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import wraps
+from threading import Lock
 from types import CodeType, FunctionType, MethodType, ModuleType, TracebackType
 from typing import ParamSpec, Self, TypeVar, cast, overload
 
@@ -42,6 +43,8 @@ class Recorder:
     """Whether a call would have been seen, so that none means that none was made."""
     without_tools: bool = False
     """Whether every model was traced that answered, and none asked for a tool."""
+    missed: bool = False
+    """Whether a tool was called that no output could be told to have called, while this one was made."""
 
     def begun(self) -> Begun:
         """A call that has begun, perhaps in one of several threads."""
@@ -49,12 +52,17 @@ class Recorder:
         return begun
 
     def recorded(self) -> tuple[ToolCall, ...] | None:
-        """All calls that ended; None where nothing would have recorded one."""
+        """All calls that ended; None where nothing would have recorded one, or one may be lost."""
+        if self.missed:
+            return None
         ended = tuple(begun.call for begun in self.calls if begun.call is not None)
         return ended if ended or self.complete or self.without_tools else None
 
 
 _RECORDER: ContextVar[Recorder | None] = ContextVar("minions_evals_recorder", default=None)
+_OPEN: set[Recorder] = set()
+"""The recorders of the outputs that are being made in this process."""
+_OPENING = Lock()
 
 
 def current_recorder() -> Recorder | None:
@@ -66,10 +74,23 @@ def current_recorder() -> Recorder | None:
 def recording(recorder: Recorder) -> Generator[Recorder]:
     """Records what is called inside, in threads and tasks that inherit the context, too."""
     token = _RECORDER.set(recorder)
+    with _OPENING:
+        _OPEN.add(recorder)
     try:
         yield recorder
     finally:
+        with _OPENING:
+            _OPEN.discard(recorder)
         _RECORDER.reset(token)
+
+
+def missed_call() -> None:
+    """Notes a tool's call in a thread without the context of its output: it may be of any that is being made."""
+    if not _OPEN:
+        return
+    with _OPENING:
+        for recorder in _OPEN:
+            recorder.missed = True
 
 
 class step:  # noqa: N801  read as a word: with step("search", query=q) as s
@@ -86,6 +107,8 @@ class step:  # noqa: N801  read as a word: with step("search", query=q) as s
 
     def __enter__(self) -> Self:
         recorder = _RECORDER.get()
+        if recorder is None:
+            missed_call()
         self._begun = None if recorder is None else recorder.begun()
         self._started = time.perf_counter()
         return self

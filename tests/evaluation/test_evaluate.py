@@ -233,15 +233,18 @@ def test_a_fall_that_too_few_cases_decide_is_no_verdict(evaluated: Any) -> None:
     cases = [Case({"n": n}, expected="good") for n in range(10)]
     kept = partial(evaluated, name="few", checks=["contains"], min_pass_rate=0.0, fail_on_regression=True)
 
-    def answered(limit: int) -> Any:
+    def answered(limit: int, **asked: Any) -> Any:
         def task(n: int) -> str:
             return "bad" if n < limit else "good"
 
-        return kept(task, cases)
+        return kept(task, cases, **asked)
 
     assert answered(0).passed is True
     fallen = answered(5)
     assert (fallen.passed, fallen.is_regression) == (None, False)
+    for missed in (None, 0.9):
+        assert answered(0).passed is True
+        assert answered(5, min_pass_rate=missed).passed is False, "an undecided fall excuses no failed case"
 
 
 def test_cases_come_from_files_frames_and_generators(evaluated: Any, tmp_path: Path) -> None:

@@ -134,6 +134,50 @@ def test_calls_that_begin_in_two_threads_at_once_are_both_kept() -> None:
     assert sorted(call.tool for call in recorder.recorded() or ()) == ["read", "search"]
 
 
+def in_a_thread(question: str) -> str:
+    """Calls a marked function where nobody knows for which output."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(marked, question).result()
+
+
+async def in_a_thread_and_said(question: str) -> Output:
+    """Does so, and hands the call over."""
+    return Output(in_a_thread(question), tool_calls=[{"tool": "search"}])
+
+
+@pytest.mark.parametrize(
+    ("task", "check", "passed"),
+    [(in_a_thread, UNUSED, None), (in_a_thread, USED, None), (in_a_thread_and_said, UNUSED, False)],
+)
+def test_a_call_in_a_thread_without_context_is_not_none_made(
+    task: Callable[..., Any], check: Any, passed: bool | None, tmp_path: Path
+) -> None:
+    found = evaluate(task, [CASE], checks=[check], store=tmp_path / "e.db", progress=False)
+    assert found.passed is passed
+
+
+def test_only_outputs_that_are_being_made_miss_a_call_without_context() -> None:
+    with recording(Recorder(complete=True)) as before:
+        marked("known")
+    with recording(Recorder(complete=True)) as meanwhile:
+        in_a_thread("x")
+    with recording(Recorder(complete=True)) as after:
+        pass
+    assert [call.tool for call in before.recorded() or ()] == ["search"]
+    assert (meanwhile.recorded(), after.recorded()) == (None, ())
+
+
+def test_a_tool_that_a_check_calls_is_no_call_of_an_output(tmp_path: Path) -> None:
+    def looked_up(output: str, _: Case) -> bool:
+        return marked(output) == f"found {output}"
+
+    another, opened = copy_context(), recording(meanwhile := Recorder(complete=True))
+    another.run(opened.__enter__)
+    found = evaluate(without, [CASE], checks=[looked_up], store=tmp_path / "e.db", progress=False)
+    another.run(opened.__exit__, None, None, None)
+    assert (found.passed, meanwhile.recorded()) == (True, ())
+
+
 def test_outside_an_evaluation_marks_and_steps_do_nothing() -> None:
     assert marked("x") == "found x"
     assert by_step("x") == "done"
