@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.results import BenchmarkRun, EvalJudgment, Outcome
 from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.cases.baselines import save_with_baselines
+from minions_evals_mcp.engine.cases.test_history import test_case_stats as figures_of_case
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.persons import confirm_person
 from minions_evals_mcp.engine.people.submit import submit_judgments
@@ -91,6 +92,16 @@ async def submit(engine: Engine, run_id: str, *given: Json, judged_by: str = "ca
     """Hands the answers in."""
     wire = {"runId": run_id, "judgedBy": judged_by, "packets": list(given)}
     return await submit_judgments(engine, Submission.model_validate(wire))
+
+
+async def test_beside_a_sealed_benchmark_an_open_run_takes_its_judgments_and_its_cases_have_figures(
+    engine: Engine,
+) -> None:
+    job = await waiting(engine)
+    await save(engine, case("s", expectedOutputs={"output": "x"}), benchmark("hidden", "s", sealed=True))
+    (packet,) = await packets(engine, job.id)
+    assert (await submit(engine, job.id, answered(packet, 1, 5))).state == "completed"
+    assert (await figures_of_case(engine, "c0")).total_runs == 1
 
 
 # What is handed out

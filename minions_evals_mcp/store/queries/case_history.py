@@ -18,7 +18,7 @@ from minions_evals_mcp.store.rows import record_of, select, table_of
 # A test-run's id is that of its job with `:POSITION.TRIAL`.
 _JOB = "rtrim(test_run.id, '0123456789.')"
 _COUNTS = (
-    "test_case_id = ? AND trial = 1 AND NOT EXISTS (SELECT 1 FROM job INDEXED BY job_comparison WHERE"
+    "test_case_id = ? AND trial = 1 AND NOT EXISTS (SELECT 1 FROM main.job AS job INDEXED BY job_comparison WHERE"
     f" job.id = substr({_JOB}, 1, length({_JOB}) - 1) AND json_extract(job.spec, '$.request.purpose') = 'comparison')"
 )
 """The runs that are history: comparisons, later trials and errors are none."""
