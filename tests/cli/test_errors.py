@@ -26,6 +26,8 @@ BAD: dict[str, tuple[list[str], str]] = {
     "NaN as gate": (["run-benchmark", "x", "--min-score", "nan"], "--min-score"),
     "gate in percent": (["run-benchmark", "x", "--min-score", "80"], "--min-score"),
     "NaN as cap": (["run-benchmark", "x", "--max-cost-usd", "nan"], "--max-cost-usd"),
+    "no money as cap": (["run-benchmark", "x", "--max-cost-usd", "0"], "--max-cost-usd"),
+    "no time as cap": (["run-benchmark", "x", "--max-seconds", "0"], "--max-seconds"),
     "negative cap": (["run-benchmark", "x", "--max-seconds", "-1"], "--max-seconds"),
     "unknown judge": (["run-benchmark", "x", "--judge", "oracle"], "oracle"),
     "blank asker": (["run-benchmark", "x", "--triggered-by", " "], "--triggered-by"),

@@ -95,7 +95,12 @@ class RunOptions:
             help="Run the code of assertions with the real interpreters, which can do whatever you can.", negative=""
         ),
     ] = False
-    max_cost_usd: Annotated[float | None, Parameter(help="Stop before spending more than this.")] = None
+    max_cost_usd: Annotated[
+        float | None,
+        Parameter(
+            help="Stop before models cost more than this, in dollars; what your own application says it costs is shown, not capped."
+        ),
+    ] = None
     max_seconds: Annotated[float | None, Parameter(help="Start no further call after so many seconds.")] = None
     embedder: Annotated[
         str | None,
@@ -170,7 +175,10 @@ class RunOptions:
         """The caps of the command line, else the project's."""
         project = settings_here().project
         own = None if project is None else project.fields.caps
-        return self.max_cost_usd or (own and own.max_cost_usd), self.max_seconds or (own and own.max_seconds)
+        cost, seconds = self.max_cost_usd, self.max_seconds  # 0 is refused where it is read, not passed over
+        if own is None:
+            return cost, seconds
+        return own.max_cost_usd if cost is None else cost, own.max_seconds if seconds is None else seconds
 
     def session(self, common: Common, *, own_target: OwnTarget | None = None) -> AbstractAsyncContextManager[Engine]:
         """An open engine that is set up by these options; `own_target` stands for the target that they name."""
