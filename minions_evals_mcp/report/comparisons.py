@@ -56,7 +56,7 @@ def _figures(summary: ComparisonSummary) -> list[str]:
         low, high = one.interval
         lines.append(
             f"  {shortened(one.title, TITLE)}: {one.delta:+.2f} "
-            f"(95 %: {low:+.2f} to {high:+.2f}; p = {one.p_value:.2g} among all)"
+            f"(among all criteria 95 %: {low:+.2f} to {high:+.2f}, p = {one.p_value:.2g})"
         )
     if left := len(summary.criteria) - min(len(moved), CRITERIA):
         lines.append(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import JsonValue
 
+from minions_evals_mcp.stats.tango import tango_interval
 from tests.cli.suites import answer, benchmark, case, record, suite
 from tests.cli.terminal import Json, Terminal
 
@@ -34,7 +35,10 @@ def test_the_answer_begins_with_what_to_do_and_how_sure_that_is(rising: Terminal
     said = rising.run("compare", "b", "--from", "v1", "--to", "v2")
     assert said.code == 0, said.err
     assert said.out.startswith("IMPROVED  Ship p@2: it scores 0.800 higher than p@1")
-    assert "8 gained, 0 lost" in said.out
+    low, high = (100 * end for end in tango_interval(8, 0, 10, level=0.95))
+    assert f"8 gained, 0 lost, +80 points (95 %: {low:+.0f} to {high:+.0f}, " in said.out, (
+        "whatever level decides the score"
+    )
     assert "minions-evals approve v2 --by YOU" in said.out
 
 

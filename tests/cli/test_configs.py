@@ -57,6 +57,12 @@ def test_the_matrix_shows_every_output_with_its_scores_and_what_is_selected(at: 
     assert (shown.code, told.code, failed.code) == (0, 0, 1), shown.err + told.err
     assert "max-score: [1]" in shown.out
     assert "Shout CAT!" in shown.out
+    assert "gate failed: 1 of 2 tests failed" in failed.err
+    case_id = str(parts(told.one()["rows"])[0]["caseId"])
+    assert (
+        f"has 4 runs in configs and comparisons, not counted here; minions-evals history {case_id}"
+        in at.run("stats", case_id).out
+    )
     found = told.one()
     assert outputs(found) == ["Say cat", "Shout CAT!", "Say catSay cat", "Shout CAT!Shout CAT!"]
     columns = parts(found["columns"])

@@ -14,11 +14,11 @@ from minions_evals_mcp.cli.refused_options import refused_option
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.running import (
     BROKEN,
-    GATE,
     RUN_DEFAULTS,
     Fraction,
     Judge,
     RunOptions,
+    gate_failed,
     progress_line,
     show_summary,
     unscored,
@@ -31,6 +31,7 @@ from minions_evals_mcp.domain.results import Approval
 from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
 from minions_evals_mcp.engine.answers.gates import comparison_gate, undecided_words
+from minions_evals_mcp.engine.answers.names import in_sentence
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.compare.approve_prompt_version import (
     ApprovalAsked,
@@ -149,7 +150,8 @@ def _gate(summary: ComparisonSummary, *, literal: bool) -> int:
     """The exit code of the gate on the new version's fall."""
     match comparison_gate(summary, literal=literal):
         case "failed":
-            return GATE
+            a, b = (in_sentence(summary.names, one) for one in (summary.version_a, summary.version_b))
+            return gate_failed(f"{b} is worse than {a}")
         case "undecided":
             tell(undecided_words(summary.passes.lost, summary.sample_size) + "\n", aside=True)
             return BROKEN
@@ -194,7 +196,7 @@ def _say_sealed(found: SealedVerdict, common: Common, *, gated: bool) -> int:
         say(found.model_dump(mode="json"))
     else:
         tell(f"{found.in_words}\n")
-    return GATE if gated and found.verdict == "regressed" else 0
+    return gate_failed("the verdict is regressed") if gated and found.verdict == "regressed" else 0
 
 
 def _waiting(common: Common, *, gated: bool) -> int:

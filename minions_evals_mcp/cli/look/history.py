@@ -27,7 +27,7 @@ from minions_evals_mcp.report.plain import printable
 def stats(id: str, /, *, limit: Limit = 10, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
     """Show what a test case's runs come to: pass rate, mean score, regressions, and the trend by day.
 
-    Runs of comparisons, trials after the first and errors are not among them.
+    Runs of comparisons and of configs, trials after the first and errors are not among them.
     Example: minions-evals stats support/refund-within-window
 
     Parameters
@@ -45,15 +45,23 @@ async def _stats(ident: str, limit: int, common: Common) -> int:
         case_id = await meant_id(engine, ident, "test-case")
         found = await test_case_stats(engine, case_id, limit=limit)
         case = await test_case(engine, case_id)
+        kept = (await test_case_executions(engine, case_id, limit=1)).total
     if common.json:
         say({**found.model_dump(mode="json"), "testCase": case.model_dump(mode="json")})
     else:
-        tell("\n".join(_stats_lines(found)) + "\n")
+        tell("\n".join(_stats_lines(found, kept)) + "\n")
     return 0
 
 
-def _stats_lines(found: TestCaseStats) -> list[str]:
+def _stats_lines(found: TestCaseStats, kept: int) -> list[str]:
+    """The figures, of a case with so many kept runs in all, whether they count or not."""
     if found.pass_rate is None or found.avg_score is None:
+        if kept:
+            runs = "1 run" if kept == 1 else f"{kept} runs"
+            return [
+                f"{found.test_case_id} has {runs} in configs and comparisons, not counted here;"
+                f" minions-evals history {found.test_case_id}"
+            ]
         return [f"{found.test_case_id} has no runs yet; minions-evals run-test-case {found.test_case_id}"]
     lines = [
         f"{found.test_case_id}: {found.total_runs} {'run' if found.total_runs == 1 else 'runs'}, "

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.run.running import BROKEN, GATE, Positive, progress_line
+from minions_evals_mcp.cli.run.running import BROKEN, Positive, gate_failed, progress_line
 from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, engine_config, run, say, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import Value, iso
@@ -163,7 +163,8 @@ def _code(found: Matrix, how: _How) -> int:
     unchosen = any(one.problem for row in found.rows for one in row.selections)
     if unchosen or any(one.errors or one.problem for one in found.columns):
         return BROKEN
-    return GATE if how.fail and not all(row.holds for row in found.rows) else 0
+    failed = sum(not row.holds for row in found.rows) if how.fail else 0
+    return gate_failed(f"{failed} of {len(found.rows)} tests failed") if failed else 0
 
 
 def _write(path: Path, found: Matrix, evaluation: Evaluation) -> None:

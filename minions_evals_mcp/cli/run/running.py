@@ -328,13 +328,22 @@ def gate(
     score = found["overallScore"]
     assert isinstance(score, float)
     fallen = regression_gate(summary, literal=literal) if fail_on_regression else "held"
-    if (min_score is not None and score < min_score) or fallen == "failed":
-        return GATE
+    if min_score is not None and score < min_score:
+        rounded = f"{score:.3f}"
+        return gate_failed(f"score {rounded if float(rounded) < min_score else score} < {min_score:g}")
+    if fallen == "failed":
+        return gate_failed("the pass rate fell since the run before")
     if fallen == "undecided":
         assert summary.regression is not None
         tell(undecided_words(summary.regression["worse"], summary.regression["cases"]) + "\n", aside=True)
         return BROKEN
     return 0
+
+
+def gate_failed(why: str) -> int:
+    """The exit code of a gate that failed, once it is told why."""
+    tell(f"gate failed: {why}\n", aside=True)
+    return GATE
 
 
 def unscored(summary: RunSummary) -> bool:

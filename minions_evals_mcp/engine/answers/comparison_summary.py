@@ -141,7 +141,7 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
     if is_sequential:
         attempt = replace(attempt, pooled=(), stored=None)
     found = compare(pooled_pairs(db, paired, attempt), margin=MARGIN, level=1 - attempt.level)
-    own = compare(case_pairs, margin=MARGIN) if attempt.data else found
+    own = compare(case_pairs, margin=MARGIN)
     criteria = criterion_differences(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b, paired.shared)
     worse, better, more = _changed(db, case_pairs, limit)
     summary = ComparisonSummary(
