@@ -172,8 +172,12 @@ def criterion_name(criterion: str | Mapping[str, Any], number: int) -> str:
     return str(criterion.get("name") or f"criterion {number}")
 
 
+class NoAnswerError(ValueError):
+    """What a check returned is no answer."""
+
+
 async def called(function: Function, output: object, case: object) -> Verdict:
-    """What a function says; raises what it raises, and `ValueError` for an answer that is none."""
+    """What a function says; raises what it raises, and `NoAnswerError` for an answer that is none."""
     found = function(output, case)
     answer: object = await found if inspect.isawaitable(found) else found
     match answer:
@@ -184,4 +188,4 @@ async def called(function: Function, output: object, case: object) -> Verdict:
         case int() | float() if 0 <= answer <= 1:
             return Verdict(passed=None, score=float(answer))
         case _:
-            raise ValueError(f"it returned {answer!r}; return a bool, a number from 0 to 1, or a Verdict")
+            raise NoAnswerError(f"it returned {answer!r}; return a bool, a number from 0 to 1, or a Verdict")

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from pydantic import ValidationError
+
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.context import Engine, EngineConfig, OwnCheck, open_engine
@@ -16,7 +18,16 @@ from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import StartedCases, start_benchmark
 from minions_evals_mcp.errors import BadInputError, InstrumentError, ungrouped
 from minions_evals_mcp.evaluation.case import Case, Cases
-from minions_evals_mcp.evaluation.checks import PASSES_AT, Check, Checks, Function, Rubric, called, function_name
+from minions_evals_mcp.evaluation.checks import (
+    PASSES_AT,
+    Check,
+    Checks,
+    Function,
+    NoAnswerError,
+    Rubric,
+    called,
+    function_name,
+)
 from minions_evals_mcp.evaluation.code_version import version_label, whole_source
 from minions_evals_mcp.evaluation.figures import Asked
 from minions_evals_mcp.evaluation.output import output_of
@@ -129,18 +140,23 @@ def _vetted(  # noqa: PLR0913  as above
         concurrency=concurrency,
     )
     config = engine_config(settings_here(), chosen)
-    request = RunRequest(
-        subject_id=subject,
-        judge=cast("JudgeChoice", judge) if judge in JUDGES else "auto",
-        trials=trials,
-        triggered_by="python",
-        key=key,
-        max_cost_usd=max_cost_usd,
-    )
+    asked_judge = cast("JudgeChoice", judge) if judge in JUDGES else "auto"
+    request = _request(subject, judge=asked_judge, trials=trials, key=key, max_cost_usd=max_cost_usd)
     asked = Asked(min_pass_rate, fail_on_regression, config, is_default_store=store is None)
     source = whole_source(task)
     label = version or version_label(task, source)
     return _Call(task, cases, Checks(given, threshold), request, subject, label, source, config, asked, progress)
+
+
+def _request(subject: str, **asked: Any) -> RunRequest:
+    try:
+        return RunRequest(subject_id=subject, triggered_by="python", **asked)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = str(first["loc"][0])
+        raise BadInputError(
+            f"{field} is {first['input']!r}: {first['msg'].lower()}.", remedy=f"Give another {field}, or leave it out."
+        ) from None
 
 
 async def _evaluated(call: _Call) -> EvaluationResult:
@@ -188,6 +204,8 @@ async def _asked(name: str, function: Function, known: dict[str, Case], work: Wo
     try:
         with recording(Recorder()):  # a tool that a check calls is no call of an output
             found = await called(function, output_of(work.observed), case)
+    except NoAnswerError as error:
+        return Unmet(f"{name}: {error}")
     except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything
         return Unmet(f"{name} raised {type(error).__name__}: {error}")
     if found.passed is None and found.score is None:

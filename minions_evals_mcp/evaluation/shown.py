@@ -16,7 +16,7 @@ from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind
 from minions_evals_mcp.evaluation.figures import Figures
 from minions_evals_mcp.report.plain import printable, shortened
-from minions_evals_mcp.report.tables import EVIDENCE, failures_table, headline, unscored_list
+from minions_evals_mcp.report.tables import EVIDENCE, failed_functions, failures_table, headline, unscored_list
 
 CHANGED: dict[Kind, str] = {
     "newly-failing": "newly failing", "worse": "worse", "newly-passing": "newly passing", "better": "better",
@@ -157,7 +157,7 @@ def html_of(result: Figures) -> str:
     )
     rows = "".join(
         f"<tr><td {LEFT}>{escape(shortened(one.title, 60))}</td><td {LEFT}>{escape(one.failure_type)}</td>"
-        f"<td {LEFT}>{escape(shortened(one.description, 160))}</td></tr>"
+        f"<td {LEFT}>{escape(shortened(failed_functions(one.description) or one.description, 160))}</td></tr>"
         for one in result.summary.failures
     )
     head = "".join(f"<th {LEFT}>{title}</th>" for title in ("failed case", "how", "why"))

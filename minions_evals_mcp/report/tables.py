@@ -34,6 +34,7 @@ EVIDENCE = {
     "undecidable": "too few cases changed to tell it from chance",
 }
 NO_LOG = "There is no tool-call log; "
+FUNCTION = re.compile(r"failed function: (.*?)(?=; (?:passed|failed) [\w-]+|$)")
 QUOTED = re.compile(r" \([^()]*\)")
 LONGEST, WIDEST, WHY, VERSION = 60, 110, 90, 24
 """A table is no wider, its reasons no longer: a person reads lines, not a screen's width."""
@@ -239,7 +240,10 @@ def _title(one: FailureLine, room: int) -> str:
 
 def _reasons(one: FailureLine, room: int) -> tuple[str, str]:
     """What was wrong, then the step or the criterion that it rests on where that says more."""
-    said, _, _ = one.description.partition(" Lost most on ")
+    said, _, lost = one.description.partition(" Lost most on ")
+    own_checks = failed_functions(lost)
+    if own_checks:
+        return shortened(own_checks, room), _compared(said, room)
     logged = one.root_cause != "" and not one.root_cause.startswith(NO_LOG)
     if logged or FAILURE_TYPES[one.failure_type].shows_cause:
         cause = printable(one.root_cause.removeprefix(NO_LOG), 600)
@@ -247,6 +251,11 @@ def _reasons(one: FailureLine, room: int) -> tuple[str, str]:
     else:
         rests_on = f"lost most on: {one.lost_most}" if one.lost_most else ""
     return _compared(said, room), shortened(rests_on, room)
+
+
+def failed_functions(said: str) -> str:
+    """The user's own functions that failed as checks, by name and reason, out of what is said of a failure."""
+    return "; ".join(f"failed check {named}" for named in FUNCTION.findall(said))
 
 
 def _compared(said: str, room: int) -> str:

@@ -137,6 +137,35 @@ def test_a_function_is_a_check(evaluated: Any, check: Any, passed: bool | None, 
     assert (found.passed, found.summary.outcomes) == (passed, outcomes)
 
 
+def named(output: str, case: Case) -> Verdict:
+    """A check that says why."""
+    return Verdict(str(case.expected) in output, "no capital is named")
+
+
+def test_a_failed_function_is_named_with_its_reason_before_what_was_expected(evaluated: Any) -> None:
+    result = evaluated(worse, CASES, checks=[named, short], name="own")
+    assert "failed check named: no capital is named\n   Expected “Rome”, got “no idea”\n" in str(result)
+    assert ">failed check named: no capital is named<" in result._repr_html_()
+
+
+def undecided(output: str, case: Case) -> Any:
+    """A check that returns what is no answer."""
+    return "yes"
+
+
+def test_what_a_check_returns_that_is_no_answer_was_not_raised(evaluated: Any) -> None:
+    (reason, _) = [one.reason for one in evaluated(answer, CASES, checks=[undecided], name="own").cases]
+    assert "undecided: it returned 'yes'; return a bool, a number from 0 to 1, or a Verdict" in reason
+    assert "raised" not in reason
+
+
+@pytest.mark.parametrize(("field", "value"), [("max_cost_usd", 0), ("trials", 0)])
+def test_a_number_out_of_its_range_is_refused_by_its_name(evaluated: Any, field: str, value: int) -> None:
+    with pytest.raises(BadInputError, match=f"{field} is 0: input should be greater") as refused:
+        evaluated(answer, CASES, checks=["icontains"], **{field: value})
+    assert refused.value.remedy == f"Give another {field}, or leave it out."
+
+
 async def test_a_check_that_is_a_function_is_refused_where_only_its_name_is_known(tmp_path: Path) -> None:
     await evaluate_async(answer, CASES, checks=[short], name="own", store=tmp_path / "evals.db", progress=False)
     async with open_engine(config_in(tmp_path)) as engine:
