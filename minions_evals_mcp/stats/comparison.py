@@ -6,9 +6,8 @@ Contracts, section 9. A verdict needs the test and the interval: of two versions
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from minions_evals_mcp.stats.case_pairs import (
@@ -20,7 +19,7 @@ from minions_evals_mcp.stats.case_pairs import (
     score_differences,
 )
 from minions_evals_mcp.stats.intervals import Bounds
-from minions_evals_mcp.stats.paired import mcnemar_exact
+from minions_evals_mcp.stats.paired import fewest_changed, mcnemar_exact
 from minions_evals_mcp.stats.settling import spread_of, what_would_settle
 from minions_evals_mcp.stats.tango import tango_interval
 
@@ -87,8 +86,8 @@ class _Terms:
 
     @property
     def fewest_changed(self) -> int:
-        """The fewest changed cases that can decide anything: 6 at 95 %, for 2 / 2^5 = .0625."""
-        return math.ceil(1 - math.log2(self.error))
+        """The fewest changed cases that can decide anything."""
+        return fewest_changed(self.level)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +102,20 @@ ERROR = 0.05
 """How often a verdict may be by chance; several on the same outputs share it."""
 
 
-def compare(pairs: Sequence[CasePair], *, margin: float = 0.05, level: float = 1 - ERROR, seed: int = 0) -> Difference:
+def compare(
+    pairs: Sequence[CasePair],
+    *,
+    margin: float = 0.05,
+    level: float = 1 - ERROR,
+    next_level: float | None = None,
+    seed: int = 0,
+) -> Difference:
     """The difference of two versions; ValueError for ids, scores, trials or weights that cannot be compared.
 
     "improved" or "regressed": the test at 1 - `level` and the interval both exclude 0; "equivalent": the interval lies
     within `margin` of 0. Only passes with one trial and equal weights go by McNemar and Tango, the rest by sign-flip.
-    A simulated p-value must lie so far below the limit that no other `seed` would likely find it above.
+    A simulated p-value must lie so far below the limit that no other `seed` would likely find it above. `next_level` is the
+    level of the next comparison, at which more cases would have to settle it; None: the same.
     """
     terms, pairs = _terms(margin, level, seed), checked_pairs(pairs)
     passes, scores = pass_differences(pairs), score_differences(pairs)
@@ -129,7 +136,7 @@ def compare(pairs: Sequence[CasePair], *, margin: float = 0.05, level: float = 1
         worse=scores.worse,
         passes=_pass_change(passes, passes_tested),
         caution=_caution(scores, tested, verdict, terms),
-        settle=_settle(pairs, scores, tested, terms) if verdict == "inconclusive" else "",
+        settle="" if verdict != "inconclusive" else _settle(pairs, scores, tested, terms, next_level),
     )
 
 
@@ -209,7 +216,12 @@ def _caution(measured: CaseDifferences, tested: _Tested, verdict: ComparisonVerd
     return ""
 
 
-def _settle(pairs: Sequence[CasePair], measured: CaseDifferences, tested: _Tested, terms: _Terms) -> str:
+def _settle(
+    pairs: Sequence[CasePair], measured: CaseDifferences, tested: _Tested, terms: _Terms, next_level: float | None
+) -> str:
+    if next_level is not None and next_level != terms.level:
+        again = _settle(pairs, measured, tested, replace(terms, level=next_level), None)
+        return f"{again} (comparing again is a further attempt)"
     if len(pairs) == 1:
         return f"at least {terms.fewest_changed - 1} more cases"
     spread = spread_of(pairs, measured)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from minions_evals_mcp.domain.results import Evidence
 
 FEWEST_CHANGED = 6
 """Fewer changed cases cannot reach p <= .05, whichever way they went: 2 / 2^5 = .0625."""
 SIGNIFICANT = 0.05
+
+
+def fewest_changed(level: float) -> int:
+    """The fewest changed cases that can decide anything at that level of confidence: 6 at .95, for 2 / 2^5 = .0625."""
+    return math.ceil(1 - math.log2(round(1 - level, 12)))
 
 
 def mcnemar_exact(b: int, c: int) -> float:

@@ -9,7 +9,7 @@ from statistics import NormalDist, fmean
 
 from minions_evals_mcp.stats.case_pairs import CaseDifferences, CasePair
 from minions_evals_mcp.stats.intervals import Bounds
-from minions_evals_mcp.stats.paired import FEWEST_CHANGED
+from minions_evals_mcp.stats.paired import fewest_changed
 
 POWER = 0.8
 MOST_CASES = 10_000
@@ -55,7 +55,7 @@ def cases_to_show(spread: Spread, *, level: float = 0.95) -> float:
     """
     if not spread.delta:
         return math.inf
-    rare = FEWEST_CHANGED * spread.cases / spread.changed
+    rare = fewest_changed(level) * spread.cases / spread.changed
     return max(rare, _reach(level, POWER) ** 2 * spread.total / spread.delta**2)
 
 
@@ -77,7 +77,7 @@ def cases_to_rule_out(spread: Spread, margin: float, *, level: float = 0.95) -> 
     room = margin - abs(spread.delta)
     if room <= 0:
         return math.inf
-    unseen = _reach(level, 0.5) ** 2 * (1 - margin) / margin if spread.changed < FEWEST_CHANGED else 0.0
+    unseen = _reach(level, 0.5) ** 2 * (1 - margin) / margin if spread.changed < fewest_changed(level) else 0.0
     return max(unseen, _reach(level, (1 + POWER) / 2) ** 2 * spread.total / room**2)
 
 

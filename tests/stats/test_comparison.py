@@ -302,3 +302,11 @@ def test_an_open_comparison_of_passes_says_how_many_cases_would_do() -> None:
     reach = NormalDist().inv_cdf(0.975) + NormalDist().inv_cdf(0.8)
     needed = reach**2 * (5 - 20 * 0.15**2) / 19 / 0.15**2
     assert found.settle == f"about {math.ceil(needed - 20)} more cases"
+
+
+def test_what_would_settle_it_is_reckoned_at_the_level_of_the_next_comparison() -> None:
+    """Six of six changed decide nothing at .0304; the next attempt is decided at .0076, which takes nine: three more."""
+    pairs = [CasePair(f"c{n}", (0.0,), (1.0,), (False,), (True,)) for n in range(6)]
+    found = compare(pairs, level=1 - 0.0304, next_level=1 - 0.0076)
+    assert found.verdict == "inconclusive"
+    assert found.settle == "about 3 more cases (comparing again is a further attempt)"

@@ -140,7 +140,9 @@ def _summary(db: Db, ident: str, limit: int) -> tuple[ComparisonSummary, Sequenc
     is_sequential = fields.notes.startswith("sequential")
     if is_sequential:
         attempt = replace(attempt, pooled=(), stored=None)
-    found = compare(pooled_pairs(db, paired, attempt), margin=MARGIN, level=1 - attempt.level)
+    found = compare(
+        pooled_pairs(db, paired, attempt), margin=MARGIN, level=1 - attempt.level, next_level=1 - attempt.next_level
+    )
     own = compare(case_pairs, margin=MARGIN)
     criteria = criterion_differences(db, fields.benchmark_run_id_a, fields.benchmark_run_id_b, paired.shared)
     worse, better, more = _changed(db, case_pairs, limit)

@@ -34,6 +34,11 @@ class Attempt:
         """The error at which it is decided."""
         return attempt_level(self.number)
 
+    @property
+    def next_level(self) -> float:
+        """The error at which the next attempt is decided, with more cases or trials."""
+        return attempt_level(self.number + 1)
+
     def in_words(self) -> str:
         """For the comparison's notes."""
         words = f"attempt {self.number}, decided at p <= {self.level:.3g}"

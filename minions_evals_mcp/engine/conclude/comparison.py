@@ -160,7 +160,9 @@ def record_comparison(
     if by.planned is not None:
         attempt = replace(attempt, pooled=(), stored=None)
         looks = concluded(db, run_a.id, run_b.id, planned=by.planned, level=attempt.level)
-    difference = compare(pooled_pairs(db, found, attempt), margin=MARGIN, level=1 - attempt.level)
+    difference = compare(
+        pooled_pairs(db, found, attempt), margin=MARGIN, level=1 - attempt.level, next_level=1 - attempt.next_level
+    )
     score_a, score_b = run_a.fields.overall_score, run_b.fields.overall_score
     delta = score_b - score_a
     winner = "tie" if abs(delta) < by.tie_threshold else version_b if delta > 0 else version_a
