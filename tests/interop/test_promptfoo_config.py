@@ -290,6 +290,19 @@ tests: [{vars: {w: a}, author: me, options: {delay: 5}, assert: [{type: contains
     ]  # fmt: skip
 
 
+def test_a_variable_that_a_prompt_prints_and_no_test_sets_is_noted(tmp_path: Path) -> None:
+    text = """
+prompts:
+  - '{{w}} {{gone.name | upper}} {{kept}} {{other | default("x")}} {% if tone %}{{tone}}{% endif %} {% set own = w %}{{own}}'
+  - '[{"role": "user", "content": "{{lost}}"}]'
+  - 'half {{open'
+providers: [echo]
+tests: [{vars: {w: a}, options: {storeOutputAs: kept}}, {vars: {w: b}}]
+"""
+    noted = [one.partition(" (")[0] for one in read(tmp_path, text).notes]
+    assert noted == ["{{gone}} in prompt 0", "{{lost}} in prompt 1"]
+
+
 def test_places_of_the_environment_are_filled_in_and_a_secret_never_is(tmp_path: Path) -> None:
     text = """
 env: {CITY: Rome}

@@ -15,7 +15,7 @@ from minions_evals_mcp.domain.results import Approval, PromptComparison
 from minions_evals_mcp.domain.values import Id, Value, Visible, is_blank
 from minions_evals_mcp.engine.cases.current_version import current_version
 from minions_evals_mcp.engine.compare.compare_prompt_versions import looked_at
-from minions_evals_mcp.engine.compare.demands import audited, missing, vet_demands
+from minions_evals_mcp.engine.compare.demands import ALONE, audited, missing, vet_demands
 from minions_evals_mcp.engine.compare.whose_evidence import Decider, vet_whose
 from minions_evals_mcp.engine.conclude.attempts import Attempt, recorded_attempt
 from minions_evals_mcp.engine.conclude.comparison import MARGIN, Pairing, named, pairing, pooled_pairs
@@ -26,6 +26,7 @@ from minions_evals_mcp.engine.judge.yardstick import measures
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.engine.run.planning import digests_of
+from minions_evals_mcp.engine.version_chain import versions_ever
 from minions_evals_mcp.errors import EvalsError
 from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.stats.comparison import CasePair, ComparisonVerdict
@@ -124,7 +125,11 @@ def _evidence(db: Db, asked: ApprovalAsked) -> Record[PromptComparison]:
     version = asked.prompt_version_ref
     current = current_version(db, version)
     if current == version:
-        raise missing(f"{version} is the current version of its prompt already.", "Nothing needs to be approved.")
+        alone = len(versions_ever(db, version)) == 1
+        raise missing(
+            f"{version} is the current version of its prompt already.",
+            ALONE if alone else "Nothing needs to be approved.",
+        )
     compare = f"Run: minions-evals compare BENCHMARK --from {current} --to {version}"
     found = _comparison(db, asked, current, compare)
     fields = found.fields

@@ -12,6 +12,13 @@ from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_pairs
 from minions_evals_mcp.store.seals import is_sealed
 
+ALONE = (
+    "It is the only one of its prompt, as every wording of a config is. To decide between two wordings import both as prompt"
+    " versions of one promptId (minions-evals import), with a benchmark of their cases; then"
+    " minions-evals compare BENCHMARK --from IN-USE --to CANDIDATE, then minions-evals approve CANDIDATE."
+)
+"""What to do where there is no version to be better than."""
+
 
 def missing(what: str, remedy: str) -> RuleError:
     """Why a version is not approved, and what to do about it."""

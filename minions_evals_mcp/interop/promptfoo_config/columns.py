@@ -21,8 +21,8 @@ from minions_evals_mcp.interop.promptfoo_config.prompts import PromptText
 from minions_evals_mcp.interop.promptfoo_config.providers import Listed
 from minions_evals_mcp.interop.promptfoo_config.references import allowed
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
-from minions_evals_mcp.scoring.nunjucks import prompt_text, vet_template
-from minions_evals_mcp.scoring.rendering import PREFIX, SUFFIX
+from minions_evals_mcp.scoring.nunjucks import printed_names, prompt_text, templates_in, vet_template
+from minions_evals_mcp.scoring.rendering import PREFIX, STORES, SUFFIX
 from minions_evals_mcp.targets.conversation import turns
 
 GIVEN = "providerOutput"
@@ -106,6 +106,17 @@ def vet_prompts(
             said = _rendered(prompt, case, refusals)
             if said is not None and case.id in to_model and turns(said) is None:
                 refusals.add(case.node, f"the prompt {prompt.label[:SHOWN]!r} with parts that are no text")
+
+
+def unset_variables(prompts: Sequence[PromptText], cases: Sequence[Case]) -> Iterator[str]:
+    """A note for each variable that a prompt prints and no test sets or stores."""
+    given = {name for case in cases for name in case.fields.inputs}
+    given |= {str(case.fields.inputs[STORES]) for case in cases if STORES in case.fields.inputs}
+    for number, prompt in enumerate(prompts):
+        templates = templates_in(prompt.raw) if prompt.writer is None else []
+        names = frozenset[str]().union(*map(printed_names, templates)) - given
+        for name in sorted(one for one in names if not one.startswith("_")):
+            yield f"{{{{{name}}}}} in prompt {number} ({prompt.label[:SHOWN]}) is set by no test: nothing stands in its place"
 
 
 def _rendered(prompt: PromptText, case: Case, refusals: Refusals) -> str | None:

@@ -22,7 +22,7 @@ from minions_evals_mcp.interop.promptfoo_config.cases import (
     version_id,
     version_of,
 )
-from minions_evals_mcp.interop.promptfoo_config.columns import read_columns, vet_prompts
+from minions_evals_mcp.interop.promptfoo_config.columns import read_columns, unset_variables, vet_prompts
 from minions_evals_mcp.interop.promptfoo_config.environment import with_environment
 from minions_evals_mcp.interop.promptfoo_config.graders import read_graders
 from minions_evals_mcp.interop.promptfoo_config.options import read_options
@@ -136,7 +136,7 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
         given_variables=environment,
         output_paths=options.output_paths,
         left_out=left_out,
-        notes=refusals.notes,
+        notes=(*refusals.notes, *unset_variables(prompts, cases)),
     )
 
 

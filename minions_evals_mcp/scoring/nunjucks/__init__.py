@@ -2,6 +2,7 @@
 
 from minions_evals_mcp.scoring.nunjucks.filters import plain
 from minions_evals_mcp.scoring.nunjucks.templates import (
+    printed_names,
     prompt_text,
     rendered,
     rendered_of,
@@ -14,6 +15,7 @@ from minions_evals_mcp.scoring.nunjucks.values import as_js
 __all__ = [
     "as_js",
     "plain",
+    "printed_names",
     "prompt_text",
     "rendered",
     "rendered_of",

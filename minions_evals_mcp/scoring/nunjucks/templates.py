@@ -19,7 +19,7 @@ from minions_evals_mcp.scoring.nunjucks.conditions import CONDITIONS
 from minions_evals_mcp.scoring.nunjucks.evaluation import Evaluation
 from minions_evals_mcp.scoring.nunjucks.expressions import OwnFilters
 from minions_evals_mcp.scoring.nunjucks.filters import FILTERS, WITH_NAMES
-from minions_evals_mcp.scoring.nunjucks.functions import OF_CYCLER
+from minions_evals_mcp.scoring.nunjucks.functions import FUNCTIONS, OF_CYCLER
 from minions_evals_mcp.scoring.nunjucks.grammar import parsed
 from minions_evals_mcp.scoring.nunjucks.methods import METHODS
 from minions_evals_mcp.scoring.nunjucks.values import as_js
@@ -45,6 +45,23 @@ def vet_template(template: str, own: frozenset[str] = NO_NAMES) -> frozenset[str
     Raises `UnsupportedError` or `BadInputError` for a template that could not be rendered as Nunjucks does.
     """
     return frozenset(one.name for one in _compiled(template, own).find_all(nodes.Filter)) & own
+
+
+def printed_names(template: str) -> frozenset[str]:
+    """The variables that it prints wherever it is rendered, without asking for them first or putting another in place."""
+    tree = _compiled(template)
+    outputs = (one for part in tree.body if isinstance(part, nodes.Output) for one in part.nodes)
+    stored = {one.name for one in tree.find_all(nodes.Name) if one.ctx != "load"}
+    return frozenset(name for one in outputs if (name := _printed(one)) is not None) - stored - FUNCTIONS.keys()
+
+
+def _printed(node: nodes.Node) -> str | None:
+    """The variable at the root of what is printed; None of what is computed, or has a default."""
+    while isinstance(node, nodes.Getattr | nodes.Getitem | nodes.Filter) and node.node is not None:
+        if isinstance(node, nodes.Filter) and node.name in {"default", "d"}:
+            return None
+        node = node.node
+    return node.name if isinstance(node, nodes.Name) else None
 
 
 def rendered(
