@@ -117,6 +117,17 @@ async def test_another_judge_after_a_refused_one_needs_labels_of_its_own_and_a_s
     assert 1 - licence["provider:better"].level == pytest.approx((1 - licence["provider:judge"].level) / 4)
 
 
+async def test_a_judge_with_few_labels_after_a_refused_one_is_refused_too(engine: Engine) -> None:
+    await suite(engine, FEWEST_LABELS)
+    truth = alternating(FEWEST_LABELS)
+    refused = await judged_run(engine, [not one for one in truth])
+    await labelled(engine, refused, truth)
+    few = await bench(engine, "b", judge="caller", fresh=True, case_ids=["c000"], selection="one of them")
+    await hand_in_all(engine, few, truth, by="provider:few")
+    found = await standing(engine, few)
+    assert (found.state, found.labels) == ("unqualified", 1)
+
+
 async def kept(engine: Engine) -> list[JudgeLicence]:
     await judges_agreement(engine, "b")
     return [one.fields for one in await all_of(engine, JudgeLicence)]

@@ -31,6 +31,13 @@ def test_thirty_labels_suffice_and_twenty_nine_do_not() -> None:
     assert labels_say(truth[:29], truth[:29]) == "unknown"
 
 
+@pytest.mark.parametrize(("turned", "state"), [(2, "qualified"), (6, "unqualified")])
+def test_graded_labels_qualify_a_judge_by_the_lower_bound_of_kappa(turned: int, state: str) -> None:
+    people = [number % 3 / 2 for number in range(30)]
+    judge = [(score + 0.5) % 1.5 if number < turned else score for number, score in enumerate(people)]
+    assert labels_say(people, judge) == state
+
+
 def test_the_second_judge_on_the_same_labels_is_held_to_a_stricter_level() -> None:
     truth = alternating(40)
     people, judge = floats(truth), floats(flipped(truth, 9))
