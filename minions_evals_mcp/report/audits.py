@@ -40,8 +40,16 @@ def verdict_line(found: Audit) -> str:
     )
     return (
         f"{printable(found.subject, 200)}: cheats pass {found.cheated_count} of {found.case_count} cases"
-        f" ({percent(found.cheat_pass_rate)}); {mutation}."
+        f" ({percent(found.cheat_pass_rate)}); {mutation}.{_by_others(found)}"
     )
+
+
+def _by_others(found: Audit) -> str:
+    """What the figures leave out: a case that only a model or a person judges passes no cheat by rule."""
+    if not found.not_audited_count or found.with_judge is not None:
+        return ""
+    cases = f"{found.not_audited_count} of {found.case_count}"
+    return f" Of these, {cases} are judged by others than rules, too: only their rules were tried."
 
 
 def audit_lines(found: Audit, *, limit: int) -> Iterator[str]:
@@ -58,8 +66,6 @@ def audit_lines(found: Audit, *, limit: int) -> Iterator[str]:
         yield f"{cases} could not be audited with the judge: {printable(found.judge_problem, 300)}"
     elif found.with_judge is not None:
         yield f"{printable(found.with_judge, 120)} judged the cheats, where it judges; mutants were tried by rule alone."
-    elif found.not_audited_count:
-        yield f"{found.not_audited_count} cases are judged by others than rules, too: only their rules were tried."
     for case in found.cases[:limit]:
         yield from case_lines(case)
     hidden = sum(1 for _ in found.cases[limit:])

@@ -109,3 +109,11 @@ def test_the_fix_of_a_config_names_what_to_write_by_hand_and_writes_no_diff(at: 
     found = at.run("audit", at.file("promptfooconfig.yaml", stricter), "--fix", "audit.diff")
     assert "cheats pass 0 of 2 cases" in found.out
     assert found.err.strip() == "nothing is suggested: there is no hole"
+
+
+def test_the_first_line_says_how_many_cases_others_than_rules_judge(at: Terminal) -> None:
+    file = at.file(
+        "evals.yaml", WEAK.replace("- {type: equals, value: six}", "- {type: llm-rubric, value: is it six?}")
+    )
+    (first, *_) = at.run("audit", file).out.splitlines()
+    assert first.endswith("Of these, 1 of 2 are judged by others than rules, too: only their rules were tried.")
