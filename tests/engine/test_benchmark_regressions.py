@@ -293,3 +293,13 @@ async def test_nothing_waits_for_a_schedule_the_failure_task_and_message_stand_b
     facts = set(await engine.store.read(lambda db: db.execute(sql).fetchall()))
     told = {("queued", "task"), ("queued", "agent-message"), ("regression-found", "eval-failure")}
     assert facts >= {*told, ("benchmark-run-recorded", "benchmark-run")}
+
+
+async def test_more_outputs_of_a_case_that_failed_before_are_no_regression(engine: Engine) -> None:
+    await fleet(engine, 2)
+    await save(engine, answer("a0", "c0", "good"), answer("a1", "c1", "bad"))
+    await bench(engine, "b")
+    await save(engine, answer("a2", "c1", "bad"), answer("a3", "c1", "bad"))
+    run = await benchmark_run(engine, await bench(engine, "b", trials=3))
+    assert (run.passed_count, run.total_count) == (1, 4)
+    assert not await regressions(engine)

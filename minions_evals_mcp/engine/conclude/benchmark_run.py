@@ -166,7 +166,7 @@ def _regression(
         points=rule.drop_points,
         relative=rule.relative,
     )
-    if not dropped:
+    if not dropped or shared.worse == 0:  # by more outputs of a case that failed before, nothing got worse
         return None
     failing = runs.newly_failing(db, previous.id, about.run_id)
     found = evidence(shared.worse, shared.better)
