@@ -19,6 +19,7 @@ from minions_evals_mcp.cli.app import build
 from minions_evals_mcp.cli.commands import COMMANDS, GROUP_OF, NOUNS
 from minions_evals_mcp.crashes import EXIT_CODE
 from minions_evals_mcp.domain.records import ASKED, DEFINITIONS, RECORDED, RESULTS
+from minions_evals_mcp.engine.messages.payloads import KINDS as MESSAGES
 from minions_evals_mcp.scoring.assertions.table import KINDS
 from minions_evals_mcp.server.catalogue import CATALOGUE
 from tests.reference.assertion_examples import EXAMPLES, UNTRIED, Json
@@ -202,6 +203,27 @@ def _type(field: Mapping[str, JsonValue], schema: Mapping[str, JsonValue]) -> st
     return str(field.get("format") or field.get("type") or "any")
 
 
+def messages() -> str:
+    """Every type of message that the agent takes, with the fields of its payload."""
+    rows = [
+        f"| `{name}` | {', '.join(_named(kind.payload))} | {cell(inspect.getdoc(kind.payload) or '')} |"
+        for name, kind in MESSAGES.items()
+    ]
+    lead = (
+        "A message to the EvalAgent is `{type, payload, id, fromAgentId}`: a line of its standard input (`--stdin`), a file of a folder"
+        " (`--watch`), `minions-eval-agent send TYPE --payload …` or the MCP tool `send_message`. `id` makes it one however often it comes;"
+        " `fromAgentId` is told how it ended. A star marks what a payload must have. A whole agent-run is `{id, type, fields}`."
+    )
+    return page("Messages", lead, "\n".join(["| type | payload | what it asks |", "|---|---|---|", *rows]))
+
+
+def _named(payload: type[BaseModel]) -> list[str]:
+    """The payload's fields as they stand on the wire, those that must be given with a star."""
+    schema = payload.model_json_schema(by_alias=True)
+    needed = cast("list[str]", schema.get("required", []))
+    return [f"`{name}`{'*' if name in needed else ''}" for name in schema.get("properties", {})]
+
+
 def failures() -> str:
     """Exit codes, and every error with its code."""
     codes = "\n".join(
@@ -231,6 +253,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "assertions": assertions,
     "commands": commands,
     "errors": failures,
+    "messages": messages,
     "records": records,
     "tools": tools,
 }

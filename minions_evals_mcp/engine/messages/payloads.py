@@ -107,7 +107,7 @@ class ApprovePromptVersion(Value):
 
 
 class ApprovalDecided(Value):
-    """A person's answer to an approval-request: its id, or run and packet. Its judgments are the scores; "approved" alone is none."""
+    """A person's answer to an approval-request: its id, or run and digest. Its judgments are the scores; "approved" alone is none."""
 
     approval_request_id: Id | None = None
     run_id: Id | None = None
