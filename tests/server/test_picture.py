@@ -129,11 +129,12 @@ window.addEventListener("message", ({ data }) => {
   if (data.method === "ui/initialize") say({ id: data.id, result: { protocolVersion: data.params.protocolVersion,
     hostInfo: { name: "test", version: "0" }, hostCapabilities: {}, hostContext: { theme } } });
   if (data.method === "ui/notifications/initialized") say({ method: "ui/notifications/tool-result", params: result });
-  setTimeout(() => {
-    seen.textContent = app.contentDocument.documentElement.outerHTML.replace(/<script>.*<\\/script>/s, "");
-    seen.dataset.background = app.contentWindow.getComputedStyle(app.contentDocument.body).backgroundColor;
-  }, 50);
 });
+setInterval(() => {
+  if (!app.contentDocument?.body) return;
+  seen.textContent = app.contentDocument.documentElement.outerHTML.replace(/<script>.*<\\/script>/s, "");
+  seen.dataset.background = app.contentWindow.getComputedStyle(app.contentDocument.body).backgroundColor;
+}, 20);
 app.srcdoc = page;
 </script>""".replace("PAGE", safe[0])
         .replace("RESULT", safe[1])
@@ -152,7 +153,8 @@ async def test_a_browser_shows_the_run_the_chart_and_the_failures_in_either_them
     file.write_text(hosting(page, result, theme), encoding="utf-8")
     with started(tmp_path) as browser, tab(browser) as at:
         at.go(file.as_uri())
-        at.until("document.getElementById('seen').dataset.background")
+        at.until("document.getElementById('seen').textContent.includes('Score over the last 2 runs')")
+        at.until("document.getElementById('log').textContent.includes('size-changed')")
         shown = cast("str", at.ask_page("document.documentElement.outerHTML"))
         assert at.complaints() == []
     assert f'data-background="{background}"' in shown
