@@ -8,7 +8,6 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,8 @@ from tests.agent.desk import AGENT, DAEMON, EVALS, Desk, Json
 from tests.agent.story import answer, case, rubrics
 from tests.bench.agent import resident_mb
 from tests.bench.process import serving
-from tests.cli.standby import Asked, Forked
+from tests.cli.standby import Asked
+from tests.cli.terminal import shown_on_terminal
 from tests.hang import HANG_S
 
 
@@ -62,19 +62,8 @@ def test_the_log_is_read_by_people_on_a_terminal_and_by_programs_elsewhere(desk:
 
 def on_terminal(desk: Desk, *arguments: str) -> str:
     """What the agent says on a terminal without colours."""
-    ours, theirs = os.openpty()
     environment = {**desk.environment(), "NO_COLOR": "1"}
-    with Forked(
-        Asked([*arguments], str(desk.folder), environment, AGENT), stdin=theirs, stdout=theirs, stderr=theirs
-    ) as process:
-        os.close(theirs)
-        shown = b""
-        with suppress(OSError):  # the terminal is gone with its last user
-            while piece := os.read(ours, 4096):
-                shown += piece
-        process.wait(HANG_S)
-    os.close(ours)
-    return shown.decode()
+    return shown_on_terminal(Asked([*arguments], str(desk.folder), environment, AGENT))
 
 
 def test_lines_and_files_are_taken_once_and_bad_ones_kept_with_their_reason(desk: Desk) -> None:

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
@@ -48,6 +49,21 @@ def inherited() -> dict[str, str]:
     """The environment without whatever would change what our commands do."""
     around = os.environ  # noqa: TID251  a child needs PATH and coverage's own variables
     return {name: value for name, value in around.items() if not name.startswith(OURS)}
+
+
+def shown_on_terminal(asked: Asked, *lines: str) -> str:
+    """What the command shows on a terminal to somebody who types those lines."""
+    ours, theirs = os.openpty()
+    with Forked(asked, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        os.write(ours, "".join(f"{line}\n" for line in lines).encode())
+        shown = b""
+        with suppress(OSError):  # the terminal is gone with its last user
+            while piece := os.read(ours, 4096):
+                shown += piece
+        process.wait(HANG_S)
+    os.close(ours)
+    return shown.decode()
 
 
 @dataclass(frozen=True)

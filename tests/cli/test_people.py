@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from contextlib import suppress
 from signal import SIGINT
 from typing import IO
 
@@ -11,8 +9,9 @@ import pytest
 from pydantic import JsonValue
 
 from minions_evals_mcp.cli.commands import COMMANDS
+from tests.cli.standby import Asked
 from tests.cli.suites import answer, record, suite
-from tests.cli.terminal import Ended, Json, Terminal
+from tests.cli.terminal import Ended, Json, Terminal, shown_on_terminal
 from tests.hang import HANG_S
 
 ONES: list[JsonValue] = [{"criterionId": name, "score": 1, "rationale": "fine"} for name in ("r/tone", "r/facts")]
@@ -215,14 +214,4 @@ def test_at_a_terminal_a_person_confirms_once_who_they_are(at: Terminal) -> None
 
 def typed_at(at: Terminal, *lines: str) -> str:
     """What `judge --by carla` shows on a terminal to somebody who types those lines."""
-    ours, theirs = os.openpty()
-    with at.started("judge", "--by", "carla", stdin=theirs, stdout=theirs, stderr=theirs) as process:
-        os.close(theirs)
-        os.write(ours, "".join(f"{line}\n" for line in lines).encode())
-        shown = b""
-        with suppress(OSError):  # the terminal is gone with its last user
-            while piece := os.read(ours, 4096):
-                shown += piece
-        process.wait(HANG_S)
-    os.close(ours)
-    return shown.decode()
+    return shown_on_terminal(Asked(["judge", "--by", "carla"], str(at.folder), at.environment), *lines)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from minions_evals_mcp.engine.answers.report_order import Pair, ordered_pairs, ordered_units, paged
-from minions_evals_mcp.engine.answers.report_values import Report, Status
+from minions_evals_mcp.engine.answers.report_values import Report, Status, either, status_of
 from minions_evals_mcp.engine.answers.run_diff import CaseChange
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.store.connection import Db
@@ -26,18 +26,12 @@ class CaseLine:
     @property
     def shown(self) -> ToldUnit:
         """The trial of the run that the report is about, else that of the run beside it."""
-        found = self.tried or self.before
-        assert found is not None
-        return found
+        return either(self.tried, self.before)
 
     @property
     def status(self) -> Status:
         """How it stands in the run that the report is about, as `ReportedCase.status` says."""
-        if self.tried is None:
-            return "absent"
-        if self.tried.passed is None:
-            return "unscored"
-        return "passed" if self.tried.passed else "failed"
+        return "absent" if self.tried is None else status_of(self.tried.passed)
 
 
 async def report_lines(engine: Engine, report: Report) -> AsyncGenerator[list[CaseLine]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, JsonValue
 
@@ -82,6 +82,23 @@ class Cause(Value):
     model_says: str = ""
 
 
+T = TypeVar("T")
+
+
+def either(tried: T | None, before: T | None) -> T:
+    """The trial, else the one before: a case in a report has one of them."""
+    found = tried or before
+    assert found is not None
+    return found
+
+
+def status_of(passed: int | None) -> Status:
+    """How a case stands that was tried; without a verdict it is unscored."""
+    if passed is None:
+        return "unscored"
+    return "passed" if passed else "failed"
+
+
 class Tried(Value):
     """One trial of a case in one run. Without a verdict `passed` and `score` (0–1) are None and `reason` says why."""
 
@@ -121,15 +138,9 @@ class ReportedCase(Value):
     @property
     def shown(self) -> Tried:
         """The trial of the run that the report is about, else that of the run beside it."""
-        found = self.tried or self.before
-        assert found is not None
-        return found
+        return either(self.tried, self.before)
 
     @property
     def status(self) -> Status:
         """How it stands in the run that the report is about; an instrument that failed is no failure."""
-        if self.tried is None:
-            return "absent"
-        if self.tried.passed is None:
-            return "unscored"
-        return "passed" if self.tried.passed else "failed"
+        return "absent" if self.tried is None else status_of(self.tried.passed)
