@@ -15,6 +15,7 @@ from agent.integrations.reading import Reader
 from agent.lease import held_lease
 from agent.loop import serve
 from agent.settings import Working, engine_on, log_events
+from agent.sources.otlp_judging import Judging
 from agent.sources.otlp_traces import TraceIntake
 from agent.sources.standard_input import take_lines
 from agent.sources.watched_folder import vet_watched, watch
@@ -27,6 +28,7 @@ STDIN = 0
 async def work(working: Working, *, until_quiet: bool) -> None:
     """Works until it is told to stop, or until nothing is left to do; raises before anything runs where it cannot start."""
     rhythm = working.rhythm()
+    judging = working.judging()
     if working.watch is not None:
         vet_watched(working.watch.absolute())
     log_events()
@@ -51,7 +53,7 @@ async def work(working: Working, *, until_quiet: bool) -> None:
                 tasks.start_soon(partial(watch, agent, working.watch.absolute(), once=until_quiet))
             for origin in neighbours.origins:
                 tasks.start_soon(partial(Reader(agent, origin).follow, once=until_quiet))
-            async with _listening(agent, working, until_quiet=until_quiet):
+            async with _listening(agent, working, judging, until_quiet=until_quiet):
                 log.info("agent-started", db=str(engine.config.db), holder=holder, **_delivers_to(working))
                 await serve(agent, until_quiet=until_quiet)
             log.info("agent-stopped", holder=holder)
@@ -63,7 +65,7 @@ def _delivers_to(working: Working) -> dict[str, str]:
 
 
 @asynccontextmanager
-async def _listening(agent: Agent, working: Working, *, until_quiet: bool) -> AsyncGenerator[None]:
+async def _listening(agent: Agent, working: Working, judging: Judging, *, until_quiet: bool) -> AsyncGenerator[None]:
     """The endpoint for traces, where one was asked for, while the agent works."""
     if working.otlp is None:
         yield
@@ -75,7 +77,7 @@ async def _listening(agent: Agent, working: Working, *, until_quiet: bool) -> As
             "--otlp is for run: drain ends when nothing is left to do.", remedy="Use minions-eval-agent run."
         )
     token = read_settings().http_token
-    intake = TraceIntake(agent, working.judging())
+    intake = TraceIntake(agent, judging)
     await intake.vet()
     with bound(working.otlp, token) as found:
         host, port = found.getsockname()[:2]

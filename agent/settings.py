@@ -89,8 +89,15 @@ class Working:
         return Rhythm(self.workers, self.retry_seconds)
 
     def judging(self) -> Judging:
-        """Which traces are judged, and by what; raises `BadInputError` for measures that cannot be."""
-        return Judging(self.otlp_rate, self.otlp_daily, self.otlp_rubric, self.otlp_alert)
+        """Which traces are judged, and by what; raises `BadInputError` for measures that cannot be, or that measure nothing."""
+        judging = Judging(self.otlp_rate, self.otlp_daily, self.otlp_rubric, self.otlp_alert)
+        given = [] if self.otlp is not None else judging.given()
+        if given:
+            raise BadInputError(
+                f"{' and '.join(given)} without --otlp: no trace comes in that {'it' if len(given) == 1 else 'they'} could be about.",
+                remedy="Add --otlp 127.0.0.1:4318, where exporters send their traces, or leave it out.",
+            )
+        return judging
 
     def route(self) -> Route:
         """Who takes what is queued for whom."""
@@ -116,6 +123,7 @@ class Working:
             return
         path = self.integrations.absolute()
         file = read_neighbours(path)
+        file.vet_programs(path)
         secrets = named_variables(file.variables())
         async with open_neighbours(file, secrets=secrets, folder=path.parent, otherwise=self.route()) as found:
             yield found

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio
 
-from agent.daemon import Route
+from agent.daemon import Route, log
 from agent.integrations.neighbours_file import NeighboursFile, Reading, Telling
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.ports import Neighbour, Source
 from minions_evals_mcp.toolboxes.files import FilesSource
 from minions_evals_mcp.toolboxes.json_lines import JsonLinesFolder
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from minions_evals_mcp.toolboxes.mcp_line import McpLine
 
 EVERYBODY_ELSE = "*"
+MOST_NAMED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +54,10 @@ async def open_neighbours(
 
             lines = {name: McpLine(name, one, secrets, tasks) for name, one in file.servers.items()}
         for name in {way.server for way in file.tell.values() if way.server is not None}:
-            tasks.start_soon(lines[name].open)  # HR5: the first regression does not wait for a program's start
+            wanted = {way.tool for way in file.tell.values() if way.server == name and way.tool is not None}
+            tasks.start_soon(
+                _greet, lines[name], wanted
+            )  # HR5: the first regression does not wait for a program's start
         tellers = {name: _teller(way, lines, folder) for name, way in file.tell.items()}
 
         def route(addressee: str) -> Neighbour | None:
@@ -63,6 +68,19 @@ async def open_neighbours(
         origins = (Origin(name, _source(way, lines, folder), way.every_seconds) for name, way in file.read.items())
         yield Neighbours(route, tuple(origins))
         tasks.cancel_scope.cancel()
+
+
+async def _greet(line: McpLine, wanted: set[str]) -> None:
+    """Opens the line already, and logs what would else be met at the first delivery: nobody there, or no such tool."""
+    try:
+        there = await line.tools()
+    except InstrumentError as error:
+        log.warning("integration-down", server=line.name, reason=str(error), hint="It is tried again at each delivery.")
+        return
+    for tool in sorted(wanted - there):
+        near = get_close_matches(tool, there, 1)
+        hint = f"Did you mean {near[0]!r}?" if near else f"It has: {', '.join(sorted(there)[:MOST_NAMED]) or 'none'}."
+        log.error("integration-has-no-tool", server=line.name, tool=tool, hint=hint)
 
 
 def _teller(way: Telling, lines: Mapping[str, McpLine], folder: Path) -> Neighbour | None:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import tomllib
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, JsonValue, ValidationError, model_validator
+from pydantic.alias_generators import to_camel
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.records import ASKED, Record
 from minions_evals_mcp.domain.values import Text, Value
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
 from minions_evals_mcp.interop.parsing import parse_yaml
 from minions_evals_mcp.toolboxes.servers import ServerSettings
+
+HEADS = frozenset({"key", "addressee", "record", "type", *map(to_camel, Record.__dataclass_fields__)})
+FIELDS = frozenset(to_camel(name) for kind in ASKED for name in kind.model_fields)
+"""What `$name` and `$fields.name` of an argument may stand for."""
 
 
 class _Tool(Value):
@@ -30,6 +39,23 @@ class _Tool(Value):
         return self
 
 
+def _unknown_name(value: JsonValue) -> str | None:
+    """What is wrong with the first `$name` in an argument that no record has; None where each stands for something."""
+    match value:
+        case dict() | list():
+            return next(filter(None, map(_unknown_name, value.values() if isinstance(value, dict) else value)), None)
+        case str() if value.startswith("$") and not value.startswith("$$"):
+            head, _, rest = value[1:].partition(".")
+            known, name = (FIELDS, rest.partition(".")[0]) if head == "fields" and rest else (HEADS, head)
+            if name in known:
+                return None
+            near = get_close_matches(name, known, 1)
+            hint = f"; did you mean {near[0]!r}?" if near else f": there are {', '.join(sorted(known))}"
+            return f"{value} stands for nothing that is told{hint}"
+        case _:
+            return None
+
+
 class Telling(_Tool):
     """How an addressee is told: by a tool, by a file in `folder`, or not at all, for it pulls the outbox itself."""
 
@@ -41,6 +67,8 @@ class Telling(_Tool):
     def _in_one_way(self) -> Self:
         if sum(one is not None for one in (self.tool, self.folder, self.pulls)) != 1:
             raise ValueError("tool: give one of server with tool, folder, or pulls = true")
+        if (wrong := _unknown_name(self.arguments or {})) is not None:
+            raise ValueError(f"arguments: {wrong}")
         return self
 
 
@@ -72,6 +100,18 @@ class NeighboursFile(Value):
                 if way.server is not None and way.server not in self.servers:
                     raise ValueError(f"{place}.{name}.server: there is no server {way.server!r} in the file")
         return self
+
+    def vet_programs(self, path: Path) -> None:
+        """Raises `BadInputError` naming the first server whose program is not there."""
+        for name, server in self.servers.items():
+            if server.run is None:
+                continue
+            program = server.run[0]
+            if shutil.which(str(Path(server.folder or "", program)) if os.sep in program else program) is None:
+                raise BadInputError(
+                    f"{path}: servers.{name}.run: there is no program {program!r}.",
+                    remedy="Install it, or give its whole path.",
+                )
 
     def variables(self) -> list[str]:
         """The environment variables that the servers need."""

@@ -30,6 +30,17 @@ class Judging:
                 remedy="A rate over 0 up to 1, one trace a day or more, an alert from 0 to 1.",
             )
 
+    def given(self) -> list[str]:
+        """The options that say otherwise than the default."""
+        usual = Judging()
+        options = {
+            "--otlp-rate": self.rate != usual.rate,
+            "--otlp-daily": self.daily != usual.daily,
+            "--otlp-rubric": self.rubric_id is not None,
+            "--otlp-alert": self.alert_below is not None,
+        }
+        return [name for name, is_given in options.items() if is_given]
+
     def takes(self, trace_id: str) -> bool:
         """Whether the trace is in the share: its id's last seven bytes decide, as OpenTelemetry's own samplers do."""
         try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeVar
 
 import anyio
 import httpx2
@@ -25,6 +26,8 @@ from minions_evals_mcp.toolboxes.servers import ServerSettings
 CALL_S = 20.0
 """So long a neighbour may take to answer; a line on which it takes longer is given up."""
 CONNECT_S = 20.0
+MOST_PAGES = 1000
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,24 +54,34 @@ class McpLine:
 
         Raises `InstrumentError` where the server cannot be started or reached, breaks off, or takes too long.
         """
+        return await self._asked(tool, lambda client: client.call_tool(tool, arguments))
+
+    async def tools(self) -> frozenset[str]:
+        """The names of the tools that the server has; raises as `call` does."""
+        names: list[str] = []
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            page = await self._asked("tools/list", partial(Client.list_tools, cursor=cursor))
+            names += [tool.name for tool in page.tools]
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        return frozenset(names)
+
+    async def _asked(self, what: str, ask: Callable[[Client], Awaitable[T]]) -> T:
         held = await self._connected()
         try:
             with anyio.fail_after(CALL_S):
-                return await held.client.call_tool(tool, arguments)
+                return await ask(held.client)
         except MCPError as error:
             self._drop(held)
-            raise InstrumentError(f"{self.name}/{tool}: {error.message}.") from None
+            raise InstrumentError(f"{self.name}/{what}: {error.message}.") from None
         except TimeoutError:
             self._drop(held)
-            raise InstrumentError(f"{self.name}/{tool}: no answer within {CALL_S:g} s.") from None
+            raise InstrumentError(f"{self.name}/{what}: no answer within {CALL_S:g} s.") from None
         except (OSError, httpx2.HTTPError, anyio.ClosedResourceError, anyio.BrokenResourceError) as error:
             self._drop(held)
             raise self._unreachable(error) from None
-
-    async def open(self) -> None:
-        """Connects already, so that the first call need not wait; a server that is not there is met at the call."""
-        with suppress(InstrumentError):
-            await self._connected()
 
     def _drop(self, held: _Held) -> None:
         held.let_go.set()

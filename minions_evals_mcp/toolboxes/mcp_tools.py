@@ -14,10 +14,9 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError, InstrumentError
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.ports import Arrived
-from minions_evals_mcp.toolboxes.mcp_line import McpLine
+from minions_evals_mcp.toolboxes.mcp_line import MOST_PAGES, McpLine
 
 SHOWN = 500
-MOST_PAGES = 1000
 USUAL: Json = {"idempotencyKey": "$key", "addressee": "$addressee", "record": "$record"}
 """What a tool is called with where the operator says nothing else."""
 

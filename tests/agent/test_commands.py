@@ -150,6 +150,11 @@ def test_what_will_stop_a_message_is_said_when_it_is_sent(commands: Commands) ->
         (("send", "sing"), BadInputError, "unknown message type 'sing'"),
         (("status",), StoreError, "cannot be used"),
         (("drain", "--workers", "0"), BadInputError, "out of range"),
+        (
+            ("run", "--otlp-rubric", "r", "--otlp-rate", "0.5"),
+            BadInputError,
+            "--otlp-rate and --otlp-rubric without --otlp",
+        ),
     ],
 )
 def test_what_cannot_be_done_is_refused_with_the_reason(

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 
+import anyio
 import pytest
+from structlog.testing import capture_logs
 
-from agent.integrations.neighbours_file import read_neighbours
+from agent.integrations.neighbours import open_neighbours
+from agent.integrations.neighbours_file import NeighboursFile, read_neighbours
 from minions_evals_mcp.errors import BadInputError
-from tests.agent.desk import AGENT, Desk, Json, record
+from tests.agent.desk import AGENT, ROOT, Desk, Json, record
 from tests.agent.story import answer, case, rubrics
 from tests.agent.traces import agent_span, document
+from tests.hang import HANG_S
 
 UNSPEAKABLE = (
     '{"id": "n", "type": "agent-run", "fields": {"agentId": "a", "outputs": {"output": NaN}}}\n'
@@ -34,6 +39,10 @@ BAD = (
     ("servers: {a: {run: [x], headersFrom: {A: B}}}", "headersFrom belongs to a url"),
     ("servers: {a: {url: 'http://x', env: [A]}}", "belong to a program"),
     ("servers: {a: {run: []}}", "servers.a.run"),
+    (
+        "servers: {a: {run: [x]}}\ntell: {p: {server: a, tool: t, arguments: {s: [$key, $$x, {u: $fields.titel}]}}}",
+        "tell.p: arguments: [$]fields.titel stands for nothing that is told; did you mean .title.[?]",
+    ),
     ("- a", "Input should be an object"),
     ("a: [", "no YAML"),
 )
@@ -75,6 +84,41 @@ def test_a_start_is_refused_where_a_variable_is_not_set(tmp_path: Path) -> None:
     ended = desk.ran(AGENT, "drain", "--integrations", str(file))
     assert (ended.code, "NO_SUCH_TOKEN is not set" in ended.err) == (2, True)
     assert not desk.db.exists()
+
+
+def test_a_start_is_refused_where_a_program_is_not_there(tmp_path: Path) -> None:
+    desk = Desk(tmp_path)
+    for run, folder in ("no-such-program", None), ("./desk", str(tmp_path)):
+        file = told(desk, {"servers": {"a": {"run": [run], **({"folder": folder} if folder else {})}}})
+        ended = desk.ran(AGENT, "drain", "--integrations", str(file))
+        assert (ended.code, f"servers.a.run: there is no program '{run}'" in ended.err) == (2, True)
+
+
+async def test_a_tool_that_is_not_there_and_a_server_that_is_down_are_logged_before_anything_is_delivered(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "desk").mkdir()
+    desk: Json = {
+        "run": [sys.executable, "-m", "tests.agent.neighbour_server", str(tmp_path / "desk")],
+        "folder": str(ROOT),
+    }
+    file = NeighboursFile.model_validate(
+        {
+            "servers": {"desk": desk, "gone": {"run": ["/no/such/program"]}},
+            "tell": {"people": {"server": "desk", "tool": "tel"}, "tasks": {"server": "gone", "tool": "tell"}},
+        }
+    )
+    with capture_logs() as logs:
+        async with open_neighbours(file, secrets={}, folder=tmp_path, otherwise=lambda _: None):
+            with anyio.fail_after(HANG_S):
+                while len(logs) < 2:
+                    await anyio.lowlevel.checkpoint()
+    said = {entry["event"]: entry for entry in logs}
+    assert (
+        said["integration-has-no-tool"].items()
+        >= {"server": "desk", "tool": "tel", "hint": "Did you mean 'tell'?"}.items()
+    )
+    assert said["integration-down"]["server"] == "gone"
 
 
 def test_what_is_read_is_taken_in_once_and_what_cannot_be_is_kept_with_its_reason(tmp_path: Path) -> None:

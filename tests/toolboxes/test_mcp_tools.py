@@ -92,14 +92,15 @@ async def test_what_a_tool_never_takes_is_refused_once_patience_is_used_up(tmp_p
         await neighbour.tell(NEWS, key="next", addressee="o")
 
 
-async def test_a_line_that_is_opened_early_is_there_at_the_first_call(tmp_path: Path) -> None:
+async def test_a_line_that_told_its_tools_is_there_at_the_first_call(tmp_path: Path) -> None:
     async with line_to(tmp_path) as line:
-        await line.open()
+        assert await line.tools() >= {"tell", "have"}
         (tmp_path / "down").touch()  # a start from now on ends at once
         with pytest.raises(InstrumentError, match="out of order"):
             await McpNeighbour(line, "tell").tell(NEWS, key="k", addressee="o")
     async with line_to(tmp_path) as line:
-        await line.open()  # it is not there, and that is no error yet
+        with pytest.raises(InstrumentError, match="cannot be reached"):
+            await line.tools()
         with pytest.raises(InstrumentError, match="cannot be reached"):
             await line.call("tell", {})
 
