@@ -272,15 +272,20 @@ async def test_two_stored_runs_are_compared_once_and_without_running_anything(tm
         assert len(await all_of(engine, BenchmarkRun)) == 2
 
 
-async def test_runs_that_were_not_measured_alike_are_refused_with_the_differences(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("changed", "more"), [(1, ""), (10, ""), (11, " and 1 more")])
+async def test_runs_that_were_not_measured_alike_are_refused_with_the_first_ten_differences(
+    tmp_path: Path, changed: int, more: str
+) -> None:
     async with opened(config_in(tmp_path)) as engine:
-        await fleet(engine, 3)
-        await measured(engine, "v1", first(1, 3))
-        await save(engine, case("c1", expectedOutputs={"output": "g"}))
-        await measured(engine, "v2", first(3, 3))
+        await fleet(engine, 12)
+        await measured(engine, "v1", first(1, 12))
+        await save(engine, [case(f"c{n}", expectedOutputs={"output": "g"}) for n in range(changed)])
+        await measured(engine, "v2", first(3, 12))
         before, after = [run.id for run in await all_of(engine, BenchmarkRun)]
-        with pytest.raises(ConflictError, match=r"not measured alike: c1 \(testCase\)") as refused:
+        named = ", ".join(f"c{n} (testCase)" for n in range(min(changed, 10)))
+        with pytest.raises(ConflictError) as refused:
             await compare_runs(engine, before, after)
+        assert f"{before} and {after} were not measured alike: {named}{more}. " in str(refused.value)
         assert "rejudge" in refused.value.remedy
 
 

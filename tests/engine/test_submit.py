@@ -43,6 +43,7 @@ from tests.workshop import (
     failure_of,
     found,
     judgments,
+    minion,
     opened,
     outbox,
     rubric,
@@ -163,6 +164,21 @@ async def test_an_output_that_is_judged_later_is_compared_with_the_runs_before_i
         await submit(engine, job.id, answered(packet, *scores))
     before, after = [one.fields for one in await all_of(engine, TestRun)]
     assert (before.is_regression, after.is_regression) == (False, True)
+
+
+@pytest.mark.parametrize(("named", "asked"), [("v1", None), (None, "v1")])
+async def test_a_run_that_is_judged_later_keeps_the_version_that_its_output_was_made_with(
+    engine: Engine, named: str | None, asked: str | None
+) -> None:
+    await save(engine, minion("v1", "prompt-version", content="Say it.", versionNumber=3))
+    await save(
+        engine, rubric("r", 2, **TWO), case("c", rubricId="r"), answer("a", "c", "Said.", promptVersionRef=named)
+    )
+    job = await try_case(engine, "c", prompt_version_ref=asked, agent_run_id="a")
+    (packet,) = await packets(engine, job.id)
+    await submit(engine, job.id, answered(packet, 1, 5))
+    run = (await found(engine, f"{job.id}:1.1", TestRun)).fields
+    assert (run.prompt_version_ref, run.prompt_version) == ("v1", 3)
 
 
 async def test_a_single_test_case_completes_with_its_packet(engine: Engine) -> None:
