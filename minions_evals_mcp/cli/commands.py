@@ -53,7 +53,7 @@ COMMANDS = {
     "view": ("look.viewing:view", "Look at everything in the browser, and judge there."),
     "stats": ("look.history:stats", "Show a test case's pass rate, mean score, regressions and trend by day."),
     "history": ("look.history:history", "Show a test case's runs beside what was expected."),
-    "accept": ("look.history:accept", "Accept an output as what its test case expects from now on."),
+    "accept": ("look.history:accept", "Accept an output as what its case expects, or a fallen run as the new base."),
     "runs": ("run.running:runs", "Show runs: how far they are, what they wait for."),
     "outbox": ("keep.suites:outbox", "Show what is queued for other agents and people."),
     "score": ("keep.scoring:score", "Check recorded outputs: a JSON row in, a verdict out."),

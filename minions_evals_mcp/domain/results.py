@@ -116,7 +116,8 @@ class BenchmarkRun(Fields):
     """All results of one benchmark, taken together, or of those of its cases that `selection` names.
 
     `overallScore` is 0–1, `passRate` 0–100; `passed` is null where the benchmark has no `passingThreshold`.
-    `canariesPassed` are cases that no honest output passes and this run did: it approves nothing.
+    `canariesPassed` are cases that no honest output passes and this run did: it approves nothing. `fallenSince` is the last
+    run that held, where this one is still below it though no further below the run before.
     """
 
     slug: ClassVar[str] = "benchmark-run"
@@ -140,6 +141,7 @@ class BenchmarkRun(Fields):
     pass_rate_ci: Interval | None = None
     evidence: Evidence | None = None
     is_regression: bool = False
+    fallen_since: Annotated[Id | None, Field(exclude_if=lambda since: since is None)] = None
     canaries_passed: Annotated[Ids, Field(exclude_if=lambda passed: not passed)] = ()
     digests: Digests = Digests()
 

@@ -8,6 +8,7 @@ from minions_evals_mcp.engine.answers.gates import regression_gate
 from minions_evals_mcp.engine.answers.run_diff import RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.context import EngineConfig
+from minions_evals_mcp.stats.regression import Gate
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Figures:
     summary: RunSummary
     asked: Asked = field(repr=False)
     before: str | None = None
-    """The id of the run before, of the same name."""
+    """The id of the run of this name that it is compared with: the one before, or the last that held where that one fell."""
     changes: RunDiff | None = field(default=None, repr=False)
     problem: str = ""
     """Why the run did not come to its end, if it did not."""
@@ -72,8 +73,13 @@ class Figures:
 
     @property
     def is_regression(self) -> bool:
-        """Whether the pass rate fell since the run before, by more than chance and the noise floor explain."""
-        return regression_gate(self.summary) == "failed"
+        """Whether the pass rate fell by more than chance and the noise floor explain, since the last run that had not."""
+        return self.gate == "failed"
+
+    @property
+    def gate(self) -> Gate:
+        """What `fail_on_regression` makes of the run: held, failed, or undecided where too few cases changed to tell."""
+        return regression_gate(self.summary)
 
     @property
     def passed(self) -> bool | None:
@@ -82,7 +88,7 @@ class Figures:
         A task or judge that failed is no pass. The run before counts with `fail_on_regression` only: None where too few
         cases tell whether the fall since then is chance, and the cases themselves have not failed.
         """
-        fallen = regression_gate(self.summary) if self.asked.fail_on_regression else "held"
+        fallen = self.gate if self.asked.fail_on_regression else "held"
         if fallen == "failed" or self._own_verdict is False:
             return False
         return None if fallen == "undecided" else self._own_verdict

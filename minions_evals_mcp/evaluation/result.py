@@ -19,6 +19,7 @@ from minions_evals_mcp.engine.answers.report_data import find_subject, read_repo
 from minions_evals_mcp.engine.answers.run_diff import RunDiff, diff_runs
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine, open_engine
+from minions_evals_mcp.engine.run.accepted_runs import accept_run
 from minions_evals_mcp.errors import BadInputError, ungrouped
 from minions_evals_mcp.evaluation.figures import Asked, Figures
 from minions_evals_mcp.evaluation.waiting import waited
@@ -72,6 +73,10 @@ class EvaluationResult(Figures):
         """What changed case by case from the other result (or run id) to this one."""
         before = other if isinstance(other, str) else other.run_id
         return waited(partial(self._opened, partial(diff_runs, before=before, after=self.run_id, limit=SHOWN)))
+
+    def accept(self, *, by: str = "python") -> None:
+        """Takes the run as it is: `fail_on_regression` measures later runs against it, though it fell."""
+        waited(partial(self._opened, partial(accept_run, run_id=self.run_id, by=by)))
 
     def report(self, path: Path | str) -> Path:
         """Writes the report; the ending says the form: .html, .md, .xml (JUnit), .json, .csv."""
@@ -162,9 +167,10 @@ def _cases(db: Db, *, job_id: str) -> list[CaseResult]:
 
 
 async def result_of(engine: Engine, run_id: str, asked: Asked, *, problem: str) -> EvaluationResult:
-    """The result of a run, beside the whole run of the same name before it."""
+    """The result of a run, beside the whole run of the same name before it, or the last that held where that one fell, too."""
     summary = await summarize(engine, run_id, limit=SHOWN)
-    before = await engine.store.read(partial(runs.run_before, run_id=run_id))
+    held = None if summary.regression is None else summary.regression.get("fallenSince")
+    before = str(held) if held else await engine.store.read(partial(runs.run_before, run_id=run_id))
     changes = None
     if before is not None and summary.benchmark_run is not None:
         try:

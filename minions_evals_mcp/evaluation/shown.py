@@ -12,6 +12,7 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from minions_evals_mcp.configured import default_db
+from minions_evals_mcp.engine.answers.gates import stays_red
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind
 from minions_evals_mcp.evaluation.figures import Figures
@@ -54,6 +55,8 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
     yield Text(verdict_line(result))
     for line in change_lines(result):
         yield Text(line)
+    if result.asked.fail_on_regression and result.gate != "held":
+        yield f"{stays_red(short_id(result.run_id))}{_where(result)}"
     yield f"next: {next_command(result)}"
 
 
@@ -99,7 +102,8 @@ def _standing(result: Figures) -> str:
     before, after = changes.before, changes.after
     counted = f"{before.passed} of {before.trials} passed before, {after.passed} of {after.trials} now"
     if result.summary.regression is not None:
-        return f"a regression: {counted}; {EVIDENCE[changes.evidence]}"
+        since = f" since {short_id(result.before)}" if "fallenSince" in result.summary.regression else ""
+        return f"a regression{since}: {counted}; {EVIDENCE[changes.evidence]}"
     if before.passed * after.trials == after.passed * before.trials:
         return f"as the run before: {counted}"
     better = after.passed * before.trials > before.passed * after.trials
@@ -135,8 +139,7 @@ def _title(change: CaseChange) -> str:
 
 def next_command(result: Figures) -> str:
     """The command that a reader would type next."""
-    db = result.asked.config.db
-    where = "" if result.asked.is_default_store and db == default_db() else f" --db {shlex.quote(str(db))}"
+    where = _where(result)
     if result.summary.outcomes.get("awaiting-judgments"):
         return f"minions-evals judge{where}"
     if result.before is not None and result.passed is not True and result.changes is not None:
@@ -144,6 +147,12 @@ def next_command(result: Figures) -> str:
     if result.passed is not True:
         return f"minions-evals runs {short_id(result.run_id)}{where}"
     return f"minions-evals view{where}"
+
+
+def _where(result: Figures) -> str:
+    """How a command is told of the store, where it would look elsewhere."""
+    db = result.asked.config.db
+    return "" if result.asked.is_default_store and db == default_db() else f" --db {shlex.quote(str(db))}"
 
 
 def html_of(result: Figures) -> str:

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.engine.answers.gates import regression_gate, undecided_words
+from minions_evals_mcp.engine.answers.gates import regression_gate, stays_red, undecided_words
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.engine.records.save_records import save_records
@@ -195,9 +195,10 @@ def _vet(summary: RunSummary, *, min_score: float | None, fail_on_regression: bo
     if fail_on_regression and summary.regression is not None:
         fallen = regression_gate(summary)
         if fallen == "undecided":
-            raise InstrumentError(undecided_words(summary.regression["worse"], summary.regression["cases"]))
+            said = undecided_words(summary.regression["worse"], summary.regression["cases"])
+            raise InstrumentError(f"{said} {stays_red(summary.run_id)}")
         if fallen == "failed":
-            raise AssertionError(str(summary.regression["summary"]))
+            raise AssertionError(f"{summary.regression['summary']} {stays_red(summary.run_id)}")
 
 
 def _failed(summary: RunSummary) -> str:

@@ -10,13 +10,16 @@ from minions_evals_mcp.domain.results import Evidence
 Gate = Literal["held", "failed", "undecided"]
 
 
-def fall_gate(evidence: Evidence | None, *, better: int) -> Gate:
+def fall_gate(evidence: Evidence | None, *, better: int, is_within_noise: bool = False) -> Gate:
     """What a fall of the pass rate means for a gate: it fails on a supported one only.
 
     A fall is undecided where too few cases changed to decide anything, and every one of them got worse: no number of
     such cases could have failed the gate. Of unchanged builds, at most 5 % end failed or undecided together, at 20 cases
-    and more, whatever their pass rate (tests/bench/error_budget.py). Where some cases got better, too, it is noise.
+    and more, whatever their pass rate (tests/bench/error_budget.py). Where some cases got better, too, it is noise; so is
+    a fall that `calibrate` found between runs of one version.
     """
+    if is_within_noise:
+        return "held"
     if evidence == "supported":
         return "failed"
     return "undecided" if evidence == "undecidable" and better == 0 else "held"

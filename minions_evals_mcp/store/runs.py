@@ -79,6 +79,22 @@ def earlier(db: Db, benchmark_id: str, *, judged_alike: str | None = None) -> Ea
     return None if row is None else Earlier(*row)
 
 
+def series_of(db: Db, run_id: str) -> str:
+    """Which trend the benchmark-run belongs to: equal for runs that are measured alike."""
+    return db.execute("SELECT series FROM benchmark_run WHERE id = ?", (run_id,)).fetchone()[0]
+
+
+def newest_with_event(db: Db, kind: str, *, first: str, last: str) -> str | None:
+    """The newest whole run of a benchmark about which there is such an event, from the one run to the other."""
+    row = db.execute(
+        f"SELECT id FROM benchmark_run WHERE benchmark_id = (SELECT benchmark_id FROM benchmark_run WHERE id = ?1) AND {WHOLE}"
+        " AND seq BETWEEN (SELECT seq FROM benchmark_run WHERE id = ?1) AND (SELECT seq FROM benchmark_run WHERE id = ?2)"
+        " AND EXISTS (SELECT 1 FROM event WHERE subject_id = benchmark_run.id AND type = ?3) ORDER BY seq DESC LIMIT 1",
+        (first, last, kind),
+    ).fetchone()
+    return None if row is None else row[0]
+
+
 def same_yardsticks(db: Db, previous: str, current: str) -> bool:
     """Whether the cases that both runs have were judged under the same rubrics by the same judges."""
     one = (

@@ -83,7 +83,7 @@ FULL: tuple[Fields, ...] = (
         total_count=2, error_count=1, passed=False, ran_at=AT, triggered_by="schedule:nightly", notes="t9 was skipped",
         prompt_version_ref="p3", purpose="scheduled", canaries_passed=("trap",),
         selection="tag=x: 2 of 9 cases", trials=2, score_ci=(0.5, 0.9),
-        pass_rate_ci=(10.5, 90.5), evidence="undecidable", is_regression=True, digests=DIGESTS,
+        pass_rate_ci=(10.5, 90.5), evidence="undecidable", is_regression=True, fallen_since="br0", digests=DIGESTS,
     ),
     EvalMetric(benchmark_run_id="br1", dimension="Tone", score=3.1, max_score=4, notes="2 runs"),
     EvalTrend(benchmark_id="b1", dimension="quality", data_points='[{"date":"2026-03-01","score":0.5}]',

@@ -255,7 +255,16 @@ def test_history_gates_only_where_it_is_asked_to(evaluated: Any) -> None:
     kept(good, cases)
     assert kept(bad, cases).passed is True
     kept(good, cases)
-    assert kept(bad, cases, fail_on_regression=True).passed is False
+    gated = partial(kept, bad, cases, fail_on_regression=True)
+    assert gated().passed is False
+    again = gated()
+    assert again.passed is False, "the same run again is no better than what it fell from"
+    assert "8 of 8 passed before, 0 of 8 now" in str(again)
+    assert f"minions-evals accept {again.run_id[:8]} --db" in str(again)
+    again.accept()
+    assert gated().passed is True
+    assert kept(good, cases, fail_on_regression=True).passed is True
+    assert gated().passed is False, "what was accepted is no excuse once a run was better"
 
 
 def test_a_fall_that_too_few_cases_decide_is_no_verdict(evaluated: Any) -> None:
@@ -271,6 +280,7 @@ def test_a_fall_that_too_few_cases_decide_is_no_verdict(evaluated: Any) -> None:
     assert answered(0).passed is True
     fallen = answered(5)
     assert (fallen.passed, fallen.is_regression) == (None, False)
+    assert (answered(5).passed, answered(8).passed) == (None, False)
     for missed in (None, 0.9):
         assert answered(0).passed is True
         assert answered(5, min_pass_rate=missed).passed is False, "an undecided fall excuses no failed case"

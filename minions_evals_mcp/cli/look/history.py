@@ -18,9 +18,11 @@ from minions_evals_mcp.engine.cases.test_history import (
     test_case_stats,
 )
 from minions_evals_mcp.engine.context import Engine
+from minions_evals_mcp.engine.jobs import find_benchmark_run
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.records.save_records import get_record
-from minions_evals_mcp.errors import NotFoundError
+from minions_evals_mcp.engine.run.accepted_runs import accept_run
+from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.report.plain import printable
 
 
@@ -161,16 +163,16 @@ def accept(
     by: str = "command-line",
     common: Common = DEFAULTS,
 ) -> int:
-    """Accept an output as what a test case expects from now on; what it expected before is kept as an event.
+    """Accept an output as what a test case expects from now on, or a run that fell as what later runs are measured against.
 
-    Of a test case it is the output of its newest run, of a test-run its own. An output that waits because there was
-    nothing to judge it by is judged by it.
+    Of a test case it is the output of its newest run, of a test-run its own; what was expected before is kept as an event. An
+    output that waits because there was nothing to judge it by is judged by it. A benchmark's run keeps its own verdict.
     Example: minions-evals accept support/refund-within-window --by anna
 
     Parameters
     ----------
     id
-        A test case, or a test-run (also one that waits).
+        A test case, a test-run (also one that waits), or a benchmark-run.
     output
         Accept this text instead.
     by
@@ -181,12 +183,39 @@ def accept(
 
 async def _accept(ident: str, output: str | None, by: str, common: Common) -> int:
     async with session(common) as engine:
-        case_id, run_id = await _meant(engine, await meant_id(engine, ident, "test-case", "test-run"))
+        ident = await meant_id(engine, ident, "test-case", "test-run", "benchmark-run")
+        run = await _benchmark_run(engine, ident)
+        if run is not None:
+            return await _accept_run(engine, run, output, by, common)
+        case_id, run_id = await _meant(engine, ident)
         found = await update_expected_output(engine, case_id, output, test_run_id=run_id, by=by)
     if common.json:
         say(found.model_dump(mode="json"))
     else:
         tell(f"{found.id} expects from now on: {printable(found.expected_output or '', 400)}\n")
+    return 0
+
+
+async def _benchmark_run(engine: Engine, ident: str) -> str | None:
+    """The benchmark's run of that id or key, unless it names a record of another type."""
+    try:
+        return ident if (await get_record(engine, ident)).type == "benchmark-run" else None
+    except NotFoundError:  # a run's key is no record's id
+        pass
+    try:
+        return await find_benchmark_run(engine, ident)
+    except NotFoundError:
+        return None
+
+
+async def _accept_run(engine: Engine, ident: str, output: str | None, by: str, common: Common) -> int:
+    if output is not None:
+        raise BadInputError(f"{ident} is a benchmark's run.", remedy="Name a test case where you give --output.")
+    run = await accept_run(engine, ident, by=by)
+    if common.json:
+        say({"id": run.id, "benchmarkId": run.fields.benchmark_id, "acceptedBy": by})
+    else:
+        tell(f"{run.fields.benchmark_id}: later runs are measured against {run.id} ({run.title})\n")
     return 0
 
 

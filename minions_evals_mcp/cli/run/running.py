@@ -25,7 +25,7 @@ from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.providers import examples
 from minions_evals_mcp.domain.results import UNSCORED, Outcome
 from minions_evals_mcp.domain.values import iso
-from minions_evals_mcp.engine.answers.gates import regression_gate, undecided_words
+from minions_evals_mcp.engine.answers.gates import regression_gate, stays_red, undecided_words
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
 from minions_evals_mcp.engine.context import Engine
@@ -268,8 +268,9 @@ def run_benchmark(
     min_score
         Exit 1 if the overall score (0 to 1) is below this.
     fail_on_regression
-        Exit 1 if the pass rate fell by more than the skill's limit (10 points) since the run before, and by more than
-        chance and the noise floor that `calibrate` found; 3 if too few cases changed to tell, and all of them got worse.
+        Exit 1 if the pass rate fell by more than the skill's limit (10 points) since the last run that held, and by
+        more than chance and the noise floor that `calibrate` found; 3 if too few cases changed to tell, and all got worse.
+        It stays so until a run is better, or `accept RUN`.
     literal
         Let --fail-on-regression fail on the limit alone, whatever chance can do.
     cluster
@@ -332,10 +333,14 @@ def gate(
         rounded = f"{score:.3f}"
         return gate_failed(f"score {rounded if float(rounded) < min_score else score} < {min_score:g}")
     if fallen == "failed":
-        return gate_failed("the pass rate fell since the run before")
+        assert summary.regression is not None
+        return gate_failed(
+            f"the pass rate fell since {summary.regression['previousRunId']}. {stays_red(summary.run_id)}"
+        )
     if fallen == "undecided":
         assert summary.regression is not None
-        tell(undecided_words(summary.regression["worse"], summary.regression["cases"]) + "\n", aside=True)
+        said = undecided_words(summary.regression["worse"], summary.regression["cases"])
+        tell(f"{said} {stays_red(summary.run_id)}\n", aside=True)
         return BROKEN
     return 0
 

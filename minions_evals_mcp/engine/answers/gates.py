@@ -16,18 +16,17 @@ from minions_evals_mcp.stats.regression import Gate, fall_gate, pass_rate_droppe
 def regression_gate(summary: RunSummary, *, literal: bool = False) -> Gate:
     """The gate on a benchmark-run's regression; `literal` fails it on the rule alone, whatever chance could do.
 
-    A fall within the noise floor that `calibrate` found holds.
+    A run is measured against the newest earlier one that held itself or was accepted: the same run again stays red.
     """
     found = summary.regression
     if found is None:
         return "held"
     if literal:
         return "failed"
-    if found.get("withinNoiseFloor") is True:
-        return "held"
     better = found["better"]
     assert isinstance(better, int)
-    return fall_gate(cast("Evidence", found["evidence"]), better=better)
+    is_noise = found.get("withinNoiseFloor") is True
+    return fall_gate(cast("Evidence", found["evidence"]), better=better, is_within_noise=is_noise)
 
 
 def comparison_gate(summary: ComparisonSummary, *, literal: bool = False) -> Gate:
@@ -53,3 +52,8 @@ def undecided_words(worse: JsonValue, cases: JsonValue) -> str:
         f"gate undecided: {worse} of {cases} cases got worse and none better, and fewer than 6 changed cases decide nothing."
         " Run more cases or --trials; --literal fails the gate on the rule alone."
     )
+
+
+def stays_red(run_id: str) -> str:
+    """What becomes of a fall: the next run is not measured against the one that fell, unless somebody accepts that."""
+    return f"It stays so until a run is better, or somebody accepts this one: minions-evals accept {run_id}"

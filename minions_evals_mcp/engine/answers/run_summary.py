@@ -14,8 +14,9 @@ from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.answers.failure_causes import Cause, causes_of
 from minions_evals_mcp.engine.answers.names import version_names
 from minions_evals_mcp.engine.audit_standing.standing import AuditStanding, audit_standing, digests_digest
-from minions_evals_mcp.engine.calibration import calibration_of
+from minions_evals_mcp.engine.conclude.benchmark_run import NAMED_SKIPPED
 from minions_evals_mcp.engine.conclude.detect_trend import trend_id
+from minions_evals_mcp.engine.conclude.falls import fall_of, still_fallen
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.failures.receipts import model_sentence
 from minions_evals_mcp.engine.jobs import kept_job, request_of
@@ -23,11 +24,11 @@ from minions_evals_mcp.engine.judge.panel import implicit, outside_criteria
 from minions_evals_mcp.engine.judge.yardstick import Measure, measures
 from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_rate
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
-from minions_evals_mcp.engine.run.planning import digests_of, model_of, series
+from minions_evals_mcp.engine.run.planning import digests_of, model_of
 from minions_evals_mcp.judges.packets import Packet, packet
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.rubric import RubricInUse
-from minions_evals_mcp.store import events, jobs, leases, records, runs
+from minions_evals_mcp.store import jobs, leases, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job, JobKind, JobState
 from minions_evals_mcp.store.queries import run_pairs
@@ -256,32 +257,32 @@ def _lost_most(db: Db, failure: EvalFailure) -> str:
 
 
 def _regression(db: Db, run: Record[BenchmarkRun] | None) -> Json | None:
-    if run is None or not run.fields.is_regression:
+    """The run's fall: since the run before, or, where that had fallen itself, since the last one that held."""
+    if run is None or not (run.fields.is_regression or run.fields.fallen_since):
         return None
-    failure = records.require(db, f"{run.id}:regression", EvalFailure)
-    fields = failure.fields
-    return {
-        "summary": fields.description, "evidence": run.fields.evidence, "failureType": fields.failure_type,
-        "evalFailureId": failure.id, "newlyFailing": [one.removeprefix("newly failing: ") for one in fields.signals],
-        **_against_noise(db, run),
+    fall = fall_of(db, run)
+    found: Json = {}
+    if run.fields.is_regression:
+        failure = records.require(db, f"{run.id}:regression", EvalFailure)
+        found = {
+            "summary": failure.fields.description, "evidence": run.fields.evidence, "failureType": failure.fields.failure_type,
+            "evalFailureId": failure.id,
+            "newlyFailing": [one.removeprefix("newly failing: ") for one in failure.fields.signals],
+        }  # fmt: skip
+    if fall is None:
+        return found
+    if run.fields.fallen_since is not None:
+        failing = runs.newly_failing(db, fall.since, run.id, limit=NAMED_SKIPPED)
+        found |= {
+            "summary": still_fallen(fall), "evidence": fall.evidence, "fallenSince": fall.since,
+            "newlyFailing": [one.case_id for one in failing],
+        }  # fmt: skip
+    found |= {
+        "previousRunId": fall.since, "scoreFell": fall.score_fell,
+        "cases": fall.shared.cases, "worse": fall.shared.worse, "better": fall.shared.better,
     }  # fmt: skip
-
-
-def _against_noise(db: Db, run: Record[BenchmarkRun]) -> Json:
-    """How far the score fell, beside the benchmark's noise floor where it was calibrated as it is measured now."""
-    told = events.outbox(db, ident=f"{run.id}:message", limit=1)
-    payload: Json = told[0].record.fields.model_dump(mode="json")["payload"] if told else {}
-    previous = runs.benchmark_run(db, str(payload.get("previousRunId")))
-    if previous is None:
-        return {}
-    fell, both = previous.fields.overall_score - run.fields.overall_score, runs.shared(db, previous.id, run.id)
-    found: Json = {
-        "previousRunId": previous.id, "scoreFell": fell,
-        "cases": both.cases, "worse": both.worse, "better": both.better,
-    }  # fmt: skip
-    calibrated = calibration_of(db, run.fields.benchmark_id, measured_as=series(run.fields.digests))
-    if calibrated is not None:
-        found |= {"noiseFloor": calibrated.noise_floor, "withinNoiseFloor": fell <= calibrated.noise_floor}
+    if fall.noise_floor is not None:
+        found |= {"noiseFloor": fall.noise_floor, "withinNoiseFloor": fall.is_within_noise}
     return found
 
 

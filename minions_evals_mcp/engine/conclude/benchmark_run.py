@@ -20,6 +20,7 @@ from minions_evals_mcp.domain.results import (
 from minions_evals_mcp.engine.conclude.canaries import canary_note, tell_canaries
 from minions_evals_mcp.engine.conclude.detect_trend import record_trend
 from minions_evals_mcp.engine.conclude.failure_causes import causes_of_a_fall, record_causes
+from minions_evals_mcp.engine.conclude.falls import base_after
 from minions_evals_mcp.engine.conclude.newly_failing import failure_groups_of
 from minions_evals_mcp.engine.conclude.setup import (
     changes,
@@ -95,6 +96,7 @@ class Standing:
     regression: Regression | None
     origins: Origins
     canaries: tuple[str, ...] = ()
+    fallen_since: str | None = None
 
 
 def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
@@ -109,7 +111,8 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     shared = runs.shared(db, previous.id, about.run_id) if previous else None
     fallen = _fallen_most(runs.kept_means(db, previous.id), means) if previous and whole else None
     regression = _regression(db, about, previous, shared, fallen, origins)
-    run = _benchmark_run(db, about, benchmark, Standing(alike, shared, regression, origins, canaries))
+    since = None if previous is None else _fallen_since(db, about, previous, origins)
+    run = _benchmark_run(db, about, benchmark, Standing(alike, shared, regression, origins, canaries, since))
     if whole and about.request.purpose != "comparison":
         record_causes(db, run, benchmark, at=about.at)
     if canaries:
@@ -155,8 +158,15 @@ def _regression(
     fallen: str | None,
     origins: Origins,
 ) -> Regression | None:
-    if previous is None or shared is None or shared.cases == 0:
+    if previous is None or shared is None or not _fell(about, shared):
         return None
+    failing = runs.newly_failing(db, previous.id, about.run_id)
+    found = evidence(shared.worse, shared.better)
+    return Regression(previous, shared, failing, found, fallen, origins.changed)
+
+
+def _fell(about: Concluding, shared: runs.Shared) -> bool:
+    """Whether the pass rate fell by more than the skill's limit; by more outputs of a case that failed before it did not."""
     rule = about.skills.run_benchmark.parameters
     dropped = pass_rate_dropped(
         shared.previous_passed,
@@ -166,11 +176,18 @@ def _regression(
         points=rule.drop_points,
         relative=rule.relative,
     )
-    if not dropped or shared.worse == 0:  # by more outputs of a case that failed before, nothing got worse
+    return dropped and shared.worse > 0
+
+
+def _fallen_since(db: Db, about: Concluding, previous: runs.Earlier, origins: Origins) -> str | None:
+    """The last run that held, if the run before had fallen from it, and this one is still below it."""
+    base = runs.benchmark_run(db, base_after(db, previous.id))
+    if base is None or base.id == previous.id or not runs.same_yardsticks(db, base.id, about.run_id):
         return None
-    failing = runs.newly_failing(db, previous.id, about.run_id)
-    found = evidence(shared.worse, shared.better)
-    return Regression(previous, shared, failing, found, fallen, origins.changed)
+    now = setup_with(origins.version, origins.digests, about.request.target)
+    if incomparable(setup_of(db, base.id, base.fields), now):
+        return None
+    return base.id if _fell(about, runs.shared(db, base.id, about.run_id)) else None
 
 
 def _fallen_most(before: dict[str, float], now: Sequence[runs.Mean]) -> str | None:
@@ -217,6 +234,7 @@ def _benchmark_run(
         pass_rate_ci=None if interval is None else (100 * interval[0], 100 * interval[1]),
         evidence=evidence(shared.worse, shared.better) if shared and shared.cases else None,
         is_regression=beside.regression is not None,
+        fallen_since=beside.fallen_since,
         canaries_passed=beside.canaries,
         digests=beside.origins.digests,
     )

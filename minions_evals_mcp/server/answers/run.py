@@ -98,7 +98,8 @@ def one_line(summary: RunSummary) -> str:
     elif summary.open and summary.state != "completed":
         said.append(f"{summary.units - summary.open} of {summary.units} done")
     if summary.regression is not None:
-        said.append(f"REGRESSION, evidence {summary.regression['evidence']}")
+        since = summary.regression.get("fallenSince")
+        said.append(f"REGRESSION{f' since {since}' if since else ''}, evidence {summary.regression['evidence']}")
     if summary.failure_types:
         said.append("failures: " + ", ".join(f"{number} {name}" for name, number in summary.failure_types.items()))
     counts = {name: number for name, number in summary.outcomes.items() if name not in {"scored", "timed-out"}}

@@ -1,0 +1,84 @@
+"""A run's fall beside the newest earlier run that had not fallen itself: a regression stays one until it is better or accepted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.results import BenchmarkRun, Evidence
+from minions_evals_mcp.engine.calibration import calibration_of
+from minions_evals_mcp.stats.paired import evidence
+from minions_evals_mcp.stats.regression import Gate, fall_gate
+from minions_evals_mcp.store import events, runs
+from minions_evals_mcp.store.connection import Db
+
+ACCEPTED = "run-accepted"
+"""The kind of the event by which somebody takes a run as it is: later runs are measured against it, fallen or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fall:
+    """How a run stands against the earlier one that it fell from. `noise_floor` where the benchmark was calibrated."""
+
+    since: str
+    shared: runs.Shared
+    score_fell: float
+    noise_floor: float | None
+
+    @property
+    def evidence(self) -> Evidence:
+        """Whether it is more than chance."""
+        return evidence(self.shared.worse, self.shared.better)
+
+    @property
+    def is_within_noise(self) -> bool:
+        """Whether the score fell by no more than two runs of one version do."""
+        return self.noise_floor is not None and self.score_fell <= self.noise_floor
+
+    @property
+    def gate(self) -> Gate:
+        """What a gate that goes by evidence makes of it."""
+        return fall_gate(self.evidence, better=self.shared.better, is_within_noise=self.is_within_noise)
+
+
+def fall_of(db: Db, run: Record[BenchmarkRun]) -> Fall | None:
+    """The run's fall since the run that it is measured against; None where it did not fall."""
+    since = run.fields.fallen_since or _run_before(db, run)
+    before = None if since is None else runs.benchmark_run(db, since)
+    if before is None:
+        return None
+    series = runs.series_of(db, run.id)
+    calibrated = calibration_of(db, run.fields.benchmark_id, measured_as=series)
+    return Fall(
+        before.id,
+        runs.shared(db, before.id, run.id),
+        before.fields.overall_score - run.fields.overall_score,
+        None if calibrated is None else calibrated.noise_floor,
+    )
+
+
+def still_fallen(fall: Fall) -> str:
+    """Says of a run after a regression that it is no better: since when, and how far."""
+    shared = fall.shared
+    return (
+        f"Still below {fall.since}, the last run that held: {shared.previous_passed} of {shared.previous_total} passed then, "
+        f"{shared.passed} of {shared.total} now ({fall.evidence}); {shared.worse} {'case' if shared.worse == 1 else 'cases'}"
+        f" got worse since, {shared.better} better."
+    )
+
+
+def _run_before(db: Db, run: Record[BenchmarkRun]) -> str | None:
+    """The run that a regression was told against."""
+    told = events.outbox(db, ident=f"{run.id}:message", limit=1) if run.fields.is_regression else []
+    payload: Json = told[0].record.fields.model_dump(mode="json")["payload"] if told else {}
+    return str(payload["previousRunId"]) if "previousRunId" in payload else None
+
+
+def base_after(db: Db, run_id: str) -> str:
+    """The run that one after it is measured against: it, if it held or was accepted; else the newest one that did."""
+    run = runs.benchmark_run(db, run_id)
+    fall = None if run is None else fall_of(db, run)
+    if fall is None or fall.gate == "held":
+        return run_id
+    return runs.newest_with_event(db, ACCEPTED, first=fall.since, last=run_id) or fall.since
