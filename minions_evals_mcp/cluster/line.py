@@ -18,6 +18,7 @@ from minions_evals_mcp.cluster.orders import (
     KeepOutput,
     KeepVerdict,
     Message,
+    OwnCost,
     Question,
     Settled,
 )
@@ -155,3 +156,11 @@ class AskedBudget(Budget):
     def free(self, call: Call) -> None:
         """Tells that the call is over."""
         self.line.tell(Freed(call))
+
+    async def begin_own(self) -> None:
+        """Lets it be made: the coordinator stops handing out units once their cost has reached the cap."""
+
+    def end_own(self, cost_usd: float) -> None:
+        """Tells what the output cost."""
+        if cost_usd:
+            self.line.tell(OwnCost(cost_usd))

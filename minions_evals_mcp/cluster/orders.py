@@ -141,6 +141,13 @@ class Freed:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnCost:
+    """What the user's own application says that an output of it cost."""
+
+    usd: float
+
+
+@dataclass(frozen=True, slots=True)
 class Alive:
     """The worker still works on these chunks, and said so at that moment of its own clock."""
 
@@ -156,7 +163,7 @@ class Renewed:
     gone: Collection[str]
 
 
-Matter = Back | KeepOutput | KeepVerdict | Asked | Settled | Freed
+Matter = Back | KeepOutput | KeepVerdict | Asked | Settled | Freed | OwnCost
 """What is to be done in the order in which a worker sends it."""
 Message = Matter | Alive
 """What a worker sends."""

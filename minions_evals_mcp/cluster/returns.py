@@ -23,6 +23,7 @@ from minions_evals_mcp.cluster.orders import (
     Matter,
     Message,
     Orders,
+    OwnCost,
     Renewed,
     Settled,
 )
@@ -81,6 +82,8 @@ class Returns:
                     self.permits.settle(worker, message.call, message.reply)
                 case Freed():
                     self.permits.free(worker, message.call)
+                case OwnCost():
+                    self.permits.budget.count_own(message.usd)
                 case _:
                     assert_never(message)
 

@@ -255,7 +255,7 @@ def _bench(engine: Engine, orders: Orders, line: Line) -> Bench:
     target = planning.target_for(engine, request, versions, budget)
     if isinstance(target, ModelTarget):
         engine.models.client(parse_model(target.name))  # a missing key is refused before anything runs
-    return Bench(engine, request, judging, target, versions, orders.frame)
+    return Bench(engine, request, judging, target, versions, orders.frame, budget=budget)
 
 
 def _never(reason: str) -> None:

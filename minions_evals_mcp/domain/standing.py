@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class Standing:
     """One run under way. `total` and `done` count units (case × trial), `unscored` those that have no verdict.
 
-    `spent_usd` is what model calls cost so far; None where a price is not known.
+    `spent_usd` is what was spent so far: model calls, and what the target itself says; None where a price is not known.
     """
 
     run_id: str

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import anyio
 
+from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.prices import estimate_usd, price_known
 from minions_evals_mcp.models.replies import Failed, FaultKind, Reply
 from minions_evals_mcp.models.request import ModelRequest
+
+SLACK = 1e-9
+"""Sums of dollars are as exact as floats: this much over a cap is not over it."""
 
 
 class HaltedError(Exception):
@@ -26,6 +30,16 @@ class Call(NamedTuple):
 
     provider: str
     estimate_usd: float
+
+
+@dataclass(slots=True, eq=False)
+class OwnCosts:
+    """What the user's own application says that its outputs cost: all so far, the dearest, and how many are under way."""
+
+    made: int = 0
+    in_flight: int = 0
+    usd: float = 0.0
+    dearest: float = 0.0
 
 
 @dataclass(slots=True, eq=False)
@@ -51,6 +65,54 @@ class Budget:
     unpriced: int = 0
     faults: Counter[FaultKind] = field(default_factory=Counter[FaultKind])
     told: dict[str, float] = field(default_factory=dict[str, float])
+    own: OwnCosts = field(default_factory=OwnCosts)
+
+    async def own_output(self, making: Callable[[], Awaitable[Observed | TargetErrored]]) -> Observed | TargetErrored:
+        """What the user's own application makes, once the cap lets it; what it says that this cost is counted."""
+        await self.begin_own()
+        cost_usd = 0.0
+        try:
+            seen = await making()
+            cost_usd = (seen.cost_usd or 0.0) if isinstance(seen, Observed) else 0.0
+        finally:
+            self.end_own(cost_usd)
+        return seen
+
+    async def begin_own(self) -> None:
+        """Lets the user's own application make one more output; `end_own` follows, whatever came of it.
+
+        What it costs is known only afterwards: under a cap the first is made alone, and each further one once the dearest
+        so far fits beside those under way; raises `HaltedError` where it does not.
+        """
+        while self.max_cost_usd is not None and self.own.in_flight and self._exceeds_with(self.own):
+            await self.settled.wait()
+        if self.max_cost_usd is not None and self._exceeds_with(self.own):
+            self._halt(self._own_reason())
+        self.own.in_flight += 1
+
+    def end_own(self, cost_usd: float) -> None:
+        """Counts what an output cost; a cap that it exceeds stops the run."""
+        self.own.in_flight -= 1
+        self.count_own(cost_usd)
+        self._wake()
+
+    def count_own(self, cost_usd: float) -> None:
+        """Adds what an output cost that was made already."""
+        self.own.made += 1
+        self.own.usd += cost_usd
+        self.own.dearest = max(self.own.dearest, cost_usd)
+        self.spent_usd += cost_usd
+        if cost_usd and self._exceeds(-SLACK):
+            self.stop(self._own_reason())
+
+    def _exceeds_with(self, own: OwnCosts) -> bool:
+        if own.in_flight and not own.made:
+            return True
+        return self._exceeds((own.in_flight + 1) * own.dearest - SLACK if own.dearest else SLACK)
+
+    def _own_reason(self) -> str:
+        spent = f"${self.earlier_usd + self.spent_usd:.4f} spent, by what the target says that its outputs cost"
+        return f"the next output might exceed the cost cap of ${self.max_cost_usd:g} ({spent}); a higher one goes on"
 
     async def reserve(self, call: Call) -> None:
         """Takes the estimate of the next call out of the budget; raises `HaltedError` where it does not fit.
@@ -87,6 +149,9 @@ class Budget:
         """Gives back what was set aside for a call, and wakes those who wait for it."""
         self.in_flight -= 1
         self.reserved = self.reserved - call.estimate_usd if self.in_flight else 0.0
+        self._wake()
+
+    def _wake(self) -> None:
         self.settled.set()
         self.settled = anyio.Event()
 
@@ -122,7 +187,7 @@ class Budget:
     def _spent(self) -> dict[str, float]:
         found: dict[str, float] = {
             "costUsd": self.spent_usd, "calls": self.calls, "attempts": self.attempts, "inputTokens": self.input_tokens,
-            "outputTokens": self.output_tokens, "unpricedCalls": self.unpriced,
+            "outputTokens": self.output_tokens, "unpricedCalls": self.unpriced, "ownCostUsd": self.own.usd,
         }  # fmt: skip
         found.update({f"fault:{kind}": count for kind, count in self.faults.items()})
         return {name: amount for name, amount in found.items() if amount}

@@ -308,11 +308,17 @@ def _closing(summary: RunSummary, store: Path | None) -> list[str]:
     lines = _waiting(summary)
     spent = summary.spent
     if spent.get("calls"):
-        cost = f", ${spent.get('costUsd', 0):.4f}" if not spent.get("unpricedCalls") else ", price unknown"
+        cost = (
+            f", ${spent.get('costUsd', 0) - spent.get('ownCostUsd', 0):.4f}"
+            if not spent.get("unpricedCalls")
+            else ", price unknown"
+        )
         faults = sum(int(number) for name, number in spent.items() if name.startswith("fault:"))
         lines.append(
             f"{int(spent['calls'])} model calls{cost}" + (f", {faults} faults met and retried" if faults else "")
         )
+    if own := spent.get("ownCostUsd"):
+        lines.append(f"the target says that its outputs cost ${own:.4f}")
     lines.extend(_workers(summary))
     lines.append(f"run {summary.run_id}")
     if command := next_command(summary):

@@ -333,6 +333,20 @@ tests: [{vars: {n: [x, y, z]}, assert: [{type: contains, value: a}]}]
     assert (server.target, whole.spent_usd) == (6, pytest.approx(free.spent_usd))
 
 
+async def test_a_cost_cap_holds_for_what_a_function_of_the_config_says_that_it_cost(engine: Engine) -> None:
+    count = "    calls.append(1)\n    return {'output': str(len(calls)), 'cost': 0.02}\n"
+    count = f"calls = []\ndef call_api(prompt, options, context):\n{count}"
+    (engine.config.db.parent / "app.py").write_text(count)
+    text = "prompts: ['{{n}}']\nproviders: ['file://app.py']\ntests: [{vars: {n: [a, b, c]}, assert: [{type: word-count, value: 1}]}]\n"
+    with pytest.raises(StoppedError, match="cost cap"):
+        await evaluated(engine, text, asked=Asked(key="k", max_cost_usd=0.05))
+    whole = await evaluated(engine, text, asked=Asked(key="k"))
+    assert sorted(row.cells[0].output or "" for row in whole.rows) == ["1", "1", "2"], (
+        "the third was asked by a start of its own"
+    )
+    assert whole.spent_usd == pytest.approx(0.06)
+
+
 async def test_repeats_are_trials_each_with_its_own_choice(engine: Engine) -> None:
     text = """
 prompts: [hi, hill]

@@ -10,6 +10,7 @@ from pathlib import Path
 import anyio
 import anyio.lowlevel
 import pytest
+from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored, UnitKey
@@ -80,6 +81,23 @@ class Gate:
         await self.opened.wait()
         self.waiting -= 1
         return Observed(output={"output": "good"})
+
+
+@dataclass
+class Priced(Gate):
+    """An application of the user's that says what each of its outputs cost."""
+
+    cost_usd: float | None = 0.01
+    made: int = 0
+
+    async def produce(
+        self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+    ) -> Observed | TargetErrored:
+        """As a gate that stands open."""
+        self.made += 1
+        self.opened.set()
+        seen = await super().produce(inputs, version, timeout_ms=timeout_ms)
+        return seen.model_copy(update={"cost_usd": self.cost_usd}) if isinstance(seen, Observed) else seen
 
 
 @dataclass
@@ -305,3 +323,46 @@ async def test_the_order_of_a_runs_cases_is_the_benchmarks(engine: Engine) -> No
     by_id = {one.id: one.fields.test_case_id for one in await all_of(engine, TestRun)}
     assert all(by_id[f"job1:{n + 1}.1"] == f"c{n}" for n in range(12))
     assert set(run.test_run_ids) == set(by_id)
+
+
+# What a target says that its outputs cost
+
+
+async def ran(engine: Engine, target: Priced, **asked: JsonValue) -> Job:
+    request = RunRequest.model_validate({"subject_id": "b", "target": "own", **asked})
+    with anyio.fail_after(HANG_S):
+        return await (await start_benchmark(engine, request, target=lambda _: target)).finish(quiet)
+
+
+async def quiet(outcome: Outcome) -> None:
+    del outcome
+
+
+async def test_a_cost_cap_holds_for_what_the_target_itself_says_and_a_higher_one_goes_on(engine: Engine) -> None:
+    await fleet(engine, 20)
+    target = Priced()
+    with pytest.raises(StoppedError, match=r"cost cap of \$0.05 \(\$0.0500 spent, by what the target says"):
+        await ran(engine, target, key="k", max_cost_usd=0.05)
+    assert target.made == 5
+    with pytest.raises(StoppedError, match="a higher one goes on"):
+        await ran(engine, target, key="k", max_cost_usd=0.05)
+    assert target.made == 5, "what was spent before counts"
+    job = await ran(engine, target, key="k", max_cost_usd=1)
+    assert (job.state, target.made) == ("completed", 20)
+    assert job.spent == {"costUsd": pytest.approx(0.2), "ownCostUsd": pytest.approx(0.2)}
+
+
+async def test_a_target_that_says_no_cost_runs_side_by_side_under_a_cap(engine: Engine) -> None:
+    await fleet(engine, 20)
+    target = Priced(cost_usd=None)
+    job = await ran(engine, target, max_cost_usd=0.01)
+    assert (job.state, target.made, job.spent) == ("completed", 20, {})
+    assert target.most > 1
+
+
+async def test_an_output_that_is_dearer_than_those_before_passes_the_cap_alone(engine: Engine) -> None:
+    await fleet(engine, 20)
+    target = Priced(cost_usd=5)
+    with pytest.raises(StoppedError, match="cost cap"):
+        await ran(engine, target, max_cost_usd=1)
+    assert target.made == 1

@@ -98,7 +98,7 @@ class RunOptions:
     max_cost_usd: Annotated[
         float | None,
         Parameter(
-            help="Stop before models cost more than this, in dollars; what your own application says it costs is shown, not capped."
+            help="Stop before more dollars are spent on models, or on your own application, where it says what its outputs cost."
         ),
     ] = None
     max_seconds: Annotated[float | None, Parameter(help="Start no further call after so many seconds.")] = None

@@ -14,6 +14,7 @@ from typing import assert_never
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.providers import NO_ACCESS, Access
 from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
 from minions_evals_mcp.engine.config_eval.evaluation import (
@@ -36,15 +37,28 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.targets.address import Address
+from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.http import Question
 from minions_evals_mcp.targets.live import MAX_TOKENS
 from minions_evals_mcp.targets.memory import Memory
 from minions_evals_mcp.targets.module_file import SUFFIXES, ModuleFile, PromptModule
 from minions_evals_mcp.targets.prompt_code import PromptProgram, prompt_function
-from minions_evals_mcp.targets.prompted import Echo, Given, PromptedTarget, Responder, Writer
+from minions_evals_mcp.targets.prompted import Echo, Given, Prompt, PromptedTarget, Responder, Writer
 from minions_evals_mcp.targets.responders import ModelResponder, Program, python_file
 
 VARIABLE = re.compile(r"\{\{\s*env\.(\w+)\s*\}\}")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnResponder:
+    """A function, a program or an address of the user's; what it says that an answer cost is counted."""
+
+    responder: Responder
+    budget: Budget
+
+    async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
+        """The answer, once the cap lets it be asked for."""
+        return await self.budget.own_output(partial(self.responder.answer, prompt, asked))
 
 
 @dataclass(slots=True, eq=False)
@@ -109,6 +123,13 @@ class Providers:
                 return Given(spec.outputs)
             case ModelSpec():
                 return self._model(spec, next(models), budget)
+            case SimulatedUserSpec():
+                return self._talk(provider, spec, models, budget)
+            case _:
+                return OwnResponder(self._own(provider, spec), budget)
+
+    def _own(self, provider: Provider, spec: PythonSpec | ModuleSpec | ProgramSpec | AddressSpec) -> Responder:
+        match spec:
             case PythonSpec():
                 options: Json = {"id": provider.id, "config": self._filled(spec.config)}
                 return python_file(
@@ -123,8 +144,6 @@ class Providers:
                 return Program(provider.id, spec.command, {"id": provider.id, "config": self._filled(spec.config)})
             case AddressSpec():
                 return self._address(spec, provider.id)
-            case SimulatedUserSpec():
-                return self._talk(provider, spec, models, budget)
             case _:
                 assert_never(spec)
 

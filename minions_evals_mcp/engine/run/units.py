@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import digest
-from minions_evals_mcp.domain.neighbours import AgentRun
+from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
     Ended,
@@ -20,6 +21,7 @@ from minions_evals_mcp.domain.outcomes import (
     TargetErrored,
     UnitKey,
 )
+from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.budget import Budget, uncapped
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.compose import Frame, Judged, compose
@@ -42,7 +44,7 @@ from minions_evals_mcp.store.queries import case_history
 from minions_evals_mcp.store.records import Unread
 from minions_evals_mcp.store.seals import Seal
 from minions_evals_mcp.targets.live import ModelTarget, Target
-from minions_evals_mcp.targets.prompted import recalled_inputs, written_prompt
+from minions_evals_mcp.targets.prompted import PromptedTarget, recalled_inputs, written_prompt
 from minions_evals_mcp.targets.recorded import observed_run
 
 TOGETHER = 50
@@ -220,13 +222,22 @@ async def _output(bench: Bench, unit: Unit) -> Seen:
     if bench.versions.asked is None and not bench.target.takes_version:
         version = None  # it is not told of the version, so that its output is not that version's
     try:
-        seen = await bench.target.produce(case.inputs, version, timeout_ms=case.timeout_ms)
+        seen = await _produced(bench.target, bench.budget, case, version)
     except BadInputError as error:  # a template variable that this case lacks
         return Skipped(str(error))
     if isinstance(seen, Observed):
         seen = seen.with_trusted(made_from=made_from(bench, case))
         await _keep_output(bench, unit, seen)
     return seen
+
+
+async def _produced(
+    target: Target, budget: Budget, case: TestCase, version: Record[PromptVersion] | None
+) -> Observed | TargetErrored:
+    """What the target makes of the case; what the user's own application says that this cost is counted."""
+    if isinstance(target, ModelTarget | PromptedTarget):  # what they call is taken out of the budget call by call
+        return await target.produce(case.inputs, version, timeout_ms=case.timeout_ms)
+    return await budget.own_output(partial(target.produce, case.inputs, version, timeout_ms=case.timeout_ms))
 
 
 def made_from(bench: Bench, case: TestCase) -> str:
