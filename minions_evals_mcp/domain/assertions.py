@@ -14,10 +14,11 @@ SET = "assert-set"
 
 
 class Grader(Value):
-    """The model that decides one assertion in place of the run's: `model` is `provider:model`.
+    """Who decides one assertion in place of the run's model: `model` is `provider:model`.
 
     `params` join each request as they are. Whether it is asked with a key of its own is kept, the key is not: only the
-    config that it stands in can open it, and so it is with an address (`{{env.NAME}}` may stand in it).
+    config that it stands in can open it, and so it is with an address (`{{env.NAME}}` may stand in it) and with what answers
+    in a model's place: a function, a program, an application. Of that `model` is the name, and `code` the digest.
     """
 
     model: Text
@@ -25,6 +26,7 @@ class Grader(Value):
     params: Annotated[dict[str, JsonValue], Field(exclude_if=lambda held: not held)] = {}
     base_url: Annotated[str | None, Field(exclude_if=lambda url: url is None)] = None
     own_key: Annotated[bool, Field(exclude_if=lambda own: not own)] = False
+    code: Annotated[str | None, Field(exclude_if=lambda code: code is None)] = None
 
     @property
     def name(self) -> str:
@@ -39,7 +41,7 @@ class Grader(Value):
     @property
     def needs_config(self) -> bool:
         """Whether only the config that it stands in can open it."""
-        return self.own_key or self.base_url is not None
+        return self.own_key or self.base_url is not None or self.code is not None
 
 
 class ScoringCode(Value):

@@ -17,6 +17,7 @@ from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER, open_embedder
 from minions_evals_mcp.judges.task import Work
+from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings, parse_judges
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
@@ -102,6 +103,8 @@ class Engine:
     opened_embedder: Embedder | None = None
     own_models: Mapping[str, Models] = field(default_factory=dict[str, Models])
     """The clients of judges whose address or key stands in a config (`Grader.name`); whoever opened them closes them."""
+    own_code: Mapping[str, ModelClient] = field(default_factory=dict[str, ModelClient])
+    """What answers in a model's place where a config's assertion names it as the judge, by `Grader.name`."""
     own_checks: Mapping[str, OwnCheck] = field(default_factory=dict[str, "OwnCheck"])
     """The user's functions that check outputs, by the names under which assertions ask for them."""
     watch: Callable[[Standing], None] = unwatched

@@ -18,6 +18,7 @@ from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
 from minions_evals_mcp.domain.values import Value, is_blank
+from minions_evals_mcp.judges.coded import choice_by_code, grade_by_code
 from minions_evals_mcp.judges.floor import no_answer
 from minions_evals_mcp.judges.graded_types import TYPES, Told
 from minions_evals_mcp.judges.llm import (
@@ -27,6 +28,7 @@ from minions_evals_mcp.judges.llm import (
     Flaw,
     LlmJudge,
     Question,
+    Spent,
     marked,
     said_twice,
 )
@@ -110,13 +112,12 @@ async def grade(judge: LlmJudge, need: GradeNeed, work: Work) -> Verdict | Judge
     Whoever tells the judge in words of their own says what counts as an answer, too.
     """
     criterion = grade_criterion(need)
-    excuse = None if need.template else no_answer(work)
+    excuse = None if need.template else no_answer(work)  # code in a model's place has a template, too
     if excuse is not None:
         return criterion.verdict(
             0.0, f"{FAILS}no answer: {excuse}", judged_by=judge.name, judged_by_type="llm", confidence=UNCALIBRATED
         )
-    question = _asked(need, work, judge.mark())
-    found = question if isinstance(question, JudgeErrored) else await judge.put(question)
+    found = await (grade_by_code(judge, need) if judge.is_code else _put(judge, need, work))
     if isinstance(found, JudgeErrored):
         return found
     said, spent = found
@@ -125,6 +126,11 @@ async def grade(judge: LlmJudge, need: GradeNeed, work: Work) -> Verdict | Judge
     return criterion.verdict(
         said.score, rationale, judged_by=judge.name, judged_by_type="llm", confidence=UNCALIBRATED, **share
     )
+
+
+async def _put(judge: LlmJudge, need: GradeNeed, work: Work) -> tuple[Grade, Spent] | JudgeErrored:
+    question = _asked(need, work, judge.mark())
+    return question if isinstance(question, JudgeErrored) else await judge.put(question)
 
 
 def grade_of(verdict: Verdict) -> Grade:
@@ -152,6 +158,8 @@ async def preferred(
     judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json, template: str = ""
 ) -> Choice | NoPreference | JudgeErrored:
     """The output that fits the criterion best; of two, asked in both orders: a judge that contradicts itself prefers none."""
+    if judge.is_code:
+        return await choice_by_code(judge, criterion, outputs, inputs=inputs, template=template)
     first = await best_of(judge, criterion, outputs, inputs=inputs, template=template)
     if isinstance(first, JudgeErrored) or len(outputs) > 2:
         return first

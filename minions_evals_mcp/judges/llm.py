@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from typing import Generic, TypeVar, assert_never
 
@@ -56,13 +56,15 @@ class Flaw:
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[T]):
-    """What a model is asked, the form of its reply, and how that is read."""
+    """What a model is asked, the form of its reply, and how that is read; `label` and `variables` as in a request."""
 
     system: str | None
     user: str
     max_tokens: int
     schema: Json | None
     read: Callable[[str], T | Flaw]
+    label: str = ""
+    variables: Json = field(default_factory=dict[str, JsonValue])
 
 
 class Answer(Value):
@@ -94,6 +96,11 @@ class LlmJudge:
     def name(self) -> str:
         """`provider:model`, as it stands in `judgedBy`; of a panel all of them."""
         return ",".join(f"{one.client.provider}:{one.model}" for one in (self, *self.others))
+
+    @property
+    def is_code(self) -> bool:
+        """Whether a function, a program or an application answers in a model's place: asked again, it says the same."""
+        return self.own is not None and self.own.code is not None
 
     def digest(self) -> str:
         """The digest of model, prompt and parameters."""
@@ -142,7 +149,8 @@ class LlmJudge:
         """The model's answer in the form that was asked for, and what it cost; a reply that breaks it is sent back."""
         flaw = ""
         spent = Spent()
-        for _ in range(COMPLAINTS + 1):
+        tries = 1 if self.is_code else COMPLAINTS + 1
+        for _ in range(tries):
             again = f"\n\nYour last reply could not be used: {flaw}. Reply again in the form that was asked for."
             request = ModelRequest(
                 model=self.model,
@@ -151,6 +159,8 @@ class LlmJudge:
                 max_tokens=(self.own and self.own.max_tokens) or question.max_tokens,
                 schema=question.schema,
                 params=self.own.params if self.own else {},
+                label=question.label,
+                variables=question.variables,
             )
             reply = await self.client.complete(request, deadline_s=self.deadline_s)
             if not isinstance(reply, Completion):
@@ -162,7 +172,7 @@ class LlmJudge:
             if not isinstance(answer, Flaw):
                 return answer, spent
             flaw = answer.reason
-        return JudgeErrored(f"{self.name} gave no usable reply in {COMPLAINTS + 1} tries: {flaw}")
+        return JudgeErrored(f"{self.name} gave no usable reply{'' if self.is_code else f' in {tries} tries'}: {flaw}")
 
     def _said(self, criterion: Criterion, answer: Answer, spent: Json) -> Said:
         if answer.verdict == "not-judgeable":
@@ -201,6 +211,12 @@ class Spent:
             self.input_tokens += reply.usage.input_tokens
             self.output_tokens += reply.usage.output_tokens
         self.cost_usd = None if self.cost_usd is None or reply.cost_usd is None else self.cost_usd + reply.cost_usd
+
+    def include(self, other: Spent) -> None:
+        """Counts what another question cost."""
+        self.input_tokens += other.input_tokens
+        self.output_tokens += other.output_tokens
+        self.cost_usd = None if self.cost_usd is None or other.cost_usd is None else self.cost_usd + other.cost_usd
 
     def shares(self, parts: int) -> list[Json]:
         """The whole in equal shares; the first ones carry the tokens that do not divide."""

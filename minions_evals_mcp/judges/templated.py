@@ -54,10 +54,15 @@ def choice_question(
     template: str, criterion: str, outputs: Sequence[str], *, inputs: Json
 ) -> Question[Choice] | JudgeErrored:
     """The template filled with `criteria` and `outputs`; its reply is the number of the best, counted from 0."""
+    given = choice_given(criterion, outputs, inputs)
+    return _question(template, given, partial(choice_reply, outputs=len(outputs)))
+
+
+def choice_given(criterion: str, outputs: Sequence[str], inputs: Json) -> Json:
+    """What fills the template of a choice."""
     from minions_evals_mcp.scoring.prompt_texts.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
 
-    given: Json = {**inputs, "criteria": criterion, "outputs": [perhaps_json(one) for one in outputs]}
-    return _question(template, given, partial(choice_reply, outputs=len(outputs)))
+    return {**inputs, "criteria": criterion, "outputs": [perhaps_json(one) for one in outputs]}
 
 
 def _question(template: str, given: Json, read: Callable[[str], T | Flaw]) -> Question[T] | JudgeErrored:

@@ -13,7 +13,8 @@ from minions_evals_mcp.domain.definitions import Json
 class ModelRequest:
     """One turn. `schema` is the JSON schema that the reply shall fit; `params` join the request's body as they are.
 
-    `stream`: the reply is read piece by piece, so that the time of its first token is known.
+    `stream`: the reply is read piece by piece, so that the time of its first token is known. `label` and `variables` are for
+    code that answers in a model's place: what is asked, and what its words were filled with.
     """
 
     model: str
@@ -23,3 +24,5 @@ class ModelRequest:
     schema: Json | None = None
     params: Json = field(default_factory=dict[str, JsonValue])
     stream: bool = False
+    label: str = ""
+    variables: Json = field(default_factory=dict[str, JsonValue])

@@ -50,7 +50,8 @@ class PythonTransform(Value):
 class Prompt:
     """What is asked: the rendered prompt with the variables and the template that made it.
 
-    `config` is what the prompt asks of its provider; `given` is the digest of the output that the test brings.
+    `config` is what the prompt asks of its provider; `given` is the digest of the output that the test brings; `label` says
+    what a judge is asked.
     """
 
     text: str
@@ -58,11 +59,14 @@ class Prompt:
     template: str
     config: Json = field(default_factory=dict[str, JsonValue])
     given: str = ""
+    label: str = ""
 
     def context(self) -> Json:
         """What a function or a program of the user's is told beside the prompt."""
-        config: Json = {"config": self.config} if self.config else {}
-        return {"vars": self.variables, "prompt": {"raw": self.template, **config}}
+        beside: Json = {"config": self.config} if self.config else {}
+        if self.label:
+            beside["label"] = self.label
+        return {"vars": self.variables, "prompt": {"raw": self.template, **beside}}
 
 
 @dataclass(frozen=True, slots=True)

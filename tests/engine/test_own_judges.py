@@ -298,3 +298,39 @@ async def test_who_judges_its_own_output_is_told_though_another_judged_too(engin
     (made,) = [one.fields for one in await all_of(engine, TestRun)]
     assert made.produced_by == "openai:own-judge"
     assert made.self_judged
+
+
+async def test_code_that_judges_is_called_once_and_code_that_changed_is_another_judge(engine: Engine) -> None:
+    file = engine.config.db.parent / "judge.py"
+    text = one("{type: llm-rubric, value: kind, provider: 'file://judge.py'}")
+    for score in (0.5, 0.75):
+        answer = f'{{"output": {{"pass": True, "score": {score}, "reason": "so"}}, "cost": 0.25}}'
+        log = f"    with open('{file}.log', 'a') as log:\n        log.write('x')\n"
+        file.write_text(f"def call_api(prompt, options, context):\n{log}    return {answer}\n")
+        matrix = await run(engine, text)
+        assert await run(engine, text) == matrix, "kept under the output, the criterion and the code"
+        assert (first(matrix).score, matrix.spent_usd) == (score, 0.25)
+    assert await anyio.Path(f"{file}.log").read_text() == "xx"
+    assert await judges(engine) == ["code:file://judge.py"] * 2
+    with pytest.raises(BadInputError, match="is code, or has an address"):
+        await bench(engine, matrix.benchmark_id)
+
+
+@pytest.mark.parametrize(
+    ("check", "code", "reason"),
+    [
+        ("llm-rubric, value: x", "raise ValueError('tired')", "raised ValueError: tired"),
+        ("llm-rubric, value: x", "return {'output': 'well'}", "it holds no JSON object"),
+        ("factuality, value: x", "return {'output': {'category': 'A'}}", "answered factuality with no text"),
+        ("g-eval, value: x", "return {'output': '{\"steps\": [1]}'}", "a step in it is no text"),
+        ("g-eval, value: x", 'return {\'output\': \'{"steps": ["a"], "score": 11}\'}', "no number from 0 to 10"),
+        ("g-eval, value: x", 'return {\'output\': \'{"steps": ["a"], "score": 9}\'}', "it gives no reason"),
+        ("select-best, value: x", "return {'output': '7'}", "there is no output 7"),
+    ],
+)
+async def test_code_that_judges_and_fails_is_no_verdict(engine: Engine, check: str, code: str, reason: str) -> None:
+    (engine.config.db.parent / "judge.py").write_text(f"def call_api(prompt, options, context):\n    {code}\n")
+    config = one(f"{{type: {check}, provider: 'file://judge.py'}}").replace("['Tell", "['Do not', 'Tell")
+    matrix = await run(engine, config)
+    assert (first(matrix).score, first(matrix).success) in {(None, False), (1.0, False)}
+    assert reason in matrix.model_dump_json()

@@ -124,12 +124,28 @@ def test_select_best_has_its_own_model_and_words(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("weights", "said"),
+    [("{superset: 2}", "config.superset: must be a number from 0 to 1"), ("{parts: 1}", "subset, superset, agree")],
+)
+def test_weights_of_facts_are_vetted_and_an_assertions_own_config_weighs_nothing(
+    tmp_path: Path, weights: str, said: str
+) -> None:
+    facts = "{type: model-graded-factuality, value: x, config: {subset: 0}}"
+    assert asserted(tmp_path, facts).config is None
+    assert asserted(tmp_path, facts, "{factuality: {superset: 0.5}}").config == {"superset": 0.5}
+    with pytest.raises(EvalsError, match=said):
+        asserted(tmp_path, facts, f"{{factuality: {weights}}}")
+
+
+@pytest.mark.parametrize(
     ("assertion", "said"),
     [
         ("{type: llm-rubric, value: x, provider: 'ollama:chat:x'}", "assert.0.provider: the provider ollama:chat:x"),
         ("{type: llm-rubric, value: x, provider: 'openai:realtime:x'}", "the provider openai:realtime:x"),
-        ("{type: llm-rubric, value: x, provider: echo}", "the provider echo"),
-        ("{type: llm-rubric, value: x, provider: file://judge.py}", "the provider file://judge.py"),
+        ("{type: agent-rubric, value: x, provider: echo}", "code as the judge of agent-rubric"),
+        ("{type: similar, value: x, provider: echo}", "an embedder: openai:embedding:MODEL"),
+        ("{type: llm-rubric, value: x, provider: file://words.js}", "only with --trust-code"),
+        ("{type: llm-rubric, value: x, provider: file://judge.py}", "there is no file"),
         ("{type: llm-rubric, value: x, provider: [a]}", "only a model's id"),
         ("{type: llm-rubric, value: x, provider: {id: 'openai:a', label: b}}", "only a model's id"),
         ("{type: llm-rubric, value: x, provider: {id: 'openai:a', config: {tools: []}}}", "provider.config.tools"),

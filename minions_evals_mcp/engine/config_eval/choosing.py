@@ -19,6 +19,7 @@ from minions_evals_mcp.judges.task import Criterion
 from minions_evals_mcp.judges.templated import Choice
 from minions_evals_mcp.scoring.checks import Aggregate, Unchecked
 from minions_evals_mcp.scoring.max_score import MAX_SCORE, SELECT_BEST, MaxScore, OutputScores, select
+from minions_evals_mcp.scoring.prompt_texts.code_judges import TEMPLATES
 from minions_evals_mcp.store import jobs
 
 
@@ -47,7 +48,7 @@ class Choosing:
         there = [cell for cell in cells if cell.output is not None]
         texts = [cell.output or "" for cell in there]
         criterion = _criterion(chooser, len(texts))
-        template = chooser.rubric_prompt or ""
+        template = chooser.rubric_prompt or (TEMPLATES[SELECT_BEST] if asked.is_code else "")
         judge = chooser_digest(asked, template)
         about = jobs.VerdictKey(digest([inputs, *texts]), criterion.digest, judge)
         kept = await self.engine.store.read(lambda db: jobs.verdict(db, about, criterion.id))

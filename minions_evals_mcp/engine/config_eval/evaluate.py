@@ -22,6 +22,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
     Asked,
     Column,
     Evaluation,
+    ModelSpec,
     Part,
     SelectBest,
     models_of,
@@ -107,9 +108,11 @@ async def evaluate(
     """
     async with AsyncExitStack() as opened:
         providers = Providers(engine, evaluation, environment, opened)
-        own_models = {name: await providers.models(spec) for name, spec in evaluation.graders.items()}
+        graders = evaluation.graders.items()
+        own_models = {name: await providers.models(spec) for name, spec in graders if isinstance(spec, ModelSpec)}
+        own_code = {name: providers.judge(spec, name) for name, spec in graders if not isinstance(spec, ModelSpec)}
         config = replace(engine.config, concurrency=1) if evaluation.remembers else engine.config
-        engine = replace(engine, own_models=own_models, config=config)
+        engine = replace(engine, own_models=own_models, own_code=own_code, config=config)
         parts = [
             await _part(column, part, asked, providers, memory)
             for column in evaluation.columns

@@ -226,7 +226,7 @@ class Evaluation:
     concurrency: int | None = None
     max_seconds: float | None = None
     judge_model: str | None = None
-    graders: Mapping[str, ModelSpec] = field(default_factory=dict[str, ModelSpec])
+    graders: Mapping[str, AnsweringSpec] = field(default_factory=dict[str, AnsweringSpec])
     """Judges of single assertions that only the config can open, by `Grader.name`."""
     remembers: bool = False
     """Whether tests take over what those before them were answered: they are then asked one after the other."""

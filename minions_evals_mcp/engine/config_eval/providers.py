@@ -13,12 +13,14 @@ from typing import assert_never
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.providers import NO_ACCESS, Access
-from minions_evals_mcp.engine.budget import Budget, Metered, vet_cap
+from minions_evals_mcp.engine.budget import Budget, Metered, uncapped, vet_cap
 from minions_evals_mcp.engine.config_eval.evaluation import (
     AddressSpec,
+    AnsweringSpec,
     Column,
     EchoSpec,
     Evaluation,
@@ -39,6 +41,7 @@ from minions_evals_mcp.models.registry import Models, parse_model
 from minions_evals_mcp.targets.address import Address
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.http import Question
+from minions_evals_mcp.targets.judging_code import JudgingCode
 from minions_evals_mcp.targets.live import MAX_TOKENS
 from minions_evals_mcp.targets.memory import Memory
 from minions_evals_mcp.targets.module_file import SUFFIXES, ModuleFile, PromptModule
@@ -99,6 +102,11 @@ class Providers:
             prompt_config=column.prompt_config,
             memory=memory,
         )
+
+    def judge(self, spec: AnsweringSpec, grader: str) -> JudgingCode:
+        """What answers in a model's place, for that grader; raises as `target` does."""
+        model = Grader.model_validate_json(grader).model
+        return JudgingCode(self._responder(Provider(id=model, label=model, spec=spec), spec, iter(()), uncapped()))
 
     def _writer(self, column: Column) -> Writer | None:
         code = column.writer

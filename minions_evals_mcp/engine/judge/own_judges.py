@@ -35,15 +35,24 @@ class OwnJudges:
     def judge(self, grader: Grader) -> LlmJudge:
         """The judge; raises `BadInputError` where its key is missing, or only its config can open it."""
         if grader.name not in self.judges:
-            models, ref = self._models(grader), parse_model(grader.model)
-            models.client(ref)  # a missing key or package is refused before anything runs
-            vet_cap(self.budget.max_cost_usd, ref.provider, ref.model)
-            client = Metered(ref.provider, partial(models.client, ref), self.budget)
+            client, model = self._client(grader)
             engine = self.engine
             self.judges[grader.name] = LlmJudge(
-                client, ref.model, engine.new_mark, engine.config.call_timeout_s, own=grader
+                client, model, engine.new_mark, engine.config.call_timeout_s, own=grader
             )
         return self.judges[grader.name]
+
+    def _client(self, grader: Grader) -> tuple[Metered, str]:
+        """Who is asked, and under which name."""
+        if grader.code is not None:
+            code = self.engine.own_code.get(grader.name)
+            if code is None:
+                raise _only_there(grader)
+            return Metered(code.provider, lambda: code, self.budget), grader.model
+        models, ref = self._models(grader), parse_model(grader.model)
+        models.client(ref)  # a missing key or package is refused before anything runs
+        vet_cap(self.budget.max_cost_usd, ref.provider, ref.model)
+        return Metered(ref.provider, partial(models.client, ref), self.budget), ref.model
 
     def embedder(self, grader: Grader) -> Embedder:
         """The embedder; raises as `judge` does, and `UnsupportedError` where the provider has none."""
@@ -107,8 +116,12 @@ class OwnJudges:
     def _models(self, grader: Grader) -> Models:
         own = self.engine.own_models.get(grader.name)
         if own is None and grader.needs_config:
-            raise BadInputError(
-                f"the judge {grader.model} of an assertion has an address or a key of its own, which stand in a config.",
-                remedy="Run `minions-evals eval CONFIG` with that config.",
-            )
+            raise _only_there(grader)
         return own or self.engine.models
+
+
+def _only_there(grader: Grader) -> BadInputError:
+    return BadInputError(
+        f"the judge {grader.model} of an assertion is code, or has an address or a key of its own, which stand in a config.",
+        remedy="Run `minions-evals eval CONFIG` with that config.",
+    )

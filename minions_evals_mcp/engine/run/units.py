@@ -160,7 +160,10 @@ def _work(bench: Bench, unit: Unit, seen: Observed, alike: Likeness | None) -> W
 def _wants_prompt(assertions: Sequence[Assertion]) -> bool:
     """Whether a template may tell a judge, or a check is code that may read, what the output was asked for with."""
     told = any(
-        one.rubric_prompt is not None or one.base_type in BY_PROMPT or _wants_prompt(one.assertions)
+        one.rubric_prompt is not None
+        or (one.provider is not None and one.provider.code is not None)
+        or one.base_type in BY_PROMPT
+        or _wants_prompt(one.assertions)
         for one in assertions
     )
     return told or code_reads(assertions, "prompt")

@@ -16,19 +16,24 @@ from typing import Literal
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.assertions import Grader
+from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
 from minions_evals_mcp.interop.promptfoo_config.model_provider import ACCESS, model_spec, service_spec
+from minions_evals_mcp.interop.promptfoo_config.providers import CodeSpec, code_spec, is_code
 from minions_evals_mcp.interop.promptfoo_config.reading import YAML, Node, named_file, read_node, read_text
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.interop.promptfoo_config.tests import Test
 from minions_evals_mcp.models.service_table import DEFAULT_MODERATION, service_of
 from minions_evals_mcp.scoring.assertions.judges import TOLD
-from minions_evals_mcp.scoring.assertions.kinds.graded import GRADED
+from minions_evals_mcp.scoring.assertions.kinds.graded import ALIASES, FACTUALITY, GRADED
 from minions_evals_mcp.scoring.assertions.kinds.services import BY_SERVICE
 from minions_evals_mcp.scoring.assertions.kinds.similar import SIMILAR
 from minions_evals_mcp.scoring.max_score import SELECT_BEST
+from minions_evals_mcp.scoring.prompt_texts.code_judges import TEMPLATES
 
+BY_CODE = TEMPLATES.keys() | ALIASES.keys()
+"""Types that code may decide in a model's place."""
 Kind = Literal["text", "embedding", "moderation", "classification"]
 WANTED: Mapping[Kind, str] = {
     "text": "a model that is told what to do",
@@ -55,14 +60,18 @@ class Graders:
     judge_given: bool = False
     embedder_given: bool = False
     has_judge: bool = True
-    specs: dict[str, ModelSpec] = field(default_factory=dict[str, ModelSpec])
+    specs: dict[str, ModelSpec | CodeSpec] = field(default_factory=dict[str, "ModelSpec | CodeSpec"])
 
     def own(self, kind: str, said: Mapping[str, Node], options: Mapping[str, Node]) -> dict[str, JsonValue]:
         """What the assertion of that type says of its judge, or takes over from its test's options, as it is kept."""
         found: dict[str, JsonValue] = {}
         grader = self._grader(kind, said, options)
-        if grader is not None:
+        if grader is not None and grader.code is not None and kind not in BY_CODE:
+            self.refusals.add(said.get("provider") or options["provider"], f"code as the judge of {kind}")
+        elif grader is not None:
             found["provider"] = grader.model_dump(mode="json")
+        if ALIASES.get(kind, kind) == FACTUALITY:  # an assertion's own config weighs nothing there
+            found["config"] = options["factuality"].value if "factuality" in options else None
         words = said.get("rubricPrompt") or (options.get("rubricPrompt") if kind in GRADED | {SELECT_BEST} else None)
         if words is not None and kind in GRADED - TOLD:
             self.refusals.add(words, f"words of one's own for {kind}, which has several questions")
@@ -105,8 +114,20 @@ class Graders:
         if _stands_for(node) != asks:
             self.refusals.add(node, f"the provider {ident}; wanted is {WANTED[asks]}")
             return None
+        if is_code(ident):
+            return self._by_code(node, ident, config)
         spec = self._spec(node, ident, config, asks)
         return None if spec is None else self._kept(node, config, spec)
+
+    def _by_code(self, node: Node, ident: str, config: Node) -> Grader | None:
+        """What answers in a model's place; wherever its file lies, the same code is the same judge."""
+        before = len(self.refusals)
+        spec = code_spec(node, ident, config, self.refusals)
+        if spec is None or len(self.refusals) > before:
+            return None
+        grader = Grader(model=ident, code=digest(spec.model_dump(mode="json", exclude={"path"}))[:16])
+        self.specs.setdefault(grader.name, spec)
+        return grader
 
     def _spec(self, node: Node, ident: str, config: Node, asks: Kind) -> ModelSpec | None:
         service = service_of(ident)
@@ -128,7 +149,7 @@ class Graders:
         )
         if grader.needs_config:
             known = self.specs.setdefault(grader.name, spec)
-            if known.api_key != spec.api_key:
+            if isinstance(known, ModelSpec) and known.api_key != spec.api_key:
                 raise node.wrong("the same model is named with another key before")
         return grader
 
@@ -173,7 +194,7 @@ def shared_judge(tests: Sequence[Test], refusals: Refusals) -> str | None:
     if first is None or any((one and one.value) != first.value for one in found):
         return None
     ident, config = _parts(first)
-    if ident is None or not isinstance(first.value, str) or _stands_for(first) != "text":
+    if ident is None or not isinstance(first.value, str) or is_code(ident) or _stands_for(first) != "text":
         return None
     spec = model_spec(first, ident, config, refusals, grades=True)
     return None if spec is None else spec.model

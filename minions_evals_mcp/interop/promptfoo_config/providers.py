@@ -41,6 +41,9 @@ SECRET = re.compile(r"key|token(?!s)|secret|password|authorization|headers|cooki
 HTTP = ("url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser", "request", "useHttps")
 
 
+CodeSpec = EchoSpec | PythonSpec | ModuleSpec | ProgramSpec | AddressSpec
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """A provider with the prompts that it is asked; None: all of them."""
@@ -104,6 +107,18 @@ def _told(ident: str, found: Mapping[str, Node]) -> Json:
 def _spec(node: Node, ident: str, config: Node, refusals: Refusals) -> Spec | None:
     if ident == SIMULATED_USER:
         return simulated_user_spec(config, refusals)
+    return code_spec(node, ident, config, refusals) if is_code(ident) else model_spec(node, ident, config, refusals)
+
+
+def is_code(ident: str) -> bool:
+    """Whether a function, a program or an application answers under that id, and no model."""
+    return ident in {"echo", "http", "https"} or ident.startswith(
+        ("python:", "file://", "exec:", "http://", "https://")
+    )
+
+
+def code_spec(node: Node, ident: str, config: Node, refusals: Refusals) -> CodeSpec | None:
+    """The function, program or application of that id; None where it is refused."""
     if ident == "echo":
         refusals.known(config, ())
         return EchoSpec()
@@ -111,9 +126,7 @@ def _spec(node: Node, ident: str, config: Node, refusals: Refusals) -> Spec | No
         return _code(node, ident, config, refusals)
     if ident.startswith("exec:"):
         return _program(node, ident.removeprefix("exec:"), config)
-    if ident in {"http", "https"} or ident.startswith(("http://", "https://")):
-        return _address(node, ident, config, refusals)
-    return model_spec(node, ident, config, refusals)
+    return _address(node, ident, config, refusals)
 
 
 def _code(node: Node, ident: str, config: Node, refusals: Refusals) -> PythonSpec | ModuleSpec | None:

@@ -31,6 +31,7 @@ OPTIONS = (
     "transformVars",
     "provider",
     "rubricPrompt",
+    "factuality",
     "disableVarExpansion",
     "disableDefaultAsserts",
     STORES_AS,

@@ -41,7 +41,7 @@ def refuse_elsewhere(assertion: Assertion, *, at: str = "") -> None:
     for one in _within(assertion):
         if one.provider is not None and one.provider.needs_config:
             raise InvalidRecordError(
-                "only the config that a judge stands in can give it an address or a key",
+                "only the config that a judge stands in can give it an address or a key, or the code that judges",
                 field=f"{at}.provider",
                 remedy="Run `minions-evals eval CONFIG` with that config.",
             )

@@ -48,14 +48,16 @@ def told(template: str, given: Mapping[str, JsonValue]) -> Told:
 
     An object among the values is filled in as JSON, as promptfoo does.
     """
-    values = {name: _flat(value) for name, value in given.items()}
-    whole = _json(template)
-    if whole is not None:
-        filled = rendered_within(whole, values)
-        return _messages(filled) or Told(None, _text(filled))
-    text = rendered(template, values)
+    text = filled(template, given)
     found = _messages(_json(text)) if template.lstrip().startswith("[") else None
     return found or Told(None, text)
+
+
+def filled(template: str, given: Mapping[str, JsonValue]) -> str:
+    """The filled template as one text; raises as `told` does. In one that is JSON each text is filled by itself."""
+    values = {name: _flat(value) for name, value in given.items()}
+    whole = _json(template)
+    return rendered(template, values) if whole is None else _text(rendered_within(whole, values))
 
 
 def perhaps_json(text: str) -> JsonValue:

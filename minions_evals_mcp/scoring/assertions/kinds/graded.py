@@ -12,6 +12,7 @@ What a `rubricPrompt` is filled with is promptfoo's: the test's variables and, b
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, get_args
 
@@ -20,11 +21,16 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
+from minions_evals_mcp.scoring.prompt_texts.code_judges import G_EVAL, TEMPLATES
 from minions_evals_mcp.scoring.values import Found, shown
 
 LLM_RUBRIC: GradeType = "llm-rubric"
 FACTUALITY: GradeType = "factuality"
-GRADED: frozenset[str] = frozenset(get_args(GradeType)) | {"model-graded-factuality"}
+ALIASES = {"model-graded-factuality": "factuality"}
+GRADED: frozenset[str] = frozenset(get_args(GradeType)) | ALIASES.keys()
+CATEGORIES = {"A": "subset", "B": "superset", "C": "agree", "D": "disagree", "E": "differButFactual"}
+"""What a judge of facts finds, and under which name a config weighs it."""
+_CATEGORY = re.compile(r"category ([A-E]):")
 SLACK = 1e-9
 HALF = 0.5
 """The share from which those pass that have no threshold of their own."""
@@ -51,9 +57,15 @@ def agent_rubric_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNee
 def factuality(assertion: Assertion, subject: Subject, evidence: Evidence) -> Found | Unmet:
     """A model compares the facts of the output with those of `value`: only a contradiction fails, with score 0.
 
-    A part of them, more than them, the same, or a difference that does not matter pass with score 1.
+    A part of them, more than them, the same, or a difference that does not matter pass with score 1. `config` may give
+    other scores: `subset`, `superset`, `agree`, `disagree`, `differButFactual`; what scores 0 fails.
     """
-    return verdict_by_grade(judged_need(FACTUALITY, assertion, subject), None, evidence)
+    found = verdict_by_grade(judged_need(FACTUALITY, assertion, subject), None, evidence)
+    category = None if isinstance(found, Unmet) else _CATEGORY.match(found.reason)
+    if isinstance(found, Unmet) or category is None or not isinstance(assertion.config, dict):
+        return found
+    weight = assertion.config.get(CATEGORIES[category[1]])
+    return found._replace(passed=weight > 0, score=float(weight)) if isinstance(weight, int | float) else found
 
 
 def llm_rubric_needs(assertion: Assertion, subject: Subject) -> tuple[GradeNeed, ...]:
@@ -85,11 +97,17 @@ def vet_share(assertion: Assertion) -> None:
 
 
 def vet_facts(assertion: Assertion) -> None:
-    """Refuses a `value` that is no text, or blank, and any `threshold`."""
+    """Refuses a `value` that is no text, or blank, any `threshold`, and a `config` that weighs anything but categories."""
     if not isinstance(assertion.value, str) or not assertion.value.strip():
         raise InvalidRecordError(f"must be the text to compare with, not {shown(assertion.value)}", field="value")
     if assertion.threshold is not None:
         raise InvalidRecordError("factuality has none", field="threshold")
+    weights = {} if assertion.config is None else assertion.config
+    if not isinstance(weights, dict) or weights.keys() - CATEGORIES.values():
+        raise InvalidRecordError(f"weighs {', '.join(CATEGORIES.values())}, nothing else", field="config")
+    for name, weight in weights.items():
+        if not isinstance(weight, int | float) or isinstance(weight, bool) or not 0 <= weight <= 1:
+            raise InvalidRecordError("must be a number from 0 to 1", field=f"config.{name}")
 
 
 class Asks(NamedTuple):
@@ -103,7 +121,7 @@ def grades_asked(assertions: Iterable[Assertion]) -> Iterator[Asks]:
     """Whom each assertion asks that a model decides, those inside sets too."""
     for one in assertions:
         if one.base_type in GRADED:
-            yield Asks(one.provider, one.rubric_prompt or "")
+            yield Asks(one.provider, template_of(ALIASES.get(one.base_type, one.base_type), one) or "")
         yield from grades_asked(one.assertions)
 
 
@@ -117,10 +135,17 @@ def judged_need(kind: GradeType, assertion: Assertion, subject: Subject) -> Grad
     value = assertion.value
     asked = value if isinstance(value, str) else "" if value is None else canonical(value)
     judge = assertion.provider.name if assertion.provider else ""
-    if assertion.rubric_prompt is None:
+    template = template_of(kind, assertion)
+    if template is None:
         return GradeNeed(kind, asked, subject.text, judge)
     given = json.dumps(_given(kind, asked, subject), ensure_ascii=False)
-    return GradeNeed(kind, asked, subject.text, judge, assertion.rubric_prompt, given)
+    return GradeNeed(kind, asked, subject.text, judge, template, given)
+
+
+def template_of(kind: str, assertion: Assertion) -> str | None:
+    """What a person's words are that tell the judge, or those that code in its place is sent."""
+    is_code = assertion.provider is not None and assertion.provider.code is not None
+    return TEMPLATES.get(kind) if is_code and assertion.rubric_prompt is None else assertion.rubric_prompt
 
 
 def _given(kind: GradeType, asked: str, subject: Subject) -> Json:
@@ -130,6 +155,8 @@ def _given(kind: GradeType, asked: str, subject: Subject) -> Json:
     own: Json = {"output": perhaps_json(subject.text), "rubric": asked}
     if kind == "model-graded-closedqa":
         own = {"completion": perhaps_json(subject.text), "criteria": asked, "input": subject.prompt}
+    if kind == G_EVAL:
+        return {"input": perhaps_json(subject.prompt), "output": perhaps_json(subject.text)}
     if kind == FACTUALITY:
         own = {"completion": perhaps_json(subject.text), "ideal": asked, "input": subject.prompt}
     return {**subject.variables, **own}

@@ -1,0 +1,101 @@
+"""Grades by code in a model's place (`provider: file://judge.py`): called as promptfoo calls it, its reply read as there.
+
+It is sent a filled template as one text, and told what is asked (`context.prompt.label`) and what filled the template
+(`context.vars`). It is called once, twice for `g-eval`: what cannot be read is no verdict; there it fails the output.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
+
+from pydantic import JsonValue
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outcomes import JudgeErrored
+from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.judges.llm import MAX_TOKENS, Flaw, LlmJudge, Question, Spent
+from minions_evals_mcp.judges.templated import READINGS, Choice, choice_given, choice_reply, rubric_reply
+from minions_evals_mcp.scoring.checks import Grade, GradeNeed
+from minions_evals_mcp.scoring.max_score import SELECT_BEST
+from minions_evals_mcp.scoring.prompt_texts.code_judges import G_EVAL, MOST, STEPS
+
+T = TypeVar("T")
+_STEPS = re.compile(r'\{"steps".+\}')
+_RESULT = re.compile(r"\{.+\}")
+
+
+async def grade_by_code(judge: LlmJudge, need: GradeNeed) -> tuple[Grade, Spent] | JudgeErrored:
+    """What the code says of the output."""
+    given: Json = json.loads(need.given)
+    if need.type != G_EVAL:
+        return await _asked(judge, need.type, need.template, given, READINGS.get(need.type, rubric_reply))
+    criteria: Json = {"criteria": need.asked}
+    planned = await _asked(judge, f"{G_EVAL}-steps", STEPS, criteria, _steps)
+    if isinstance(planned, JudgeErrored):
+        return planned
+    steps, spent = planned
+    told: Json = {**criteria, "steps": "\n- ".join(steps), "maxScore": str(MOST), **given}
+    graded = await _asked(judge, G_EVAL, need.template, told, _of_ten)
+    if isinstance(graded, JudgeErrored):
+        return graded
+    spent.include(graded[1])
+    return graded[0], spent
+
+
+async def choice_by_code(
+    judge: LlmJudge, criterion: str, outputs: Sequence[str], *, inputs: Json, template: str
+) -> Choice | JudgeErrored:
+    """The output that the code chooses, asked once: whether it goes by place is its author's affair."""
+    given = choice_given(criterion, outputs, inputs)
+    found = await _asked(judge, SELECT_BEST, template, given, partial(choice_reply, outputs=len(outputs)))
+    return found if isinstance(found, JudgeErrored) else found[0]
+
+
+async def _asked(
+    judge: LlmJudge, label: str, template: str, given: Json, read: Callable[[str], T | Flaw]
+) -> tuple[T, Spent] | JudgeErrored:
+    from minions_evals_mcp.scoring.prompt_texts.grading_prompt import filled  # noqa: PLC0415  jinja2 costs what few runs need
+
+    try:
+        text = filled(template, given)
+    except BadInputError as error:
+        return JudgeErrored(f"rubricPrompt: {error.message}")
+    return await judge.put(Question(None, text, MAX_TOKENS, None, read, label, given))
+
+
+def _steps(text: str) -> list[str] | Flaw:
+    found = _STEPS.search(text)
+    said = _object(found)
+    steps = said.get("steps") if said else None
+    if not isinstance(steps, list) or not steps:
+        return Flaw('it holds no {"steps": [TEXT, …]} in one line')
+    texts = [step for step in steps if isinstance(step, str) and step.strip()]
+    return texts if len(texts) == len(steps) else Flaw("a step in it is no text")
+
+
+def _of_ten(text: str) -> Grade | Flaw:
+    said = _object(_RESULT.search(text))
+    if said is None:
+        return Flaw('it holds no {"score": …, "reason": …} in one line')
+    score, reason = said.get("score"), said.get("reason")
+    try:
+        share = float(score) / MOST if isinstance(score, int | float | str) and not isinstance(score, bool) else -1.0
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        return Flaw(f"the score {str(score)[:20]} is no number from 0 to {MOST}")
+    if not isinstance(reason, str) or not reason.strip():
+        return Flaw("it gives no reason")
+    return Grade(passed=True, score=share, reason=reason)
+
+
+def _object(found: re.Match[str] | None) -> Json | None:
+    try:
+        said: JsonValue = json.loads(found[0]) if found else None
+    except ValueError:
+        return None
+    return said if isinstance(said, dict) else None
