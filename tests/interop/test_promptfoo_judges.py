@@ -9,7 +9,7 @@ import pytest
 
 from minions_evals_mcp.domain.assertions import Assertion, Grader, ScoringCode
 from minions_evals_mcp.domain.definitions import TestCase
-from minions_evals_mcp.engine.config_eval.evaluation import Evaluation, SelectBest
+from minions_evals_mcp.engine.config_eval.evaluation import Evaluation, ModelSpec, SelectBest
 from minions_evals_mcp.errors import EvalsError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from tests.workshop import START
@@ -86,6 +86,7 @@ def test_no_key_is_kept_with_the_case_and_its_address_and_variable_are_asked_for
     assert found.variables == {"HOST", "JUDGE_KEY"}
     literal = read(tmp_path, text.replace("apiKeyEnvar: JUDGE_KEY", "apiKey: sk-secret"))
     (spec,) = literal.graders.values()
+    assert isinstance(spec, ModelSpec)
     assert spec.api_key == "sk-secret"
     assert "sk-secret" not in only(literal).model_dump_json() + repr(literal.graders) + repr(literal.written)
     assert "apiBaseUrl" in repr(literal.written)
