@@ -9,16 +9,22 @@ import io
 import pickle
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
-from minions_evals_mcp.domain.definitions import Fields
+from pydantic import TypeAdapter
+
+from minions_evals_mcp.cluster.orders import Back, Chunk
+from minions_evals_mcp.domain.definitions import Fields, TestCase
+from minions_evals_mcp.domain.neighbours import AgentRun
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.domain.records import Record, fields_from_json
-from minions_evals_mcp.engine.judge.yardstick import Measure
+from minions_evals_mcp.engine.judge.yardstick import Measure, own_measure
 from minions_evals_mcp.engine.run.units import Unit
 from minions_evals_mcp.known_secrets import masked, spellings
 from minions_evals_mcp.store.records import Unread
+from minions_evals_mcp.store.unit_rows import UnitRows
 
 
 def packed(value: object) -> bytes:
@@ -62,10 +68,54 @@ def _taken_apart(record: Record[Fields]) -> tuple[Any, ...]:
     return _record, (type(record.fields), content, record.id, *_AROUND(record))
 
 
-def _parts_of(kind: type[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """Takes values of a data class apart by its fields, which are looked up once."""
-    parts = attrgetter(*(field.name for field in fields(kind)))
-    return lambda value: (kind, parts(value))
+_CASE = attrgetter("id", "fields", "title", "created_at", "updated_at", "tags", "status", "created_by", "deleted_at")
+_UNIT = attrgetter("kept", "recorded", "earlier", "made", "proposed")
+
+
+@cache
+def _several_fields() -> TypeAdapter[list[TestCase]]:
+    return TypeAdapter(list[TestCase])
+
+
+def _chunk_apart(chunk: Chunk) -> tuple[Any, ...]:
+    """What `_chunk` makes the chunk of: its units by columns, their cases as one text; half the work of each by itself."""
+    measures = {id(unit.measure): unit.measure for unit in chunk.units}
+    places = {ident: place for place, ident in enumerate(measures)}
+    cases: list[Any] = [*zip(*(_CASE(measure.case) for measure in measures.values()), strict=True)]
+    cases[1] = _several_fields().dump_json([*cases[1]], exclude_defaults=True).decode()
+    rubrics = [measure.yardstick if measure.case.fields.rubric_id else None for measure in measures.values()]
+    parts: list[Any] = [*zip(*map(_UNIT, chunk.units), strict=True)]
+    parts[1] = [run and run.row for run in parts[1]]
+    keys = [*zip(*(unit.key for unit in chunk.units), strict=True)]
+    around = (chunk.id, chunk.known, chunk.outputs, chunk.is_live)
+    return _chunk, (around, cases, rubrics, keys, [places[id(unit.measure)] for unit in chunk.units], parts)
+
+
+def _chunk(around: Any, cases: Any, rubrics: Any, keys: Any, places: Any, parts: Any) -> Chunk:
+    cases[1] = _several_fields().validate_json(cases[1])
+    measures = [
+        own_measure(Record(*case)) if rubric is None else Measure(Record(*case), rubric)
+        for *case, rubric in zip(*cases, rubrics, strict=True)
+    ]
+    parts[1] = [row and Unread(AgentRun, row) for row in parts[1]]
+    of_units = zip(map(UnitKey, *keys), map(measures.__getitem__, places), *parts, strict=True)
+    ident, *others = around
+    return Chunk(ident, tuple(Unit(*unit) for unit in of_units), *others)
+
+
+def _back_apart(back: Back) -> tuple[Any, ...]:
+    """The same of what comes back, where all of its units were judged: their rows by columns."""
+    rows = [ended for _, ended in back.ended if isinstance(ended, UnitRows) and ended.run is not None]
+    if not rows or len(rows) < len(back.ended):
+        return Back, (back.chunk, back.ended, back.left)
+    units, outcomes, runs, *others = zip(*rows, strict=True)
+    return _back, (back.chunk, back.left, [*zip(*units, strict=True)], outcomes, [*zip(*runs, strict=True)], others)
+
+
+def _back(chunk: str, left: Any, units: Any, outcomes: Any, runs: Any, others: Any) -> Back:
+    columns = zip(zip(*units, strict=True), outcomes, zip(*runs, strict=True), *others, strict=True)
+    rows = map(UnitRows._make, columns)
+    return Back(chunk, [*zip(map(UnitKey, *units[:3]), rows, strict=True)], left)
 
 
 class _Packing(pickle.Pickler):
@@ -73,7 +123,8 @@ class _Packing(pickle.Pickler):
 
     dispatch_table: Mapping[type, Callable[[Any], Any]] = {
         Record: _taken_apart,
-        **{kind: _parts_of(kind) for kind in (UnitKey, Unit, Measure, Unread)},
+        Chunk: _chunk_apart,
+        Back: _back_apart,
     }
 
 

@@ -176,8 +176,7 @@ class Awaiting:
 Ended = Passed | Failed | JudgeErrored | TargetErrored | Skipped | NotJudgeable | Awaiting
 
 
-@dataclass(frozen=True, slots=True)
-class UnitKey:
+class UnitKey(NamedTuple):
     """Which unit of which job: the case's position in it (from 0) and the trial (from 1)."""
 
     job_id: str
