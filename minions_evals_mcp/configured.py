@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 from platformdirs import user_data_path
 
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.registry import ProviderSettings
 from minions_evals_mcp.settings import Settings
 from minions_evals_mcp.shipped import shipped_folder
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Chosen:
     """What the one who starts it chose; what is None is the environment's, else the default."""
 

@@ -11,9 +11,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+
+from minions_evals_mcp.frozen_types import frozen_type
 
 if TYPE_CHECKING:
     from pydantic import JsonValue  # for annotations alone: `--help` needs no pydantic
@@ -26,7 +28,7 @@ SECRET_NAME = re.compile(r"key|token|secret|password", re.IGNORECASE)
 _SCHEME = re.compile(r"(?:bearer|basic|token)\s+(\S+)", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Known:
     """The mark for each way in which a secret may be written down, and a pattern for all of them."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 
 NAME = "minions-evals.toml"
 PYPROJECT = "pyproject.toml"
@@ -64,7 +65,7 @@ class ProjectFields(_Table):
     caps: Caps = Caps()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Project:
     """A project file that was found, with the keys of the `.env` beside it."""
 

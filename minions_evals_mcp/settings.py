@@ -5,13 +5,14 @@ from __future__ import annotations
 import difflib
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from minions_evals_mcp import known_secrets
 from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS, Access
 from minions_evals_mcp.dotenv import written_down
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.service_table import SERVICES
 from minions_evals_mcp.project import Project, find_project
 
@@ -37,7 +38,7 @@ EXPLAIN_CALLS = 50
 """So many failures a model is asked about, by one command or by the agent in a day."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Settings:
     """What the environment says; keys never show in a repr."""
 

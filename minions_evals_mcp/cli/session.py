@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -19,6 +19,7 @@ from minions_evals_mcp.configured import Chosen
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.engine.near_ids import with_near_ids
 from minions_evals_mcp.errors import NotFoundError, ungrouped
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.settings import Settings, settings_here
 from minions_evals_mcp.targets.own import OwnTarget
@@ -29,7 +30,7 @@ Cursor = Annotated[int, Parameter(validator=validators.Number(gte=0, lt=2**63))]
 
 
 @Parameter(name="*")
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Common:
     """What every command takes."""
 

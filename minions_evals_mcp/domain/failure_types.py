@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from minions_evals_mcp.frozen_types import frozen_type
 
 FailureType = Literal["wrong-output", "hallucination", "format-error", "timeout", "refusal"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class FailureWords:
     """What is said of one kind of failure.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from pydantic import Field, JsonValue
@@ -12,6 +11,7 @@ from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure, EvalJudgment, TestRun
 from minions_evals_mcp.domain.values import Count, Id, Unit, Value
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 
 IMPLICIT = "implicit:"
@@ -75,7 +75,7 @@ class Verdict(Value):
     cost_usd: float | None = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class MetricScore:
     """The score (0–1) of an assertion that carries the name of a metric, and its weight in that metric."""
 
@@ -91,7 +91,7 @@ class Expected(NamedTuple):
     patterns: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Passed:
     """A run that passed, with its judgments.
 
@@ -104,7 +104,7 @@ class Passed:
     expected: Expected | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Failed:
     """A run that failed, with its judgments and the failure without which it cannot be kept (HR3)."""
 
@@ -115,7 +115,7 @@ class Failed:
     expected: Expected | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Unfinished:
     """Why there is no verdict, in words that may be a stranger's: no secret of ours stands in them."""
 
@@ -125,7 +125,7 @@ class Unfinished:
         object.__setattr__(self, "reason", masked(self.reason))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class JudgeErrored(Unfinished):
     """The judge failed: no verdict follows. `fatal` means that no other call to it can succeed either.
 
@@ -136,7 +136,7 @@ class JudgeErrored(Unfinished):
     unanswered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class TargetErrored(Unfinished):
     """The target failed: there is no output to judge. `fatal` and `unanswered` as above."""
 
@@ -144,12 +144,12 @@ class TargetErrored(Unfinished):
     unanswered: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Skipped(Unfinished):
     """Nothing was run, and why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class NotJudgeable:
     """The judge says that this output cannot be judged by that criterion."""
 
@@ -163,7 +163,7 @@ class NotJudgeable:
         return f"{self.criterion_id}: {self.reason}" if is_written else self.reason
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Awaiting:
     """The output waits for the caller's or a person's verdicts, asked for in the packet with that digest."""
 

@@ -6,8 +6,10 @@ A provider that speaks an interface which is known is a row; another interface i
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
+
+from minions_evals_mcp.frozen_types import frozen_type
 
 LIMITS = ("max_tokens", "max_completion_tokens")
 """Names of the longest reply; they are said to each provider in its own way."""
@@ -29,7 +31,7 @@ _MESSAGES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class ModelProvider:
     """How a provider is reached. `url` is its own address, `client` the module of `models/` that speaks its interface.
 
@@ -101,7 +103,7 @@ def with_embeddings() -> tuple[ModelProvider, ...]:
     return tuple(row for row in PROVIDERS.values() if row.embeddings)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Access:
     """A provider's key and address as somebody set them; None: no key, the provider's own address."""
 

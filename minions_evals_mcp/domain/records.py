@@ -6,7 +6,6 @@ import json
 import math
 import re
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from typing import Annotated, Generic, TypeVar, cast
@@ -21,6 +20,7 @@ from minions_evals_mcp.domain.json_fields import json_fields
 from minions_evals_mcp.domain.step_fields import with_extra
 from minions_evals_mcp.domain.values import ID_PATTERN, Id, Text, Timestamp, Value, iso
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.frozen_types import frozen_type
 
 F_co = TypeVar("F_co", bound=Fields, covariant=True)
 F = TypeVar("F", bound=Fields)
@@ -48,7 +48,7 @@ FINAL: tuple[str, ...] = (neighbours.AgentRun.slug, neighbours.PromptVersion.slu
 """Copies of what a neighbour made: once complete, never edited."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Record(Generic[F_co]):
     """One Minion: who and when around its typed fields."""
 

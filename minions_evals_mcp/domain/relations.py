@@ -6,10 +6,10 @@ its graph keeps them all the same, a type checker that reads the list does not k
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from minions_evals_mcp.frozen_types import frozen_type
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Relation:
     """A directed link between two records."""
 
@@ -18,7 +18,7 @@ class Relation:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class RelationType:
     """One kind of link. `holder` is the type whose `field` holds the other side's id (or ids)."""
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from minions_evals_mcp.domain.values import Value
+from minions_evals_mcp.frozen_types import frozen_type
 
 SEALED = "sealed"
 """The status of a case whose content is hidden, and what stands in place of its words."""
@@ -21,7 +22,7 @@ SHOWN_OF_A_CASE = (
 _CASE = "case_id IN veiled_case"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Redaction:
     """How a table is shown where something is sealed: rows that are left out, and columns whose value is replaced.
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from minions_evals_mcp.frozen_types import frozen_type
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Standing:
     """One run under way. `total` and `done` count units (case × trial), `unscored` those that have no verdict.
 

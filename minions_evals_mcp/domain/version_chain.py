@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Link:
     """One version in its chain. `follows` is the version before it; `prompt_id` is "" where the version names no prompt.
 
@@ -24,7 +24,7 @@ class Link:
     hidden: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Chain:
     """A prompt: its id and its versions, oldest first."""
 

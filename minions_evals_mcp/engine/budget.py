@@ -12,6 +12,7 @@ import anyio
 
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.prices import estimate_usd, price_known
 from minions_evals_mcp.models.replies import Failed, FaultKind, Reply
@@ -203,7 +204,7 @@ def _never(reason: str) -> None:
     raise AssertionError(reason)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Metered:
     """A provider's client whose every call is taken out of a budget first.
 

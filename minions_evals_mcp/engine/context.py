@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.values import utc
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER, open_embedder
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.registry import ModelRef, Models, ProviderSettings, parse_judges
@@ -38,7 +39,7 @@ OwnCheck = Callable[[Work], Awaitable[OwnVerdict | Unmet]]
 """Asks a function of the user's about an output; what the function raises is no verdict."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class EngineConfig:
     """How an engine is set up. `judge_model` is `provider:model`; `call_timeout_s` bounds every call to a model or target.
 

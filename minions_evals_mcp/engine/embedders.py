@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
@@ -12,6 +11,7 @@ from minions_evals_mcp.domain.providers import examples, with_embeddings
 from minions_evals_mcp.embedding.embedder import Embedder, PieceEmbedder, Vector
 from minions_evals_mcp.embedding.local import SEMANTIC, WORDLLAMA, semantic_embedder, wordllama_embedder
 from minions_evals_mcp.errors import InstrumentError, UnsupportedError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.registry import ModelRef, Models, parse_model
 from minions_evals_mcp.models.replies import Completion, Failed
@@ -43,7 +43,7 @@ def model_embedder(ref: ModelRef, client: ModelClient, *, deadline_s: float) -> 
     return PieceEmbedder(str(ref), _Asked(str(ref), ref.model, client, deadline_s), piece=6_000, batch=32)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Asked:
     """The vectors of a model behind an API."""
 

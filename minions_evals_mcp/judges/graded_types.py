@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value, is_blank
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.llm import Flaw, said_twice
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
 
@@ -66,7 +66,7 @@ _FORMS: Mapping[Form, tuple[TypeAdapter[_Reasoned], Json]] = {
 """How a judge answers: the reading of its answer, and its fields beside the reason."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Told:
     """What a judge is told for one type, what it is shown under which headings, and in which form it answers."""
 

@@ -8,7 +8,6 @@ the judge stands in `templated`.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Literal, TypeVar
 
@@ -18,6 +17,7 @@ from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
 from minions_evals_mcp.domain.values import Value, is_blank
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.coded import choice_by_code, grade_by_code
 from minions_evals_mcp.judges.floor import no_answer
 from minions_evals_mcp.judges.graded_types import TYPES, Told
@@ -147,7 +147,7 @@ def by_grader(verdict: Verdict, judges: Sequence[LlmJudge]) -> Verdict:
     return verdict.model_copy(update=said)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class NoPreference:
     """The judge chose by place: asked in the other order it chose another output."""
 

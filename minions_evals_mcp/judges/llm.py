@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable
 from minions_evals_mcp.domain.values import Unit, Value, is_blank
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.floor import no_answer
 from minions_evals_mcp.judges.heuristic import by_rule
 from minions_evals_mcp.judges.panel_verdict import panel_verdict
@@ -47,14 +48,14 @@ output can be judged: it scores low."""
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Flaw:
     """Why a reply cannot be used."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Question(Generic[T]):
     """What a model is asked, the form of its reply, and how that is read; `label` and `variables` as in a request."""
 
@@ -76,7 +77,7 @@ class Answer(Value):
     confidence: Unit
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class LlmJudge:
     """A model as judge. `mark` makes a fresh delimiter for each call; `together` asks for all criteria of a run in one call.
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal, Protocol, assert_never
 
 import anyio
 from pydantic import JsonValue
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.faults import Fault
 from minions_evals_mcp.models.limit import AdaptiveLimit
@@ -19,7 +20,7 @@ from minions_evals_mcp.models.replies import Completion, Failed, FaultKind, Refu
 from minions_evals_mcp.models.request import ModelRequest
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class RetrySettings:
     """How hard one call tries. Before the nth retry it waits what the provider asks for plus up to `base_s · 2^(n-1)`,
     at most `cap_s` (full jitter). A provider that asks for more than `retry_after_cap_s` is not waited for.
@@ -31,7 +32,7 @@ class RetrySettings:
     retry_after_cap_s: float = 30.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Connection:
     """What a client is made with: whom it asks, where and with which key, and how hard. A reply has at most `reply_bytes`."""
 
@@ -43,7 +44,7 @@ class Connection:
     reply_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Answer:
     """What one attempt brought back, classified by why the model stopped."""
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from email.utils import parsedate_to_datetime
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.replies import FaultKind
 from minions_evals_mcp.models.reply_limits import UnacceptableReplyError
@@ -25,7 +26,7 @@ STATUS_OF_ERROR = {
 """The status that an error's type has where it does not come in the midst of a stream."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Fault:
     """One failed attempt. Only a `permanent` one is not worth another attempt."""
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.providers import PROVIDERS
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.replies import Usage
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ OVERHEAD_TOKENS = 200
 """What a provider adds of its own: turns, the wanted schema."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Rates:
     """Dollars a token of each kind, for prompts up to `up_to` tokens; beyond that another tier's prices hold."""
 

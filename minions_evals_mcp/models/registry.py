@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Self
@@ -20,6 +20,7 @@ from minions_evals_mcp.domain.providers import (
     with_embeddings,
 )
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import remember_keys
 from minions_evals_mcp.models.client import Connection, ModelClient, RetrySettings
 from minions_evals_mcp.models.late_client import LateClient
@@ -31,7 +32,7 @@ UNNAMED = "anthropic"
 """Whose a model is that names no provider."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class ModelRef:
     """A model at its provider; as text, `provider:model`. `others` judge beside it, as a panel."""
 
@@ -48,7 +49,7 @@ class ModelRef:
         return ",".join(f"{one.provider}:{one.model}" for one in (self, *self.others))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class ProviderSettings:
     """Keys and addresses by provider, calls in flight at each of them, and how hard a call tries.
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.frozen_types import frozen_type
+
 FaultKind = Literal["rate-limited", "overloaded", "transient", "permanent", "malformed", "deadline", "empty"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Usage:
     """Tokens as the provider counted them; `input_tokens` is the whole prompt, what a cache served or kept included."""
 
@@ -20,7 +21,7 @@ class Usage:
     cache_write_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Spoken:
     """`latency_ms`, `first_token_ms` and `cost_usd` are those of the attempt that answered; `faults` is what the ones
     before it met. The first token's time is known where the reply was streamed and says something. `value` is what it says
@@ -41,24 +42,24 @@ class _Spoken:
     log_probs: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Completion(_Spoken):
     """The model said all that it had to say."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Truncated(_Spoken):
     """The model was cut off by `max_tokens` or by the end of its context window."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Refused(_Spoken):
     """The model, or its provider's filter, declined; `explanation` is in the provider's words, often empty."""
 
     explanation: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Failed:
     """No usable reply came. `fatal`: no other call can succeed either (key, permission, model name, credit).
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.frozen_types import frozen_type
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class ModelRequest:
     """One turn. `schema` is the JSON schema that the reply shall fit; `params` join the request's body as they are.
 

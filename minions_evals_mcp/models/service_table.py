@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from minions_evals_mcp.domain.providers import PROVIDERS
+from minions_evals_mcp.frozen_types import frozen_type
 
 Decides = Literal["moderation", "classification"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Service:
     """How a service is reached. `prefix` begins the names of its models, here as in promptfoo's configs.
 

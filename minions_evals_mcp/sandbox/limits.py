@@ -9,6 +9,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.checks import Broke, Ran
 
 LONGEST_CODE = 100_000
@@ -17,7 +18,7 @@ LARGEST_BITS = 1024
 MOST_SHOWN = 500
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Limits:
     """Seconds of computing and bytes of one snippet; `output_bytes` bounds what it prints and what it returns.
 

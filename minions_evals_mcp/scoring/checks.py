@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.frozen_types import frozen_type
 
 _NOTHING: Mapping[str, JsonValue] = {}
 
@@ -36,7 +37,7 @@ class Subject(NamedTuple):
     """Whether a config of promptfoo's asked for it: code that goes wrong fails it then, as it does there."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class RegexNeed:
     """A pattern that the linear-time engine refuses: it is searched elsewhere, under a time limit, and handed in."""
 
@@ -48,7 +49,7 @@ Likeness = Literal["cosine", "dot", "euclidean"]
 """How two vectors are compared."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class SimilarityNeed:
     """Two texts whose likeness in meaning is measured by an embedder and handed in.
 
@@ -70,7 +71,7 @@ Code that reads any other name that is not there gives no value: what it would s
 """
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class SnippetNeed:
     """Code that a user wrote: it runs elsewhere, confined, with `variables` (a JSON object) and after `before`.
 
@@ -85,14 +86,14 @@ class SnippetNeed:
     guards: Guards = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Ran:
     """What a snippet returned, or the value of its last expression."""
 
     value: JsonValue
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Broke:
     """Why a snippet gave nothing back: what it raised (`name` is its type), a limit, or what is not carried out."""
 
@@ -101,7 +102,7 @@ class Broke:
     name: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Unmet:
     """Evidence that could not be had, and why (time limit, engine died).
 
@@ -121,7 +122,7 @@ GradeType = Literal[
 ]  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class GradeNeed:
     """An output that a model is to grade: by the rubric `asked`, or against the facts in `asked`.
 
@@ -141,7 +142,7 @@ class GradeNeed:
 ServiceKind = Literal["moderation", "classification", "webhook"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class ServiceNeed:
     """A text that a service is to moderate or classify, or what a webhook is to say of an output.
 
@@ -155,7 +156,7 @@ class ServiceNeed:
     given: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class SynonymNeed:
     """Words whose synonyms are looked up elsewhere, and handed in."""
 
@@ -202,7 +203,7 @@ def opened(wanted: Sequence[Need], evidence: Evidence) -> list[Need]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Evidence:
     """What checks need of the outside, fetched before they run."""
 
@@ -247,7 +248,7 @@ class Checked(NamedTuple):
     named: tuple[Named, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Unchecked:
     """A check that could not be carried out: no verdict follows from it.
 

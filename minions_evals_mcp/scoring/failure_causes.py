@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.failure_types import FAILURE_TYPES, FailureType
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 
 LONGEST = 200
@@ -21,7 +21,7 @@ _TOOL = late(r"`([^`]{1,80})`")
 _ELLIPSES = late(r"…(?:[\s,;:]*…)+")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class FailureSeen:
     """One failed test-run as it is grouped. `loss` is the share of its score that was lost, 0 to 1."""
 
@@ -35,7 +35,7 @@ class FailureSeen:
     loss: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class FailureLine:
     """A failed test-run and which cause it has, for adding up; `loss` as above."""
 
@@ -45,7 +45,7 @@ class FailureLine:
     loss: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class CauseGroup:
     """Failures with one cause. `share` is of the loss of all failures, 0 to 1; `examples` are the costliest, one a case."""
 
@@ -58,7 +58,7 @@ class CauseGroup:
     suggestion: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class CountedCause:
     """A cause as it adds up: its cases, the costliest first, each with the test-run in which it failed worst."""
 

@@ -10,10 +10,10 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.values import shown
 
 LONGEST = 500
@@ -27,7 +27,7 @@ class NoValueError(Exception):
     """The formula has no value for these numbers: says why."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Formula:
     """A formula that was read: `names` are those that it needs."""
 

@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 
 PREFIX, SUFFIX = "__prefix", "__suffix"
 """Inputs of a test that stand around its prompt."""
@@ -20,7 +21,7 @@ HIDDEN = frozenset({PREFIX, SUFFIX, GIVEN, STORES, CONVERSATION})
 """Inputs that are no variables of the test."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Token:
     """A stretch of literal text, or the inside of a `{{…}}`."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from pydantic import JsonValue
 
@@ -13,12 +12,13 @@ from minions_evals_mcp.domain.digests import canonical, digest
 from minions_evals_mcp.domain.outcomes import Verdict
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.frozen_types import frozen_type
 
 TOLERANCE = 1e-9
 """Sums of weights such as 0.1 + 0.2 may not miss their threshold by a rounding error."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Totals:
     """A run's weighted sum and the most that it could have been."""
 
@@ -27,7 +27,7 @@ class Totals:
     passed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class RubricInUse:
     """A rubric with its criteria in order, and the digest of all that decides a score."""
 

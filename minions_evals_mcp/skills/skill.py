@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Generic, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
 from minions_evals_mcp.domain.values import Text, Unit, Value
+from minions_evals_mcp.frozen_types import frozen_type
 
 
 class RunTestCaseParameters(Value):
@@ -75,7 +75,7 @@ class Limits(Value):
 P = TypeVar("P", bound=Value)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Step:
     """One numbered step: its id, what it says, and the line of the file at which it stands."""
 
@@ -84,7 +84,7 @@ class Step:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Skill(Generic[P]):
     """One skill as its file says it."""
 
@@ -96,7 +96,7 @@ class Skill(Generic[P]):
     body: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class OwnSkill:
     """A skill that somebody added: its instructions are carried out by a model, step by step, when a trigger comes."""
 
@@ -108,7 +108,7 @@ class OwnSkill:
     path: Path
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class HardRule:
     """A rule that nothing gets round, and where it is enforced."""
 
@@ -116,7 +116,7 @@ class HardRule:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Skills:
     """All five skills, the hard rules, and the skills that were added to their folder."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.intervals import Bounds, wilson
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Share:
     """So many of so many, as a share with Wilson's interval."""
 
@@ -19,7 +19,7 @@ class Share:
     interval: Bounds
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class BinaryJudge:
     """The judge against people. A share is None where people passed, or failed, nothing: it cannot be told.
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean
+
+from minions_evals_mcp.frozen_types import frozen_type
 
 DECIMALS = 12
 """Differences count to so many decimals: what differs further down is rounding, and is no change."""
 _DUST = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class CasePair:
     """One case measured in both versions: the score fraction (0 to 1) and the pass of each trial.
 
@@ -43,7 +44,7 @@ class CasePair:
         return _error_of_mean(self.a) + _error_of_mean(self.b)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class CaseDifferences:
     """How far B lies above A in each case, and what the case counts (1 on average)."""
 

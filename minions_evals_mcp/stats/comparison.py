@@ -7,9 +7,10 @@ Contracts, section 9. A verdict needs the test and the interval: of two versions
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.case_pairs import (
     DECIMALS,
     CaseDifferences,
@@ -36,7 +37,7 @@ STRONG_SKEW = 0.7
 _DUST = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class PassChange:
     """What happened to the passes: `delta` is the pass rate of B minus that of A, as fractions, every case counting once.
 
@@ -52,7 +53,7 @@ class PassChange:
     method: Method
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Difference:
     """How far the overall score of B lies above that of A (`delta`), how sure that is, and what would settle it.
 
@@ -74,7 +75,7 @@ class Difference:
     settle: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Terms:
     margin: float
     level: float
@@ -90,7 +91,7 @@ class _Terms:
         return fewest_changed(self.level)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Tested:
     interval: Bounds
     p_value: float

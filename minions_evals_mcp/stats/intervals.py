@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import astuple, dataclass
+from dataclasses import astuple
 from statistics import NormalDist
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.student import t_quantile
 
 Bounds = tuple[float, float]
@@ -32,7 +33,7 @@ def wilson(passed: int, total: int, *, level: float = 0.95) -> Bounds | None:
     return low, high
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class ScoreSums:
     """What SQL can sum over `units` independent units: scores s, their maxima m, and the products of both.
 

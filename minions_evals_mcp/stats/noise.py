@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import NormalDist, fmean, variance
 from typing import Literal
+
+from minions_evals_mcp.frozen_types import frozen_type
 
 Label = Literal["stable-pass", "stable-fail", "flaky"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Noise:
     """The variance of one case's score fraction, split by where it comes from, and what that does to a benchmark.
 
@@ -46,7 +47,7 @@ def stability(passed: Sequence[bool]) -> Label:
     return "flaky" if any(passed) else "stable-fail"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Components:
     within: float
     between: float

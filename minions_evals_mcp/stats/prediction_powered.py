@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.intervals import Bounds
 from minions_evals_mcp.stats.student import t_quantile
 
@@ -26,7 +26,7 @@ UNSEEN = 0.3
 """A disagreement that the labels did not happen to hold: added to their spread, so that labels without any are no certainty."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class JudgedOutput:
     """What the judge said of an output (0 to 1), what a person said of it, and the chance with which it was drawn for them.
 
@@ -39,7 +39,7 @@ class JudgedOutput:
     chance: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Corrected:
     """A corrected figure with its interval. `raw` is what the judge alone says, `worth` how much its verdicts count (lambda)."""
 
@@ -51,7 +51,7 @@ class Corrected:
     outputs: int
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Estimate:
     """A mean with each unit's share in its error."""
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.paired import mcnemar_exact
 
 LEVEL = 0.05
@@ -21,7 +21,7 @@ WHILE_LOOKING = 0.2
 Decision = Literal["continue", "improved", "regressed", "inconclusive"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Look:
     """What may be said after so many cases: `evidence` is E, `saved` the planned cases that need not be run."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import NormalDist, fmean
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.case_pairs import CaseDifferences, CasePair
 from minions_evals_mcp.stats.intervals import Bounds
 from minions_evals_mcp.stats.paired import fewest_changed
@@ -17,7 +17,7 @@ MOST_TRIALS = 20
 """More than this is no advice."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Spread:
     """The difference seen, and how much the cases vary about it: `total` is the variance, `noise` the trials' part of it.
 

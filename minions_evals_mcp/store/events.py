@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic import JsonValue
@@ -13,11 +12,12 @@ from minions_evals_mcp.domain.definitions import Fields, Json
 from minions_evals_mcp.domain.digests import json_text
 from minions_evals_mcp.domain.records import ASKED, TYPES, Record, fields_from_json, title_of
 from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store.connection import AT_MOST, Db, insert_rows
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Event:
     """Something that became a fact."""
 
@@ -71,7 +71,7 @@ def tell(db: Db, record: Record[Fields], *, key: str, addressee: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Told:
     """A row of the outbox."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
@@ -12,6 +11,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import NotJudgeable, Observed, UnitKey, Verdict
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.store.connection import AT_MOST, Db, insert_rows
 
@@ -19,7 +19,7 @@ JobKind = Literal["test-case", "benchmark", "comparison", "ab-test"]
 JobState = Literal["running", "awaiting-judgments", "stopped", "completed", "failed", "cancelled"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Job:
     """A run as it was asked for. `spec` is frozen; `spent` adds up calls, tokens and dollars over every start of it."""
 
@@ -36,7 +36,7 @@ class Job:
     updated_at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class UnitRow:
     """What is kept of a unit so far."""
 
@@ -177,7 +177,7 @@ def count_origins(db: Db, job_id: str) -> tuple[int, int]:
     return row[0], row[1] - row[0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class StoredOutput:
     """An output that was judged: what was seen of it where it was made, else the recorded agent-run that it is of."""
 
@@ -289,7 +289,7 @@ def skip_open(db: Db, job_id: str, case_ids: Sequence[str], *, reason: str) -> N
     save_units(db, still_open)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class VerdictKey:
     """What a verdict is about: the output with its case, the criterion, and the judge."""
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Literal
 
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.domain.values import to_millis
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
 
 LeaseEnding = Literal["returned", "lost", "stopped"]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Lease:
     """Units that went to a worker together: the chunk's number in its run, and how often it went out by now."""
 
@@ -68,7 +68,7 @@ def take_over(db: Db, job_id: str, *, at: datetime) -> int:
     return db.execute("SELECT coalesce(max(chunk), 0) FROM unit_lease WHERE job_id = ?", (job_id,)).fetchone()[0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class WorkerShare:
     """What one worker did of a run: units that it returned, units that it has now, chunks lost with it, and units a second."""
 

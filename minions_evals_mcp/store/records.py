@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Generic, TypeVar, cast
 
 from pydantic_core import from_json
@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.records import TYPES, Record, fields_from_json, of
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.values import from_millis, to_millis
 from minions_evals_mcp.errors import NotFoundError, SealedError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.store import events, sealed_content
 from minions_evals_mcp.store.connection import AT_MOST, Db, insert_rows
@@ -45,7 +46,7 @@ def _record(row: tuple[Any, ...]) -> Record[Fields]:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Unread(Generic[F]):
     """A definition or copy as its row stands, to be read where its fields are needed."""
 
@@ -327,7 +328,7 @@ def follows(db: Db, ident: str) -> list[Relation]:
     return [Relation(*row) for row in rows]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Gate:
     """A skill's quality gate beside the newest run of its benchmark; `score` is None where it never ran."""
 

@@ -7,11 +7,11 @@ none. An event's digest is made with the one before it: no event can be taken ou
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from hashlib import blake2b
 from struct import pack
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db, sqlite
 
 _CHAINED = "event"
@@ -21,7 +21,7 @@ _TABLES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Source:
     """A table whose rows have digests: its columns by how they are digested, and those by which a row is known."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from minions_evals_mcp.domain.failure_types import FailureType
 from minions_evals_mcp.domain.outcomes import Ended, UnitKey
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalFailure, EvalJudgment, TestRun
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store import unit_rows
 from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.events import Event, append
@@ -22,7 +22,7 @@ def record_unit(db: Db, key: UnitKey, case_id: str, ended: Ended, *, at: datetim
     unit_rows.write(db, [unit_rows.rows_of(key, case_id, ended)], at=at)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Sums:
     """What a benchmark-run's score, rate and intervals are made of, added up by case; `possible` is maxPossibleScore."""
 
@@ -57,7 +57,7 @@ def canaries_passed(db: Db, run_id: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Earlier:
     """An earlier benchmark-run, as far as a later one is compared with it."""
 
@@ -109,7 +109,7 @@ def same_yardsticks(db: Db, previous: str, current: str) -> bool:
     return changed.fetchone() is None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Shared:
     """Two runs on the cases that both have. `worse` and `better` count the cases whose share of passes fell or rose."""
 
@@ -147,7 +147,7 @@ def shared(db: Db, previous: str, current: str) -> Shared:
     return Shared(*(int(number) for number in row))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class NewlyFailing:
     """A failing run of a case that passed more often before; `loss` is the fall of its score fraction."""
 
@@ -171,7 +171,7 @@ def newly_failing(db: Db, previous: str, current: str, *, limit: int = 200) -> l
     return [NewlyFailing(*row) for row in rows]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Mean:
     """A criterion's or named metric's mean over a benchmark-run."""
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from minions_evals_mcp.domain.seals import Verdict
 from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Seal:
     """A benchmark that is sealed, whole or as the share of another; `ended_at` once it is sealed no more."""
 
@@ -29,7 +29,7 @@ class Seal:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class SealedCase:
     """A case under a seal: digests of what it says, and the rubric that judges it."""
 
@@ -39,7 +39,7 @@ class SealedCase:
     rubric_id: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Exposure:
     """A verdict that was told of a sealed benchmark: the how manyth on its contents, and what it compared."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Person:
     """A person whom the store knows; `has_token`: they have a token, else they confirmed at a terminal who they are."""
 

@@ -7,7 +7,7 @@ import shutil
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +21,7 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.reply_limits import MOST_BYTES
 from minions_evals_mcp.sandbox.programs import NotStartedError, running
@@ -56,7 +57,7 @@ def command_settings(target: str) -> CommandSettings:
     return CommandSettings(run=tuple(words))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Finished:
     """How a program ended, and what it wrote."""
 
@@ -118,7 +119,7 @@ def beside(said: bytearray) -> str:
     return masked(said.decode("utf-8", "replace").strip())[-KEPT_OF_STDERR:]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class CommandTarget:
     """A program of the user's, started once for each case."""
 

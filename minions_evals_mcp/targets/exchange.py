@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, TypeVar, cast
 
@@ -22,6 +21,7 @@ from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.domain.values import Count, Value
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 
@@ -141,7 +141,7 @@ def looked_up(name: str, names: Json) -> JsonValue:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Asking:
     """One question to an application: who is asked, for which version, and how long it may take."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 from urllib.parse import quote, urljoin, urlsplit
@@ -21,6 +21,7 @@ from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Text
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.models.certificates import trusted_certificates
 from minions_evals_mcp.models.reply_limits import MOST_BYTES, PORTS, origin, same_host
@@ -135,7 +136,7 @@ class Web:
         return self._client
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Question:
     """One HTTP request. `json` is its body, if it has one, or `text`, whose kind a header says."""
 
@@ -206,7 +207,7 @@ def _redirected(question: Question, status: int, location: str) -> Question | Ta
     return replace(question, url=to)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class HttpTarget:
     """An application of the user's at an address. `secrets` are the headers whose values the environment held."""
 

@@ -7,7 +7,6 @@ import inspect
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, assert_never
 
@@ -23,6 +22,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.tool_calls import tool_calls_of
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated
 from minions_evals_mcp.models.request import ModelRequest
@@ -51,7 +51,7 @@ class Target(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class ModelTarget:
     """A prompt version rendered with the inputs and sent to a model; without one, the inputs' text is sent as it is."""
 
@@ -138,7 +138,7 @@ def _seen(name: str, ref: str | None, text: str, *, finish: str, timeout_ms: int
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class PythonTarget:
     """A function of the user's: `python:module:function`, called with the inputs; named by the operator only."""
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.targets.command import CommandSettings, CommandTarget, command_settings
 from minions_evals_mcp.targets.http import HttpSettings, HttpTarget, Web, http_settings
 from minions_evals_mcp.targets.workspace import Workspaces
@@ -15,7 +16,7 @@ from minions_evals_mcp.targets.workspace import Workspaces
 OWN_KINDS = frozenset({"http", "https", "command"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class OwnTarget:
     """How the operator set an application up; `secrets` are the headers whose values the environment held.
 

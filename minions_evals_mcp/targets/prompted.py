@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import anyio
@@ -15,6 +15,7 @@ from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.errors import EvalsError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform
 from minions_evals_mcp.scoring.checks import Broke
@@ -46,7 +47,7 @@ class PythonTransform(Value):
     code: str
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Prompt:
     """What is asked: the rendered prompt with the variables and the template that made it.
 
@@ -69,7 +70,7 @@ class Prompt:
         return {"vars": self.variables, "prompt": {"raw": self.template, **beside}}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class WrittenPrompt:
     """A prompt that code wrote, and what it asks of its provider: a template still unless it is `rendered`."""
 
@@ -94,7 +95,7 @@ class Responder(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Echo:
     """Answers with the prompt."""
 
@@ -105,7 +106,7 @@ class Echo:
         return Observed(output={"output": prompt.text}, latency_ms=0, cost_usd=0, told=told)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Given:
     """Answers with what the test brings; nobody is asked."""
 
@@ -135,7 +136,7 @@ def written_prompt(output: Json) -> str | None:
     return found if isinstance(found, str) else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class PromptedTarget:
     """A responder that is asked the rendered prompt version. `transforms` change the `output` so far, one after the other.
 

@@ -7,7 +7,6 @@ import shutil
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from pydantic import JsonValue
@@ -16,6 +15,7 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.outputs import output_value
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 
 NEVER_LAID = frozenset({".git", "__pycache__", ".venv", "node_modules"})
 MOST_LAID = 10_000
@@ -28,7 +28,7 @@ FILES = "files"
 """The input that names a case's own files: a list, or a mapping from each to the digest of what it holds."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Laid:
     """One file of an arm: where it stands here, where in the workspace, and the digest of what it held when it was read."""
 
@@ -85,7 +85,7 @@ def manifest(files: Sequence[Laid]) -> Json:
     return {str(one.place): one.sha256 for one in sorted(files, key=lambda one: str(one.place))}
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Workspaces:
     """The arms by prompt version, and the folder in which the cases' own files stand."""
 

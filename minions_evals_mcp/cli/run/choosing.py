@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter, validators
@@ -12,13 +11,14 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.selection import Selection, select_cases
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 
 BETWEEN = re.compile(r",(?=\s*(?:tag=|status=|text~))")
 Cases = Annotated[int, Parameter(validator=validators.Number(gte=1))]
 
 
 @Parameter(name="*")
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Choice:
     """Which of a benchmark's cases are run, and whether outputs are made anew."""
 

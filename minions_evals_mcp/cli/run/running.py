@@ -6,7 +6,6 @@ import sys
 from codecs import BOM_UTF8
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal
@@ -36,6 +35,7 @@ from minions_evals_mcp.engine.run.pipeline import Place, here
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark as carry_out_benchmark
 from minions_evals_mcp.engine.run.run_test_case import run_test_case as carry_out_case
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.packets import Submission
 from minions_evals_mcp.report.progress import shown_progress
 from minions_evals_mcp.settings import settings_here
@@ -51,7 +51,7 @@ Judge = Literal["auto", "heuristic", "llm", "human", "caller"]
 
 
 @Parameter(name="*")
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class RunOptions:
     """What a run is asked for."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from minions_evals_mcp.domain.records import Record
@@ -11,6 +10,7 @@ from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.domain.values import to_millis
 from minions_evals_mcp.engine.conclude.stored_results import StoredResults, choice_among
 from minions_evals_mcp.engine.seals.exposures import sealed_number
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.attempts import attempt_level
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
@@ -18,7 +18,7 @@ from minions_evals_mcp.store.queries.judging import attempts
 from minions_evals_mcp.store.seals import is_open_part
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Attempt:
     """One attempt to beat a version: the `number`-th, and what decides with the two runs.
 

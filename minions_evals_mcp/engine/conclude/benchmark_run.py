@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from minions_evals_mcp.domain.definitions import Benchmark, Json
@@ -34,6 +33,7 @@ from minions_evals_mcp.engine.conclude.strange_outputs import strange_outputs
 from minions_evals_mcp.engine.judge.compose import RULES
 from minions_evals_mcp.engine.outbox import message, queue, task
 from minions_evals_mcp.engine.request import RunRequest
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.rubric import TOLERANCE
 from minions_evals_mcp.skills import Skills
 from minions_evals_mcp.stats.intervals import ScoreSums, score_interval, wilson
@@ -48,7 +48,7 @@ from minions_evals_mcp.store.rows import insert
 NAMED_SKIPPED = 20
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Concluding:
     """What the conclusion is drawn from, apart from the rows."""
 
@@ -63,7 +63,7 @@ class Concluding:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Regression:
     """A fall of the pass rate against the previous run, on the cases that both have, and what changed since."""
 
@@ -75,7 +75,7 @@ class Regression:
     changed: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Origins:
     """The one version of the run's outputs, what the run is measured with, how that differs from the run before, and why a
     fall from that one is no regression.
@@ -87,7 +87,7 @@ class Origins:
     incomparable: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Standing:
     """The run beside the newest one that was judged alike: on the cases that both have, whether it fell, and what changed."""
 

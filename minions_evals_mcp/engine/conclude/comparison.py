@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from minions_evals_mcp.domain.definitions import Json
@@ -17,6 +17,7 @@ from minions_evals_mcp.engine.outbox import message, queue
 from minions_evals_mcp.engine.seals.exposures import RECOMMENDED, note_exposure
 from minions_evals_mcp.engine.seals.guard import HIDDEN
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, NotFoundError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.attempts import BUDGET
 from minions_evals_mcp.stats.comparison import METHOD_WORDS, CasePair, Difference, compare, holm
 from minions_evals_mcp.store import jobs, runs
@@ -33,7 +34,7 @@ MARGIN = 0.05
 """A difference whose whole interval lies within this counts as none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Pairing:
     """Two runs on the cases that both have; `a` and `b` hold all cases of either run."""
 
@@ -62,7 +63,7 @@ class Pairing:
         ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Rule:
     """Below what difference two scores are a tie, and how many cases were planned where one looked after every case."""
 
@@ -70,7 +71,7 @@ class Rule:
     planned: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class CriterionDifference:
     """One criterion in both runs; `p_value` (Holm) and interval (Bonferroni) are adjusted for the number of criteria."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from datetime import datetime
 from statistics import NormalDist
 
 from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_difference
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.store.connection import Db
 
@@ -17,7 +17,7 @@ LEVEL = 0.05 * 6 / math.pi**2
 """The error of a first attempt."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class JudgeEvidence:
     """The standing of the judges of both runs, and the difference of passes as people would have found it, if labels say."""
 

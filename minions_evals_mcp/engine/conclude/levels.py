@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun, Evidence
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.series.change_point import FEWEST_POINTS, newest_change
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import trend_points
@@ -19,7 +19,7 @@ NEAR = 2
 """A level that is found so near to one that is kept is that one."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Standing:
     """Where the series stands: whether it fell for sure, and the run at which a fall began that this look was the first to see."""
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.stats.sequential import WHILE_LOOKING, Look, look
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_pairs
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Settled:
     """What the looks came to: after how many of the planned cases, and the decision."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import failure_groups
 from minions_evals_mcp.store.runs import NewlyFailing
@@ -15,7 +15,7 @@ NAMED = 3
 """So many groups are named."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class FailureGroups:
     """How many of the failing cases bear each tag, failed in each way, and missed each criterion; the commonest first."""
 

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from minions_evals_mcp.engine.version_chain import versions_ever
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.comparison import CasePair
 from minions_evals_mcp.stats.stored_results import StoredOutput, looks_at, matched
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries.judging.stored_results import StoredRun, stored_outputs, stored_runs
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class StoredResults:
     """The runs of either version that decide together, and the number of their results in the version that has fewer."""
 
@@ -32,7 +32,7 @@ class StoredResults:
         return [_pair(pair, a[pair.case_id], b[pair.case_id]) for pair in own]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Choice:
     """What one could choose from: how many attempts that is beside the comparison's own, and what decides instead of a choice."""
 

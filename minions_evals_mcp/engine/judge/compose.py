@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from minions_evals_mcp.domain.assertions import Assertion
@@ -13,6 +12,7 @@ from minions_evals_mcp.domain.results import DecidedBy, Digests, EvalFailure, Te
 from minions_evals_mcp.domain.vetted import completed, judgment, vetted_verdict
 from minions_evals_mcp.engine.judge.likeness import metrics_of
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.grading import AND
 from minions_evals_mcp.judges.heuristic import guide, is_rule
 from minions_evals_mcp.judges.task import Work
@@ -28,7 +28,7 @@ RULES = "rules/4"
 WANTS_JSON = frozenset({"is-json", "contains-json"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Judged:
     """An output with all its verdicts, when each was given, and the metrics that its checks named."""
 
@@ -40,7 +40,7 @@ class Judged:
     embedder: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class OutputVersion:
     """The version that an output was made with, as its test-run keeps it; all None where that is not known."""
 
@@ -52,7 +52,7 @@ class OutputVersion:
 UNKNOWN_VERSION = OutputVersion()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Frame:
     """What all runs of one job have in common."""
 
@@ -100,7 +100,7 @@ def _decided_by(measure: Measure) -> DecidedBy:
     return measure.case.fields.pass_rule or "max_score"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Result:
     """The verdicts, what they add up to, who gave them, and the version that the output was made with."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -14,6 +14,7 @@ from minions_evals_mcp.embedding.embedder import Embedder, Vector
 from minions_evals_mcp.embedding.local import is_local
 from minions_evals_mcp.embedding.wordnet import synonyms
 from minions_evals_mcp.errors import InstrumentError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.checks import (
@@ -50,7 +51,7 @@ class Graders(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Judges:
     """What evidence is fetched from: searches under a time limit, confined code, likeness in meaning, and models.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 
 import anyio
@@ -19,6 +18,7 @@ from minions_evals_mcp.engine.judge.model_grades import UnitGrades
 from minions_evals_mcp.engine.judge.panel import Panel, implicit
 from minions_evals_mcp.engine.judge.unit_examination import Rescoring, Ruled, UnitExamination, Unruled
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByNothing, Measure
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.grading import by_grader
 from minions_evals_mcp.judges.heuristic import by_rule
 from minions_evals_mcp.judges.packets import packet
@@ -31,7 +31,7 @@ from minions_evals_mcp.scoring.rubric import RubricInUse
 Decision = Judged | JudgeErrored | NotJudgeable | Awaiting
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Judging:
     """Judges the outputs of one run."""
 

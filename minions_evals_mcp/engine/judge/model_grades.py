@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import anyio
@@ -16,6 +16,7 @@ from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
 from minions_evals_mcp.engine.judge.panel import Panel
 from minions_evals_mcp.engine.judge.unit_examination import UnitExamination
 from minions_evals_mcp.engine.judge.unit_services import UnitServices
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.grading import grade, grade_criterion, grade_of, grader_digest
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, ServiceNeed, Unmet
@@ -25,7 +26,7 @@ from minions_evals_mcp.store import jobs
 Found = dict[GradeNeed, Verdict | JudgeErrored]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class UnitGrades:
     """The models that grade for one run, which the panel knows; without its judge nobody is asked."""
 

@@ -20,6 +20,7 @@ from minions_evals_mcp.engine.judge.yardstick import (
     Yardstick,
 )
 from minions_evals_mcp.engine.request import JudgeChoice, JudgeKind
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.grading import grader_digest
 from minions_evals_mcp.judges.heuristic import guide_asks, guide_asks_outside, guide_embeds, takes_proposal
 from minions_evals_mcp.judges.llm import LlmJudge
@@ -62,7 +63,7 @@ def outside_criteria(rubric: RubricInUse, choice: JudgeChoice, *, has_model: boo
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _JudgedRubric:
     """What a vetted rubric comes to under this panel, worked out once: whom rules ask for grades, whether they measure
     likeness, the digest of all who judge by it, whether the run's model is one of them or any is, the criteria that

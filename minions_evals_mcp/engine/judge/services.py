@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -12,6 +11,7 @@ import anyio
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import BadInputError, EvalsError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Completion, Failed
 from minions_evals_mcp.models.reply_limits import origin
@@ -27,7 +27,7 @@ Ask = Callable[[ServiceNeed], Awaitable[JsonValue | Unmet]]
 Answers = dict[ServiceNeed, JsonValue | Unmet]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class OpenService:
     """A service that can be asked. `grader` is how an assertion names it; None: it moderates by default."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import JudgeErrored, NotJudgeable, UnitKey, Verdict
 from minions_evals_mcp.engine.judge.door import grade_needs
 from minions_evals_mcp.engine.judge.panel import Panel, implicit
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, ByExpectation, ByNothing, BySimilarity, Measure
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.grading import by_grader
 from minions_evals_mcp.judges.heuristic import explained, guide_needs, judge_by_rule
 from minions_evals_mcp.judges.task import Criterion, Work
@@ -29,7 +30,7 @@ from minions_evals_mcp.scoring.verdicts.examination import Checks, Expectation
 from minions_evals_mcp.scoring.verdicts.history import SIMILAR_ENOUGH
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Ruled:
     """What rules found. Without a rubric `whole` is all that decides, and `reason` says why.
 
@@ -49,7 +50,7 @@ Unruled = JudgeErrored | NotJudgeable
 """Why rules could not find anything."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class UnitExamination:
     """One output of a run with what its case is measured with. A model grades where a rule asks it to."""
 
@@ -139,7 +140,7 @@ class UnitExamination:
         return Ruled(Aggregate(likeness.passed, likeness.semantic_score, ()), reason)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Rescoring:
     """What a person's code makes of the checks of one output."""
 

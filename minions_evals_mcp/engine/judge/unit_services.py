@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from pydantic import JsonValue
 
@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.definitions import RubricCriterion
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outcomes import UnitKey, Verdict
 from minions_evals_mcp.engine.judge.kept_verdicts import KeptVerdicts
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.task import Criterion, Work
 from minions_evals_mcp.scoring.checks import ServiceNeed, Unmet
 from minions_evals_mcp.store import jobs
@@ -23,7 +24,7 @@ from minions_evals_mcp.store import jobs
 Answers = dict[ServiceNeed, JsonValue | Unmet]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class UnitServices:
     """Asks the services of one run, and keeps what they say."""
 

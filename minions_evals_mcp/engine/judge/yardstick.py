@@ -14,6 +14,7 @@ from minions_evals_mcp.domain.outcomes import Expected
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.seals import SEALED
 from minions_evals_mcp.errors import NotFoundError, SealedError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.assertions import asks_outside
 from minions_evals_mcp.scoring.max_score import parted
 from minions_evals_mcp.scoring.rubric import RubricInUse, in_use
@@ -22,7 +23,7 @@ from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class ByAssertions:
     """The case's own assertions, with the threshold of their aggregate, and the code that judges in place of it.
 
@@ -36,21 +37,21 @@ class ByAssertions:
     """Those that may need something to be fetched: a model's grade, a likeness, a search, code that runs."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class ByExpectation:
     """What was expected, looked for in the output: all of `maxScore` or nothing."""
 
     expected: Json
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class BySimilarity:
     """What was expected, compared by meaning: equal after trimming, or a cosine of at least 0.8."""
 
     expected: Json
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class ByNothing:
     """Nothing to judge by: a person accepts the output as the baseline, or writes a rubric."""
 

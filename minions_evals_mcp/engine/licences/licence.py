@@ -13,6 +13,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import JudgeLicence, LicenceState, ProbeResult
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.binary_judge import binary_judge
 from minions_evals_mcp.stats.intervals import wilson
 from minions_evals_mcp.stats.krippendorff import interval_alpha
@@ -32,7 +33,7 @@ SAME = 1e-9
 Output = tuple[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Labels:
     """People's verdicts by one criterion: of each output the one that counts, and those of each rater."""
 
@@ -115,7 +116,7 @@ def _tried(judged: Sequence[Judged], labels: Labels) -> list[_Tried]:
     return list(found.values())
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Trial:
     """A judge on a criterion, and what came before it there."""
 
@@ -169,7 +170,7 @@ def _level(attempt: int) -> float:
     return 1 - ERROR * 6 / (math.pi * attempt) ** 2
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Figures:
     """What is measured of a judge; nothing without labels."""
 

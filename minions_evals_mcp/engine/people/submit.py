@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 from minions_evals_mcp.domain.outcomes import Failed, JudgeErrored, Passed, UnitKey, Verdict
@@ -18,6 +17,7 @@ from minions_evals_mcp.engine.run.run_benchmark import conclude_job
 from minions_evals_mcp.engine.run.units import Bench, Unit, earlier_runs, judged, proposal_scores
 from minions_evals_mcp.engine.run.versions import versions_of_job
 from minions_evals_mcp.errors import BadInputError, ConflictError, InstrumentError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.packets import AnsweredPacket, Submission, packet_digest, verdicts_for
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.rubric import RubricInUse
@@ -28,7 +28,7 @@ from minions_evals_mcp.store.jobs import Job, UnitRow
 AS_A_PERSON = "A person answers with `minions-evals judge` at a terminal, on the page, or with a token: minions-evals people add NAME."
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Accepted:
     """A packet whose verdicts are vetted, and the unit that they complete."""
 
@@ -131,7 +131,7 @@ async def _accept(
     return _vetted(bench.judging, _Said(speaker, named, imported=imported), answered, row, measure)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Said:
     """Who hands judgments in, and under which name they are kept."""
 

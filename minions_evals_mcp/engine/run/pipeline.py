@@ -31,6 +31,7 @@ from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, PEOPLE
 from minions_evals_mcp.engine.run.units import TOGETHER, Bench, Seen, Unit, carry_out, concluded, output_of
 from minions_evals_mcp.errors import EvalsError, ungrouped
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store import unit_rows
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append, tell
@@ -136,7 +137,7 @@ Pages = AsyncIterator[list[Unit]]
 Made = tuple[Unit, Seen]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Behind:
     """A write that is committed with the endings that were sent before it, or after them, never earlier."""
 

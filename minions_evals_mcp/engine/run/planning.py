@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from minions_evals_mcp.domain.definitions import Json
@@ -25,6 +25,7 @@ from minions_evals_mcp.engine.run.recorded_runs import Asked, recorded_runs
 from minions_evals_mcp.engine.run.versions import RunVersions, named_alike, with_version
 from minions_evals_mcp.engine.version_chain import default_name
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.llm import LlmJudge
 from minions_evals_mcp.models.registry import ModelRef, parse_judges, parse_model
 from minions_evals_mcp.scoring.assertions import SCORER_VERSION
@@ -44,7 +45,7 @@ CONFIG = "config"
 SETTLED = frozenset({"scored", "timed-out", "not-judgeable", "awaiting-judgments"})
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Plan:
     """The cases that run, those that do not and why, and what the run is measured with."""
 

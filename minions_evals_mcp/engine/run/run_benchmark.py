@@ -27,6 +27,7 @@ from minions_evals_mcp.engine.run.unit_pages import open_units
 from minions_evals_mcp.engine.run.units import Bench
 from minions_evals_mcp.engine.seals.guard import hushed, vet_whole
 from minions_evals_mcp.errors import BadInputError, InstrumentError, StoppedError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.sequential import case_order
 from minions_evals_mcp.store import jobs, records, runs, seals
 from minions_evals_mcp.store.connection import Db
@@ -92,7 +93,7 @@ async def get_benchmark(engine: Engine, ident: str) -> Record[Benchmark]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class _Run:
     """A job with all that it takes to carry it on."""
 
@@ -104,7 +105,7 @@ class _Run:
     place: Place = here
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Started:
     """A job that is written down; `finish` carries it on to its end, or to what it waits for."""
 
@@ -112,7 +113,7 @@ class Started:
     finish: Callable[[Progress], Awaitable[Job]]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class StartedCases(Started):
     """The job of some cases, which need not run to its end: `advance` carries on the first, `settle` ends it and says why."""
 

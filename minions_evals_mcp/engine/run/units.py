@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from functools import partial
 
@@ -33,6 +33,7 @@ from minions_evals_mcp.engine.run.versions import RunVersions
 from minions_evals_mcp.engine.seals.guard import hushed, hushed_ending
 from minions_evals_mcp.engine.version_chain import default_name
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.assertions.judged.criteria import BY_PROMPT
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
@@ -53,7 +54,7 @@ Seen = Observed | Skipped | TargetErrored
 """An output, or why there is none."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Bench:
     """What the units of one run share."""
 
@@ -68,7 +69,7 @@ class Bench:
     budget: Budget = field(default_factory=uncapped)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Unit:
     """One case and trial to be carried out: what is kept of an earlier start, the recorded agent-run that it judges, what
     the target made of the same for an earlier run, the case's earlier runs, newest first, and the scores that the

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.digests import combined, digest
@@ -19,12 +19,13 @@ from minions_evals_mcp.engine.version_chain import (
     version_record,
 )
 from minions_evals_mcp.errors import BadInputError, NotFoundError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store import jobs, records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class RunVersions:
     """The versions of a run: the one that was asked for, else those that the cases' own names stood for at its start.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 from minions_evals_mcp.domain.assertions import NEGATION, SET, Assertion
 from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.assertions import judges, sets
 from minions_evals_mcp.scoring.assertions.judged import contexts, criteria
 from minions_evals_mcp.scoring.assertions.kinds import (
@@ -57,7 +57,7 @@ def _anything(_assertion: Assertion) -> None:
     return
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Kind:
     """One type: its check, what refuses a value that does not fit it, and what it needs of the outside."""
 

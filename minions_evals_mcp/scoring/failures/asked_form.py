@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.failed import FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.texts import instructions, unfenced
@@ -26,7 +26,7 @@ _COUNTS = {
 _COUNT = "|".join(sorted(map(re.escape, _COUNTS), key=len, reverse=True))
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Form:
     """A form by its words in a task, and what an answer in that form has."""
 

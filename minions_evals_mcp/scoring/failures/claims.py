@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 
 _ADVERB = r"(?:(?:just|now|already|also|successfully|gone ahead and) ){0,2}"
@@ -126,7 +126,7 @@ _LOCAL = {
 """By what was done: parts of the names of tools that do it, in any of the languages."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Claim:
     """Something that the answer says was done, and that no call of the log can have done."""
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
@@ -54,7 +54,7 @@ _HOUR_AT_ALL = late(r"\d(?::\d|\s?[hHaApPU]|[.:]\d\d\sUhr)")
 _DIGIT = late(r"\d")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Day:
     """A day, or a whole month where `day` is None, in an unknown year where `year` is None."""
 
@@ -77,7 +77,7 @@ class Day:
             return None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Mention:
     """A date or a time as it is written, and what it can mean: `days`, or `minutes` after midnight."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.failure_types import FailureType
 from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.failures.texts import cut
 from minions_evals_mcp.scoring.failures.wanted import wanted_arguments, wanted_tools, wanted_words
 
@@ -20,7 +20,7 @@ OWN_CHECKS = "the case's own checks"
 """What stands for a criterion where a case is judged by what it expects."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class FailedCriterion:
     """How one criterion judged the output: `fraction` is its score mapped to 0 to 1; `by_rule`: no judge gave the reason."""
 
@@ -42,7 +42,7 @@ class FailedCriterion:
         return self.fraction < 1 and not self.by_rule and self.name != OWN_CHECKS
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class FailedOutput:
     """An output that did not pass, with all that is known of how it came about.
 
@@ -86,7 +86,7 @@ class FailedOutput:
         return not self.output or not self.text.strip()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Signal:
     """One piece of evidence. `confidence` (0 to 1) is how often it alone is right; under a half it decides nothing."""
 
@@ -105,7 +105,7 @@ class Signal:
         return f"{self.kind}: {cut(self.detail)}"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Analysis:
     """The failure's class, and what it rests on. `sure` is False where a reader might see it otherwise."""
 

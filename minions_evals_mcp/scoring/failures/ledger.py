@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import combinations, islice
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.failures.quantities import PERCENT, PLAIN, Quantity
 
 MOST_KEPT = 50_000
@@ -17,7 +17,7 @@ NEAR = 0.05
 """How far "about" may be off, as a share of the number."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Ledger:
     """The numbers of a material, by what they count. `full` is False where there were too many to tell."""
 

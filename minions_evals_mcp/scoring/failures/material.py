@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice, product
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.failures.dates import Day, Mention, take_clocks, take_dates
 from minions_evals_mcp.scoring.failures.ledger import Ledger, ledger
 from minions_evals_mcp.scoring.failures.mentions import IDENTIFIER, LINK, WORD, bare_link, is_identifier, squeezed, stem
@@ -24,7 +24,7 @@ MOST_DAYS = 200
 """So many distinct days of a material are counted from."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Reading:
     """A text taken apart into what can be looked up; `bare` is the rest, without links, dates, times and codes."""
 
@@ -36,7 +36,7 @@ class Reading:
     quantities: Iterable[Quantity]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Material:
     """Everything that some values say; `text` is case-folded, `words` squeezed."""
 

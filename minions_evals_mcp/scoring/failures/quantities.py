@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.mentions import ORDINARY, stem
 
@@ -57,7 +57,7 @@ _SEPARATOR = late(r"[.,' \u00a0\u202f]")
 _LONGEST = 40
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Quantity:
     """A number as it is written, its possible values, and its kind (`factor` converts to that kind's own unit).
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol, TypeVar
 
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.assertions import check_all, needs
 from minions_evals_mcp.scoring.checks import NO_EVIDENCE, Aggregate, Checked, Evidence, Need, Subject, Unchecked
 from minions_evals_mcp.scoring.max_score import MaxScore, OutputScores, Selection, select
@@ -60,7 +60,7 @@ class Expectation(NamedTuple):
         return meets(self.expected, self.output, self.subject, evidence=evidence)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Spoilt:
     """A contest that cannot be decided, as a check of the output with that number (from 0) could not be carried out."""
 

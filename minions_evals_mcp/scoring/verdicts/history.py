@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import fsum
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.results import DecidedBy, DiffPart, Digests, RegressionType
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.likeness.similarity import disagreements
 from minions_evals_mcp.scoring.text_diff import text_diff
 from minions_evals_mcp.scoring.verdicts.expected import is_pattern, plain_text
@@ -20,7 +20,7 @@ HISTORY = 5
 """How many earlier runs a run is compared with."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Compared:
     """What was expected and what came, as text; several keys one below the other."""
 
@@ -55,7 +55,7 @@ def compared(expected: Json, output: Json, *, patterns: bool) -> Compared | None
     return Compared(pairs) if pairs else None
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Likeness:
     """How an output compares with what was expected. Differences are actual − expected.
 
@@ -96,7 +96,7 @@ def likeness(texts: Compared, similarities: Sequence[float] | str, *, tokens: tu
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Sample:
     """A run as its successors are compared with it.
 
@@ -128,7 +128,7 @@ def sample(
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Standing:
     """How a run stands against its history; the gravest type first. `flipped`: passed last time, fails now."""
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from statistics import fmean, median
+
+from minions_evals_mcp.frozen_types import frozen_type
 
 FEWEST_POINTS = 12
 """Fewer points in the series are not searched."""
@@ -32,7 +34,7 @@ _SPENT = 2 / math.sqrt(_EARLY + FIRST_LEVEL)
 _DECIMALS = 9
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Change:
     """A new level: where it begins, at which look (the number of runs then) that was seen, and how far it lies from the last."""
 

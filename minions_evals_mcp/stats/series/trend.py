@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from statistics import fmean
 
 from minions_evals_mcp.domain.results import Direction
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.series.mann_kendall import mann_kendall, order_chance, smallest_significant_s, theil_sen
 
 SMALLEST_WINDOW, LARGEST_WINDOW = 3, 12
@@ -21,7 +21,7 @@ DECIMALS = 9
 _SMALL_MEAN = 0.05
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class TrendReading:
     """The direction of one window, and what it rests on.
 

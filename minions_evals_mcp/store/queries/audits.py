@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import AgentRun, ToolCall
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Audit
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.rows import TABLES, record_of, select
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class AuditFigures:
     """The figures of a kept audit."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from minions_evals_mcp.domain.definitions import TestCase
 from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import Digests, TestRun
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.verdicts.history import Sample, sample, score_fraction
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import AT_MOST, Db
@@ -59,7 +59,7 @@ def _sample(passed: int, score: float, possible: float, rest: str) -> Sample:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Figures:
     """What a case's runs come to; `average` is the mean score fraction."""
 

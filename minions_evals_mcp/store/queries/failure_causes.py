@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.failure_causes import (
     CauseGroup,
     FailureLine,
@@ -35,7 +35,7 @@ _SEEN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class KeptCause:
     """A cause over a benchmark's runs. `gone_run_id`: the run in which it was gone, where it has not come back since."""
 

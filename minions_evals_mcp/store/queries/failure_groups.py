@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from minions_evals_mcp.domain.failure_types import FailureType
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Cause:
     """One failed test-run: how it failed, which criteria it missed, and the tags of its case."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class RunOutput:
     """An output that was judged, of which case, and how."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +13,7 @@ from pydantic_core import from_json
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.results import Outcome
 from minions_evals_mcp.domain.values import Value, from_millis
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.rows import WHOLE
 
@@ -21,7 +21,7 @@ Place = tuple[int, int]
 """A unit of a job: its position and trial."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class UnitLine:
     """A unit in brief. `fraction` is the share of the points it reached, None without a verdict; `size` counts bytes."""
 
@@ -78,7 +78,7 @@ class Judged(Value):
     confidence: float
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class UnitDetail:
     """All of a unit that a report tells. `run` and `observed` are as kept (JSON); `edited` says that the case changed since."""
 
@@ -178,7 +178,7 @@ def _metrics(db: Db, run_ids: str) -> dict[str, dict[str, float]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class HistoryPoint:
     """One benchmark-run in its benchmark's history. Equal `series` were measured alike."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import AT_MOST, Db
 from minions_evals_mcp.store.jobs import Job, jobs
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class RunLine:
     """A run with its figures; None where there is none yet. `score` is 0 to 1, `cost_usd` what the run itself spent."""
 

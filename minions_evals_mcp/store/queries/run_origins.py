@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from minions_evals_mcp.domain.results import Digests
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Origin:
     """The version that outputs were made with, and the digest of the target that made them; None for recorded ones."""
 
@@ -33,7 +33,7 @@ def target_name(db: Db, run_id: str) -> str | None:
     return None if row is None else row[0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Made:
     """What a benchmark-run came to, and what it was made and measured with."""
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from minions_evals_mcp.domain.results import Direction
 from minions_evals_mcp.domain.values import from_millis, to_millis
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.rows import WHOLE
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class SeriesRun:
     """One benchmark-run; runs of equal `series` were measured alike.
 
@@ -47,7 +47,7 @@ def history(db: Db, benchmark_id: str, *, series: str | None = None, limit: int 
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class SeriesCounts:
     """How many runs the newest series has, and how many series were there before it."""
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 
 _CLAUSE = late(r"[,;:\u2013\u2014]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Language:
     """The words of one language. A clause with all of `inability` and a `service` declines, and so does a `phrase`."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Sign:
     """What speaks for a refusal (or, below 0, against): its weight in the first sentence, in the next two, and later.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.assertions.declining import reasons
 from minions_evals_mcp.scoring.assertions.declining.business import is_business
@@ -45,7 +45,7 @@ _ANSWER = late(
 _SUBSTANCE_WORDS = 5
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Refusal:
     """That a text declines: the words that show it, and whether it does so in so many words."""
 

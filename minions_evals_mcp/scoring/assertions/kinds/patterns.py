@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol, cast
 
 import re2
 
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.values import shown
 
 Search = Callable[[str], bool]
@@ -58,7 +58,7 @@ class _Compiled(Protocol):
     def search(self, text: bytes) -> object | None: ...
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Elsewhere:
     """A pattern, rewritten, that only a backtracking engine can search."""
 

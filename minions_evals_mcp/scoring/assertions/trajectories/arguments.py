@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.assertions.kinds.patterns import compiled
 from minions_evals_mcp.scoring.assertions.trajectories.steps import is_ignored, mapping, same
 from minions_evals_mcp.scoring.values import js_text, shown
@@ -23,7 +23,7 @@ FoundIn = Callable[[str, str], bool]
 """Whether a pattern is found in a text."""
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Arguments:
     """The arguments that are asked for, those that do not matter, and whether a call may hold others besides."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
@@ -12,6 +11,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.assertions.kinds.patterns import linear
 from minions_evals_mcp.scoring.values import frozen, shown
 
@@ -23,7 +23,7 @@ MATCHER_KEYS = frozenset({"name", "pattern", "type"})
 _SPECIAL = re.compile(r"[.+^${}()|\[\]\\]")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Step:
     """One step: what it is called, by any of its names, and what it was given."""
 

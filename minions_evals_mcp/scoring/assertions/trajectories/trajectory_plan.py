@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.errors import InvalidRecordError
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.assertions.trajectories.arguments import Arguments, FoundIn, vet_arguments_wanted
 from minions_evals_mcp.scoring.assertions.trajectories.steps import (
     MATCHER_KEYS,
@@ -38,7 +38,7 @@ class Misfit(NamedTuple):
     arguments: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Wanted:
     """A step that is asked for: one of several calls. An optional one may be left out."""
 
@@ -60,7 +60,7 @@ class Wanted:
         return min(fitting, default=None)
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Plan:
     """All that is asked for: groups in order, the members of one in any order."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from minions_evals_mcp.frozen_types import frozen_type
 
 LIKELY, SURE = 0.6, 0.8
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Finding:
     """What is wrong, at which step (from 0; None where no step is to blame), in words that quote it.
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
 from pydantic import JsonValue
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.late_patterns import late
 from minions_evals_mcp.scoring.failures.dates import take_clocks, take_dates
 from minions_evals_mcp.scoring.failures.mentions import LINK, ORDINARY, WORD, stem
@@ -52,7 +52,7 @@ _IDLE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Known:
     """A value and where it stands: under which key, at which step (-1: the input), next to which words."""
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from pydantic import JsonValue
 
 from minions_evals_mcp.domain.neighbours import ToolCall
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.scoring.failures.log.kinds import folded
 
 MOST_RECORDS = 60
@@ -16,7 +16,7 @@ MOST_RECORDS = 60
 _LISTED = re.compile(r"(?<![\w.,-])(?=[\w-]*\d)[\w-]{2,40}(?![\w-])")
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Entity:
     """One record of a result: where it stands, and its scalars by key."""
 

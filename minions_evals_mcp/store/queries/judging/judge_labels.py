@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store.connection import Db
 
 _IMPLICIT = "implicit:%"
@@ -19,7 +19,7 @@ def is_label(of: str) -> str:
     return f"({of}.judged_by_type = 'human' AND {handed_in} GLOB 'person:*')"
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class JudgeKey:
     """A judge: who it is, with which prompt and settings (its digest), by which rubric."""
 
@@ -33,7 +33,7 @@ class JudgeKey:
         return digest([self.judged_by, self.judge, self.rubric])
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class Judged:
     """One judgment. Equal `output`: the same output of the same case. `score` is a share of the range."""
 
@@ -99,7 +99,7 @@ def probed(db: Db, criterion_id: str, judge_digest: str) -> list[tuple[str, int,
     ).fetchall()
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class ProbeVerdict:
     """What a judge said of one probe: `said` holds the text, the score, the rationale and what was expected."""
 
@@ -135,7 +135,7 @@ def probes_kept(db: Db, judge_digest: str, criterion_id: str) -> list[ProbeVerdi
     ]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class RunOutput:
     """One output of a run as it was judged there. Equal `output`: the same output of the same case."""
 
@@ -179,7 +179,7 @@ def newest_judged_run(db: Db, ident: str) -> str | None:
     return None if row is None else row[0]
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class JudgedText:
     """An output of a run with the share of a criterion's range that its judge gave it."""
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.stats.stored_results import StoredOutput
 from minions_evals_mcp.store.connection import Db
 
@@ -27,7 +27,7 @@ _CHOSEN = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@frozen_type
 class StoredRun:
     """A benchmark-run of a version. Runs of equal outputs, cases and judge (`said`) are one result.
 

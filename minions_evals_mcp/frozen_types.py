@@ -1,0 +1,106 @@
+"""Frozen types whose methods are made at their first use: a start loads hundreds of types, of which a run makes a few.
+
+`dataclass(frozen=True, slots=True)` writes and compiles six methods for each of them, which was a third of a command's start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import MISSING, FrozenInstanceError, dataclass, field, fields
+from reprlib import recursive_repr
+from typing import Any, TypeVar, dataclass_transform
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def frozen_type(kind: type[T]) -> type[T]:
+    """The type as `dataclass(frozen=True, slots=True)` makes it, in a tenth of the time, and its values in two thirds.
+
+    Every field is a parameter that may be given by its place, and counts where values are compared.
+    """
+
+    def first_init(self: Any, *args: Any, **kwargs: Any) -> None:
+        made.__init__ = _init_of(made)
+        made.__init__(self, *args, **kwargs)
+
+    def first_equal(self: Any, other: object) -> bool:
+        made.__eq__, made.__hash__ = _comparison_of(made)
+        return made.__eq__(self, other)
+
+    def first_hash(self: Any) -> int:
+        made.__eq__, made.__hash__ = _comparison_of(made)
+        return made.__hash__(self)
+
+    declared = vars(dataclass(init=False, repr=False, eq=False)(kind))
+    names = declared["__dataclass_fields__"]
+    inherited = {name for base in kind.__mro__ for name in getattr(base, "__slots__", ())}
+    space = {
+        **_METHODS, "__init__": first_init, "__eq__": first_equal, "__hash__": first_hash,
+        **{name: value for name, value in declared.items() if name not in names and name not in _OF_AN_UNSLOTTED},
+        "__slots__": tuple(name for name in names if name not in inherited),
+    }  # fmt: skip
+    made: Any = type(kind)(kind.__name__, kind.__bases__, space)
+    made.__qualname__ = kind.__qualname__
+    return made
+
+
+_OF_AN_UNSLOTTED = frozenset({"__dict__", "__weakref__"})
+
+
+def _init_of(kind: type[Any]) -> Callable[..., None]:
+    """What sets every field by its slot: a frozen type does not refuse that, and it is the fastest way."""
+    names: dict[str, Any] = {"_absent": MISSING}
+    parameters, body = ["self"], list[str]()
+    for one in fields(kind):
+        name, value, given = one.name, one.name, ""
+        names[f"_set_{name}"] = getattr(kind, name).__set__
+        if one.default is not MISSING:
+            names[f"_default_{name}"], given = one.default, f"=_default_{name}"
+        elif one.default_factory is not MISSING:
+            names[f"_make_{name}"], given = one.default_factory, "=_absent"
+            value = f"_make_{name}() if {name} is _absent else {name}"
+        parameters.append(f"{name}{given}")
+        body.append(f"_set_{name}(self, {value})")
+    if hasattr(kind, "__post_init__"):
+        body.append("self.__post_init__()")
+    exec(f"def __init__({', '.join(parameters)}): {'; '.join(body) or 'pass'}", names)  # noqa: S102  nothing but fields' names
+    return names["__init__"]
+
+
+def _comparison_of(kind: type[Any]) -> tuple[Callable[[Any, object], bool], Callable[[Any], int]]:
+    """The type's `__eq__` and `__hash__`."""
+    mine, theirs = ("".join(f"{who}.{one.name}, " for one in fields(kind)) for who in ("self", "other"))
+    names: dict[str, Any] = {}
+    exec(  # noqa: S102  as above
+        f"def equal(self, other): return ({mine}) == ({theirs}) if other.__class__ is self.__class__ else NotImplemented\n"
+        f"def hashed(self): return hash(({mine}))",
+        names,
+    )
+    return names["equal"], names["hashed"]
+
+
+@recursive_repr("...")
+def _shown(self: Any) -> str:
+    shown = ", ".join(f"{one.name}={getattr(self, one.name)!r}" for one in fields(self) if one.repr)
+    return f"{self.__class__.__qualname__}({shown})"
+
+
+def _refused(self: Any, name: str, *value: object) -> None:
+    if "__dataclass_fields__" in vars(self.__class__) or name in self.__class__.__dataclass_fields__:
+        raise FrozenInstanceError(f"cannot {'assign to' if value else 'delete'} field {name!r}")
+    (object.__setattr__ if value else object.__delattr__)(self, name, *value)
+
+
+def _state(self: Any) -> list[object]:
+    return [getattr(self, one.name) for one in fields(self)]
+
+
+def _restored(self: Any, state: list[object]) -> None:
+    for one, value in zip(fields(self), state, strict=True):
+        object.__setattr__(self, one.name, value)
+
+
+_METHODS: dict[str, Any] = {
+    "__repr__": _shown, "__setattr__": _refused, "__delattr__": _refused, "__getstate__": _state, "__setstate__": _restored,
+}  # fmt: skip
