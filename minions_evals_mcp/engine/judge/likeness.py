@@ -30,7 +30,7 @@ def expects_text(case: TestCase) -> bool:
     return expected_of(case) is not None
 
 
-def is_put_off(engine: Engine, measure: Measure, seen: Observed) -> bool:
+def _is_put_off(engine: Engine, measure: Measure, seen: Observed) -> bool:
     """Whether the likeness is measured when the run is first read: where no verdict rests on it, and reading it costs nothing."""
     by_others = isinstance(measure.yardstick, RubricInUse) and not seen.timed_out and seen.agent_error is None
     return by_others and is_local(engine.embedder().name)
@@ -85,15 +85,25 @@ def _texts(expected: Expected | None, output: Json) -> Compared | None:
     return None if expected is None else compared(expected.outputs, output, patterns=expected.patterns)
 
 
-def compared_with(case: TestCase, seen: Observed) -> Compared | None:
-    """The case's expected texts beside the output's; what timed out or failed produced nothing."""
-    output = {} if seen.timed_out or seen.agent_error is not None else seen.output
-    return _texts(expected_of(case), output)
+def _compared_output(seen: Observed) -> Json:
+    """What is compared; what timed out or failed produced nothing."""
+    return {} if seen.timed_out or seen.agent_error is not None else seen.output
 
 
-async def likenesses(engine: Engine, page: Sequence[tuple[TestCase, Observed]]) -> list[Likeness | None]:
-    """The metrics of each output, None where its case expects no text: embedded and counted in one go for all."""
-    return await _likenesses([compared_with(case, seen) for case, seen in page], engine.embedder)
+async def likenesses(
+    engine: Engine, page: Sequence[tuple[Measure, Observed]], *, of_benchmark: bool
+) -> list[Likeness | None]:
+    """The metrics of each output, embedded and counted in one go for all; None where its case expects no text.
+
+    None, too, where they are left until somebody reads the run, which those of a benchmark's outputs can be.
+    """
+    texts = [
+        None
+        if of_benchmark and _is_put_off(engine, measure, seen)
+        else _texts(measure.expected, _compared_output(seen))
+        for measure, seen in page
+    ]
+    return await _likenesses(texts, engine.embedder)
 
 
 async def _likenesses(texts: Sequence[Compared | None], embedder: Callable[[], Embedder]) -> list[Likeness | None]:
@@ -113,9 +123,9 @@ async def _counted(texts: Sequence[Compared]) -> dict[Compared, tuple[int, int]]
 
 
 async def likeness_of(engine: Engine, case: TestCase, seen: Observed) -> Likeness | None:
-    """The same for one output."""
-    (found,) = await likenesses(engine, [(case, seen)])
-    return found
+    """The metrics of one output, None where its case expects no text."""
+    (alike,) = await _likenesses([_texts(expected_of(case), _compared_output(seen))], engine.embedder)
+    return alike
 
 
 async def _measured(texts: Sequence[Compared], embedder: Callable[[], Embedder]) -> dict[Compared, list[float] | str]:

@@ -16,6 +16,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from minions_evals_mcp.domain.neighbours import ApprovalRequest
 from minions_evals_mcp.domain.outcomes import (
     Awaiting,
+    Ended,
     Failed,
     JudgeErrored,
     NotJudgeable,
@@ -30,6 +31,7 @@ from minions_evals_mcp.engine.budget import HaltedError
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, PEOPLE
 from minions_evals_mcp.engine.run.units import TOGETHER, Bench, Seen, Unit, carry_out, concluded, output_of
+from minions_evals_mcp.engine.seals.guard import hushed, hushed_ending
 from minions_evals_mcp.errors import EvalsError, ungrouped
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.store import unit_rows
@@ -164,18 +166,20 @@ async def here(
     """Carries the units out in this process.
 
     Outputs that are made one by one and judged by rule are judged together with those that came at the same time.
+    Nothing that stops the run says what sealed cases say.
     """
     todo_in, todo_out = anyio.create_memory_object_stream[list[Unit]]()
     made_in, made_out = anyio.create_memory_object_stream[Made](TOGETHER)
-    async with anyio.create_task_group() as working:
-        working.start_soon(_feed, pages, todo_in, health.switch)
-        taking = anyio.Lock(fast_acquire=True)
-        for _ in range(workers):
-            working.start_soon(_work, bench, todo_out.clone(), made_in.clone(), done, health)
-            working.start_soon(_judge, bench, made_out.clone(), taking, done, health)
-        todo_out.close()
-        made_in.close()
-        made_out.close()
+    with hushed(bench.seal), ungrouped():
+        async with anyio.create_task_group() as working:
+            working.start_soon(_feed, pages, todo_in, health.switch)
+            taking = anyio.Lock(fast_acquire=True)
+            for _ in range(workers):
+                working.start_soon(_work, bench, todo_out.clone(), made_in.clone(), done, health)
+                working.start_soon(_judge, bench, made_out.clone(), taking, done, health)
+            todo_out.close()
+            made_in.close()
+            made_out.close()
 
 
 async def run_units(
@@ -214,7 +218,7 @@ async def _work(
                 continue
             try:
                 if bench.judging.panel.asks_any_model(page[0].measure) or page[0].is_at_hand(bench):
-                    await _ended(list(zip(page, await carry_out(bench, page), strict=True)), done, health)
+                    await _ended(bench, await carry_out(bench, page), done, health)
                 else:
                     await _handed_over(made, (page[0], await output_of(bench, page[0])))
                     health.switch.look()
@@ -232,11 +236,10 @@ async def _judge(
     """Judges what was made by rule, as many outputs at once as are there."""
     async with made:
         while page := await _taken(bench, made, taking):
-            units = [unit for unit, _ in page]
             try:
-                await _ended(list(zip(units, await concluded(bench, page), strict=True)), done, health)
+                await _ended(bench, await concluded(bench, page), done, health)
             except HaltedError:
-                health.left(units)
+                health.left([unit for unit, _ in page])
 
 
 async def _taken(bench: Bench, made: MemoryObjectReceiveStream[Made], taking: anyio.Lock) -> list[Made]:
@@ -259,7 +262,11 @@ async def _taken(bench: Bench, made: MemoryObjectReceiveStream[Made], taking: an
         return page
 
 
-async def _ended(endings: Endings, done: MemoryObjectSendStream[Endings], health: Health) -> None:
+async def _ended(
+    bench: Bench, endings: Sequence[tuple[Unit, Ended]], done: MemoryObjectSendStream[Endings], health: Health
+) -> None:
+    if bench.seal is not None:
+        endings = [(unit, hushed_ending(ended)) for unit, ended in endings]
     for _, ended in endings:
         health.saw(ended)
     health.switch.look()

@@ -26,11 +26,10 @@ from minions_evals_mcp.engine.budget import Budget, uncapped
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.compose import Frame, Judged, compose
 from minions_evals_mcp.engine.judge.judging import Decision, Judging
-from minions_evals_mcp.engine.judge.likeness import is_put_off, likenesses
+from minions_evals_mcp.engine.judge.likeness import likenesses
 from minions_evals_mcp.engine.judge.yardstick import ByAssertions, Measure
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.versions import RunVersions
-from minions_evals_mcp.engine.seals.guard import hushed, hushed_ending
 from minions_evals_mcp.engine.version_chain import default_name
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
@@ -93,47 +92,29 @@ class Unit:
         return bool(self.kept or self.recorded or self.made) or bench.target is None
 
 
-async def carry_out(bench: Bench, page: Sequence[Unit]) -> list[Ended]:
-    """How each unit of the page ended; nothing is written but verdicts and outputs that were paid for.
+async def carry_out(bench: Bench, page: Sequence[Unit]) -> list[tuple[Unit, Ended]]:
+    """Each unit of the page with how it ended; nothing is written but verdicts and outputs that were paid for.
 
     Raises `HaltedError` where a cap forbids a call: a unit that may call anything comes alone.
     """
-    with hushed(bench.seal):
-        outputs = [(unit, unit.kept or await _output(bench, unit)) for unit in page]
-    return await concluded(bench, outputs)
+    return await concluded(bench, [(unit, unit.kept or await output_of(bench, unit)) for unit in page])
 
 
-async def concluded(bench: Bench, page: Sequence[tuple[Unit, Seen]]) -> list[Ended]:
-    """How each unit ended of which the output is there, or why there is none."""
-    with hushed(bench.seal):
-        endings = await _concluded(bench, page)
-    return endings if bench.seal is None else [hushed_ending(ended) for ended in endings]
-
-
-async def _concluded(bench: Bench, page: Sequence[tuple[Unit, Seen]]) -> list[Ended]:
-    outputs = [seen for _, seen in page]
-    there = [(unit, seen) for unit, seen in page if isinstance(seen, Observed)]
-    endings = iter(await judged(bench, there))
-    return [next(endings) if isinstance(seen, Observed) else seen for seen in outputs]
+async def concluded(bench: Bench, page: Sequence[tuple[Unit, Seen]]) -> list[tuple[Unit, Ended]]:
+    """Each unit with how it ended: its output is there, or why there is none."""
+    endings = iter(await judged(bench, [(unit, seen) for unit, seen in page if isinstance(seen, Observed)]))
+    return [(unit, next(endings) if isinstance(seen, Observed) else seen) for unit, seen in page]
 
 
 async def judged(bench: Bench, page: Sequence[tuple[Unit, Observed]]) -> list[Ended]:
     """The runs that the observed outputs become, or what they wait for."""
-    alike = await _alike(bench, page)
-    works = [_work(bench, unit, seen, alike.get(unit.key) if alike else None) for unit, seen in page]
+    outputs = [(unit.measure, seen) for unit, seen in page]
+    alike = await likenesses(bench.engine, outputs, of_benchmark=bench.frame.benchmark_run_id is not None)
+    works = [_work(bench, unit, seen, likeness) for (unit, seen), likeness in zip(page, alike, strict=True)]
     units = [(unit.key, unit.measure, work) for (unit, _), work in zip(page, works, strict=True)]
     decisions = await bench.judging.judge(units)
     at = bench.engine.clock()
     return [_ending(bench, *unit, decision, at=at) for unit, decision in zip(units, decisions, strict=True)]
-
-
-async def _alike(bench: Bench, page: Sequence[tuple[Unit, Observed]]) -> dict[UnitKey, Likeness | None]:
-    """How the outputs compare with what was expected; those of a benchmark where that decides nothing are left for later."""
-    whole = bench.frame.benchmark_run_id is not None
-    now = [(unit, seen) for unit, seen in page if not (whole and is_put_off(bench.engine, unit.measure, seen))]
-    cases = [(unit.measure.case.fields, seen) for unit, seen in now]
-    measured = await likenesses(bench.engine, cases)
-    return {unit.key: one for (unit, _), one in zip(now, measured, strict=True)}
 
 
 def _ending(bench: Bench, key: UnitKey, measure: Measure, work: Work, decision: Decision, *, at: datetime) -> Ended:
@@ -207,11 +188,6 @@ def proposal_scores(db: Db, measure: Measure, agent_run_id: str | None) -> dict[
 
 async def output_of(bench: Bench, unit: Unit) -> Seen:
     """The output, from the first place that has one."""
-    with hushed(bench.seal):
-        return await _output(bench, unit)
-
-
-async def _output(bench: Bench, unit: Unit) -> Seen:
     case = unit.measure.case.fields
     if unit.recorded is not None:
         return observed_run(unit.recorded.read(), timeout_ms=case.timeout_ms)
