@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +30,8 @@ from minions_evals_mcp.engine.run.versions import RunVersions
 from minions_evals_mcp.errors import InstrumentError, StoppedError
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import Job, UnitRow
+from minions_evals_mcp.store.seals import Seal
+from minions_evals_mcp.targets.live import Target
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.hang import HANG_S
 from tests.workshop import (
@@ -113,25 +115,50 @@ class Drawn:
             yield [unit]
 
 
-async def test_no_more_units_are_held_than_a_bounded_window_and_no_more_are_in_flight_than_workers(
-    engine: Engine,
-) -> None:
-    size, workers = 200, 5
+async def at_the_bench(engine: Engine, target: Target, size: int) -> tuple[Bench, Drawn]:
+    """A bench with that target, and so many units that are to be carried out there."""
     await fleet(engine, size)
-    gate = Gate()
     request = RunRequest(subject_id="b", target="gate")
     judging = planning.judge_for(engine, request, Budget(None, None, print), model=None)
     frame = planning.frame_for(engine, None, target_digest="gate")
     await engine.store.write(lambda db: jobs.start(db, a_job("job", size)))
     found = await engine.store.read(lambda db: measures(db, [f"c{n}" for n in range(size)], {}))
     drawn = Drawn([Unit(UnitKey("job", position, 1), measure) for position, measure in enumerate(found)])
+    return Bench(engine, request, judging, target, RunVersions(), frame), drawn
+
+
+@dataclass
+class Broken(Gate):
+    """A target that breaks down, and says over what."""
+
+    async def produce(
+        self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
+    ) -> Observed | TargetErrored:
+        """Raises what no target should."""
+        raise RuntimeError(f"cannot answer {inputs}, {version}, {timeout_ms}")
+
+
+async def test_what_breaks_a_run_on_sealed_cases_says_nothing_of_them(engine: Engine) -> None:
+    bench_, drawn = await at_the_bench(engine, Broken(), 2)
+    bench_ = replace(bench_, seal=Seal(1, "b", None, None, None, "ada", START))
+    progress = anyio.lowlevel.checkpoint_if_cancelled
+    with pytest.raises(InstrumentError, match=r"^b could not be run \(RuntimeError\): the case is sealed") as stopped:
+        await run_units(bench_, aiter(drawn), health=Health(Switch()), workers=1, progress=lambda _: progress())
+    assert "cannot answer" not in f"{stopped.value} {stopped.value.__cause__}"
+
+
+async def test_no_more_units_are_held_than_a_bounded_window_and_no_more_are_in_flight_than_workers(
+    engine: Engine,
+) -> None:
+    size, workers = 200, 5
+    gate = Gate()
+    bench_, drawn = await at_the_bench(engine, gate, size)
     seen: list[Outcome] = []
 
     async def progress(outcomes: Sequence[Outcome]) -> None:
         seen.extend(outcomes)
 
     health = Health(Switch())
-    bench_ = Bench(engine, request, judging, gate, RunVersions(), frame)
     with anyio.fail_after(HANG_S):
         async with anyio.create_task_group() as tasks:
 
