@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated
 
+import anyio
 from cyclopts import App, CycloptsError, Parameter
 
 from agent import letters
@@ -19,9 +20,10 @@ from agent.sources.standard_input import read_letter
 from agent.status import Status, told
 from agent.status import status as status_of
 from minions_evals_mcp.cli.app import INTERRUPTED, tell_error
+from minions_evals_mcp.cli.session import missing_store, say
 from minions_evals_mcp.cli.session import run as run_async
-from minions_evals_mcp.cli.session import say
 from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.configured import default_db
 from minions_evals_mcp.crashes import reported
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.context import wall_clock
@@ -167,7 +169,10 @@ def retry(ident: str, /, *, db: Db = None, as_json: AsJson = False) -> None:
 
 
 async def _retry(db: Path | None, ident: str) -> Revived:
-    async with open_store(store_path(db)) as store:
+    path = store_path(db)
+    if not await anyio.Path(path).exists():
+        raise missing_store(path, is_default=path == default_db())
+    async with open_store(path) as store:
         return await store.write(partial(revived, given=ident, at=wall_clock()))
 
 

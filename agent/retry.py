@@ -52,7 +52,9 @@ def _delivery(db: Db, ident: str, *, at: datetime) -> Revived:
 
 
 def _newest_failed(db: Db) -> str:
-    for failed in (inbox.dead_letters(db, limit=1), delivery.refused(db, limit=1)):
+    for failed in (inbox.dead_letters(db, limit=1, besides=UNREADABLE), delivery.refused(db, limit=1)):
         if failed:
             return failed[0].id
-    raise ConflictError("nothing is dead or refused.", remedy="`minions-eval-agent status` shows what waits.")
+    raise ConflictError(
+        "nothing is dead or refused that could be tried again.", remedy="`minions-eval-agent status` shows what waits."
+    )

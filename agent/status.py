@@ -12,6 +12,7 @@ from agent.lease import is_alive_here
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.messages.payloads import OWN
+from minions_evals_mcp.engine.messages.send_message import UNREADABLE
 from minions_evals_mcp.report.plain import shortened
 from minions_evals_mcp.store.agent import delivery, inbox, lease
 from minions_evals_mcp.store.agent.event_feed import count_happened, happened, last_event
@@ -94,9 +95,12 @@ def told(found: Status) -> str:
 
 
 def _what_can_be_done(failed: list[Json]) -> list[str]:
-    return (
-        ["  whole: minions-eval-agent show ID; again, once it is mended: minions-eval-agent retry ID"] if failed else []
-    )
+    if not failed:
+        return []
+    unreadable = [one.get("type") == UNREADABLE for one in failed]
+    ways = ["again, once it is mended: minions-eval-agent retry ID"] if not all(unreadable) else []
+    ways += ["what is unreadable is sent again, corrected"] if any(unreadable) else []
+    return [f"  whole: minions-eval-agent show ID; {'; '.join(ways)}"]
 
 
 def _waiting(one: Json) -> str:

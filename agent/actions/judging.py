@@ -8,7 +8,7 @@ from agent.message_work import Asked
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.neighbours import AgentRun
-from minions_evals_mcp.domain.records import Record, record_from_wire
+from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages import payloads
 from minions_evals_mcp.engine.messages.take_decision import take_decision
@@ -17,7 +17,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.planning import model_of
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
-from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries.matching_cases import cases_with_inputs
@@ -95,9 +95,7 @@ async def _recorded(asked: Asked, said: payloads.AgentRunCompleted) -> Record[Ag
     ident = said.agent_run_id
     if ident is None:
         name = f"agent-run:{text_digest(asked.message.id)}"
-        arrived = record_from_wire(said.agent_run, new_id=name, now=asked.message.sent_at)
-        if not isinstance(arrived.fields, AgentRun):
-            raise InvalidRecordError(f"is a {arrived.type}, not an agent-run", field="payload.agentRun.type")
+        arrived = said.carried(name, now=asked.message.sent_at)
         await save_records(asked.engine, [Arrival(arrived)])
         ident = arrived.id
     require = partial(records.require, ident=ident, kind=AgentRun, remedy="Send the whole record as agentRun.")

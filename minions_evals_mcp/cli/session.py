@@ -7,6 +7,7 @@ import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -15,10 +16,11 @@ from cyclopts import Parameter, validators
 from pydantic import JsonValue
 
 from minions_evals_mcp import configured
+from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.configured import Chosen
 from minions_evals_mcp.engine.context import Engine, EngineConfig, open_engine
 from minions_evals_mcp.engine.near_ids import with_near_ids
-from minions_evals_mcp.errors import NotFoundError, ungrouped
+from minions_evals_mcp.errors import NotFoundError, StoreError, ungrouped
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.known_secrets import masked
 from minions_evals_mcp.settings import Settings, settings_here
@@ -81,8 +83,9 @@ async def session(
     embedder: str | None = None,
     trust_code: bool = False,
     own_target: OwnTarget | None = None,
+    makes: bool = False,
 ) -> AsyncGenerator[Engine]:
-    """An open engine for one command."""
+    """An open engine for one command; a store that is not there is made, and that said, only for one that `makes` one."""
     config = engine_config(
         common,
         settings_here(),
@@ -92,12 +95,44 @@ async def session(
         trust_code=trust_code,
         own_target=own_target,
     )
+    is_new = not config.db.exists()
+    if is_new and not (makes and not common.read_only):
+        raise missing_store(config.db, is_default=config.db == configured.default_db())
     async with open_engine(config) as engine:
+        if is_new and not common.quiet:
+            tell(f"Made a new store at {short_path(config.db)}.\n", aside=True)
         try:
             with ungrouped():
                 yield engine
         except NotFoundError as error:
             raise await with_near_ids(engine, error) from None
+
+
+def missing_store(path: Path, *, is_default: bool) -> StoreError:
+    """Why a command that only looks at what is kept cannot: there is no store; named is the file that may have been meant."""
+    folder = path.parent
+    there = [one.name for one in folder.glob(f"*{path.suffix}")] if folder.is_dir() else []
+    near = get_close_matches(path.name, there, 1)
+    if near:
+        remedy = f"Did you mean --db {short_path(folder / near[0])}?"
+    elif is_default:
+        remedy = "The first run makes it: minions-evals demo shows one, minions-evals init begins your own."
+    else:
+        remedy = "Look at --db, MINIONS_EVALS_DB and `store` of the project file; `import`, `eval` and `init` begin a new one."
+    return StoreError(f"there is no store at {path}.", remedy=remedy)
+
+
+def short_path(path: Path) -> str:
+    """The path as a person writes it: from the current folder, or from home."""
+    for folder, sign in ((Path.cwd(), ""), (Path.home(), "~/")):
+        if path.is_relative_to(folder):
+            return f"{sign}{path.relative_to(folder)}"
+    return str(path)
+
+
+def kept_in(common: Common) -> str:
+    """Where a run is kept, for the end of a sentence; empty where the command line names the store itself."""
+    return "" if common.db is not None else f", kept in {short_path(db_path(common, settings_here()))}"
 
 
 def run(work: Callable[[], Awaitable[T]]) -> T:

@@ -36,7 +36,7 @@ OUTPUT, LEAST = 46, 24
 UNDER = " " * 6
 
 
-def show_matrix(found: Matrix, *, limit: int, store: Path | None = None) -> None:
+def show_matrix(found: Matrix, *, limit: int, store: Path | None = None, kept: str = "") -> None:
     """At most `limit` tests on stdout, then what each column came to, then what went wrong."""
     out = console()
     out.print(Text(printable(found.title), style="bold"))
@@ -44,6 +44,10 @@ def show_matrix(found: Matrix, *, limit: int, store: Path | None = None) -> None
     (_as_table if wide else _as_list)(out, found, limit)
     for line in notes(found, limit):
         out.print(Text(line), soft_wrap=True)
+    if kept:
+        out.print(
+            Text(f"{'columns' if len(found.columns) > 1 else 'column'} of {found.benchmark_id}{kept}"), soft_wrap=True
+        )
     for line in verdict(found, store):
         out.print(Text(line), soft_wrap=line.startswith(NEXT))
 

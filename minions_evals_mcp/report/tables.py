@@ -54,8 +54,8 @@ def on_screen(line: str, out: Console) -> str:
     return hanging(line, out.width) if out.is_terminal else line
 
 
-def show_run(summary: RunSummary, *, store: Path | None = None) -> None:
-    """A run: the figures first, then what changed, then what failed, then what waits."""
+def show_run(summary: RunSummary, *, store: Path | None = None, kept: str = "") -> None:
+    """A run: the figures first, then what changed, then what failed, then what waits; `kept` says where it is kept."""
     out = console()
     out.print(headline(summary, out.width), crop=False)
     if summary.regression is not None:
@@ -66,7 +66,7 @@ def show_run(summary: RunSummary, *, store: Path | None = None) -> None:
         out.print(unscored_list(summary, out.width), crop=False)
     for line in trust(summary):
         out.print(Text(on_screen(printable(line, 500), out), style="dim"), soft_wrap=True)
-    for line in _closing(summary, store):
+    for line in _closing(summary, store, kept):
         out.print(Text(line), soft_wrap=True)
 
 
@@ -304,7 +304,7 @@ def unscored_list(summary: RunSummary, width: int) -> Group:
     return Group(*lines)
 
 
-def _closing(summary: RunSummary, store: Path | None) -> list[str]:
+def _closing(summary: RunSummary, store: Path | None, kept: str) -> list[str]:
     lines = _waiting(summary)
     spent = summary.spent
     if spent.get("calls"):
@@ -320,7 +320,7 @@ def _closing(summary: RunSummary, store: Path | None) -> list[str]:
     if own := spent.get("ownCostUsd"):
         lines.append(f"the target says that its outputs cost ${own:.4f}")
     lines.extend(_workers(summary))
-    lines.append(f"run {summary.run_id}")
+    lines.append(f"run {summary.run_id}{kept}")
     if command := next_command(summary):
         lines.append(next_line(command, store))
     return lines

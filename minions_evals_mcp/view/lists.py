@@ -40,8 +40,15 @@ async def _failures(engine: Engine) -> str:
     shown = await engine.store.read(partial(page_lists.cause_examples, each=3))
     groups = await causes_by_run(engine, list(dict.fromkeys(one.run_id for one in found))[:RUNS])
     titles = {one.run_id: one.title for one in found}
+    has_run = bool(found) or await engine.store.read(page_lists.has_run)
     return part(
-        "failures", groups=groups, titles=titles, causes=causes, examples=shown, whole=sum(one.cases for one in found)
+        "failures",
+        has_run=has_run,
+        groups=groups,
+        titles=titles,
+        causes=causes,
+        examples=shown,
+        whole=sum(one.cases for one in found),
     )
 
 

@@ -12,6 +12,7 @@ from agent.__main__ import app
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.context import open_engine
+from minions_evals_mcp.engine.messages.send_message import keep_unreadable
 from minions_evals_mcp.errors import (
     BadInputError,
     ConflictError,
@@ -48,6 +49,15 @@ class Commands:
                 await drained(engine)
 
         anyio.run(work)
+
+    def unreadable(self, text: str) -> str:
+        """The id under which a text that is no message lies."""
+
+        async def work() -> str:
+            async with open_engine(config_in(self.folder)) as engine:
+                return await keep_unreadable(engine, text, "no JSON", source="stdin")
+
+        return anyio.run(work)
 
 
 @pytest.fixture
@@ -93,7 +103,11 @@ def test_a_message_is_shown_whole_by_the_beginning_of_its_id_or_as_the_latest(co
     commands.said("send", "detect-trend", "--payload", '{"benchmarkId": "b"}', "--id", "message-2")
     with pytest.raises(BadInputError, match="begins several ids: message-2, message-1"):
         commands.said("show", "message")
+    unreadable = commands.unreadable("{")
+    both = "retry ID; what is unreadable is sent again, corrected"
+    assert both in commands.said("status")
     assert commands.said("retry", "latest") == "message-1: the message is pending again\n"
+    assert f"show ID; {both[10:]}\n" in commands.said("status"), unreadable
     with pytest.raises(ConflictError, match="nothing is dead or refused"):
         commands.said("retry", "latest")
     commands.drained(case("c", expectedOutputs={"output": "good"}), answer("a", "c", "good"))
@@ -147,6 +161,16 @@ def test_what_will_stop_a_message_is_said_when_it_is_sent(commands: Commands) ->
         (("send", "run-test-case", "--payload", "[]"), BadInputError, "payload: "),
         (("send", "run-test-case", "--payload", "@nowhere"), BadInputError, "No such file"),
         (("send", "run-test-case"), InvalidRecordError, "payload.testCaseId: is missing"),
+        (
+            (
+                "send",
+                "agent-run-completed",
+                "--payload",
+                '{"agentRun": {"type": "agent-run", "fields": {"inputs": 3}}}',
+            ),
+            InvalidRecordError,
+            "payload.agentRun: agent-run",
+        ),
         (("send", "sing"), BadInputError, "unknown message type 'sing'"),
         (("status",), StoreError, "cannot be used"),
         (("drain", "--workers", "0"), BadInputError, "out of range"),

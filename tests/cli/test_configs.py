@@ -160,7 +160,8 @@ def test_an_interrupted_evaluation_goes_on_with_the_same_command(at: Terminal) -
         "tests:\n" + "".join(f"  - {{vars: {{n: q{number}}}, assert: [{{type: contains, value: heard}}]}}\n" for number in range(5)),
     )  # fmt: skip
     stopped = at.run("eval", "c.yaml")
-    assert (stopped.code, stopped.err) == (130, "Interrupted: what was judged is kept; the same command goes on.\n")
+    assert stopped.code == 130
+    assert stopped.err.endswith("Interrupted: what was judged is kept; the same command goes on.\n")
     ended = at.run("eval", "c.yaml", "--json")
     assert ended.code == 0, ended.err
     assert [outputs(ended.one(), number) for number in range(5)] == [[f"heard q{number}"] for number in range(5)]
@@ -191,7 +192,8 @@ def test_ctrl_c_ends_the_program_that_answers_too_and_its_test_is_asked_again(at
         "tests:\n" + "".join(f"  - {{vars: {{n: q{number}}}, assert: [{{type: contains, value: heard}}]}}\n" for number in range(4)),
     )  # fmt: skip
     stopped = at.run("eval", "c.yaml")
-    assert (stopped.code, stopped.err) == (130, "Interrupted: what was judged is kept; the same command goes on.\n")
+    assert stopped.code == 130
+    assert stopped.err.endswith("Interrupted: what was judged is kept; the same command goes on.\n")
     ended = at.run("eval", "c.yaml", "--json")
     assert ended.code == 0, ended.err
     assert [outputs(ended.one(), number) for number in range(4)] == [[f"heard q{number}"] for number in range(4)]
@@ -256,7 +258,7 @@ def test_what_is_not_carried_out_is_named_with_file_and_line_before_anything_run
         "Error: the config asks for what is not carried out:", "  c.yaml:12: tracing", "  c.yaml:13: extensions",
     ]  # fmt: skip
     assert "NO_KEY is not set" in unset.err
-    assert untouched.one() == {"runs": []}
+    assert "there is no store" in untouched.out
     left_out = cast("list[object]", listed.one()["leftOut"])
     assert [str(one).split(": ")[1] for one in left_out] == ["tracing", "extensions"]
     assert [str(one).split(": ")[1] for one in cast("list[object]", listed.one()["notes"])] == ["sharing"]

@@ -55,7 +55,8 @@ BAD: dict[str, tuple[list[str], str]] = {
 BROKEN: dict[str, tuple[list[str], str]] = {
     "folder as store": (["list", "benchmark", "--db", "."], "cannot be"),
     "junk as store": (["list", "benchmark", "--db", "junk"], "not a"),
-    "store below a file": (["list", "benchmark", "--db", "junk/evals.db"], "cannot be used"),
+    "store below a file": (["import", "case.yaml", "--db", "junk/evals.db"], "cannot be used"),
+    "missing store": (["list", "benchmark", "--db", "no.db"], "no.db"),
     "missing store, read only": (["list", "benchmark", "--db", "no.db", "--read-only"], "no.db"),
     "missing store to copy": (["db", "backup", "copy.db", "--db", "no.db"], "no.db"),
     "missing store to check": (["db", "check", "--db", "no.db"], "no.db"),
@@ -65,6 +66,8 @@ BROKEN: dict[str, tuple[list[str], str]] = {
 def with_files(at: Terminal) -> Terminal:
     at.file("junk", b"\x7fELF\xff\xfe\x00\x80" * 700)
     at.file("empty.json", "{}")
+    at.file("case.yaml", "minions: [{id: c, type: test-case, fields: {name: c, inputs: {q: c}}}]")
+    at.run("import", "case.yaml")
     return at
 
 
@@ -114,7 +117,17 @@ def test_a_refusal_for_programs_is_one_json_value_on_stdout(
 
 def test_a_failed_command_of_a_real_process_ends_with_the_code_and_no_traceback(at: Terminal) -> None:
     found = at.run("show", "nobody")
-    assert_refused(found, 2, "'nobody'", "show")
+    assert_refused(found, 3, "there is no store at", "show")
+    assert not any(at.folder.iterdir())
+
+
+def test_a_store_that_is_not_there_is_made_by_what_writes_alone_and_a_near_name_is_named(at: Terminal) -> None:
+    made = with_files(at).run("import", "case.yaml", "--db", "evals-1.db")
+    assert made.err == "Made a new store at evals-1.db.\n"
+    assert at.run("import", "case.yaml", "--db", "evals-1.db").err == ""
+    misspelt = at.run("list", "test-case", "--db", "evals-2.db")
+    assert misspelt.err.endswith("  Did you mean --db evals-1.db?\n")
+    assert not (at.folder / "evals-2.db").exists()
 
 
 def test_every_reading_command_answers_one_json_value(shop: Terminal) -> None:

@@ -16,6 +16,7 @@ from minions_evals_mcp.domain.providers import Access
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.answers.columns_beside import columns_beside
 from minions_evals_mcp.engine.answers.names import short_id
+from minions_evals_mcp.engine.answers.overview import read_overview
 from minions_evals_mcp.engine.answers.pages.matrix_page import MatrixFilter, read_matrix_page
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import Asked
@@ -23,6 +24,7 @@ from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, Row
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, UnsupportedError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
+from minions_evals_mcp.store.queries.pages.page_lists import has_run
 from tests.engine.seed_configs import CODE, CONTENT, RESPONSE
 from tests.fakes.llm_server import Server, serving
 from tests.hang import HANG_S
@@ -345,6 +347,16 @@ async def test_a_cost_cap_holds_for_what_a_function_of_the_config_says_that_it_c
         "the third was asked by a start of its own"
     )
     assert whole.spent_usd == pytest.approx(0.06)
+
+
+async def test_columns_that_score_alike_have_no_best_on_the_first_page_and_are_no_benchmarks_run(
+    engine: Engine,
+) -> None:
+    await evaluated(engine, "prompts: [a, ab]\nproviders: [echo]\ntests: [{assert: [{type: contains, value: a}]}]\n")
+    (row,) = (await read_overview(engine, skip=0, limit=5)).rows
+    assert row.config is not None
+    assert (row.config.columns, row.config.alike) == (2, 1)
+    assert not await engine.store.read(has_run)
 
 
 async def test_repeats_are_trials_each_with_its_own_choice(engine: Engine) -> None:

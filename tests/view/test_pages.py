@@ -59,7 +59,7 @@ async def test_a_new_store_says_what_to_do_first(engine: Engine) -> None:
             ("/", "minions-evals eval promptfooconfig.yaml"),
             ("/", "minions-evals run-benchmark BENCHMARK"),
             ("/runs", "There is no run here."),
-            ("/failures", "No case of the benchmarks' newest runs failed."),
+            ("/failures", "No benchmark has run yet"),
             ("/failures", "are not counted here."),
             ("/prompts", "No prompt version is recorded here"),
             ("/outbox", "Nothing is queued."),

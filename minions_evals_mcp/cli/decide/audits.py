@@ -107,7 +107,7 @@ async def _audit(how: _How, common: Common) -> int:
     with TemporaryFile("w+", encoding="utf-8") as cases:  # a suite may be long: its cases are not held in memory
         fixable: list[CaseAudit] = []
         each = partial(_took, cases if common.json else None, fixable)
-        async with session(common, judge_model=how.judge_model) as engine:
+        async with session(common, judge_model=how.judge_model, makes=how.file is not None) as engine:
             subject = how.file or await meant_id(engine, how.subject, "benchmark")
             record = await audit_checks(engine, subject, each=each, with_judge=how.judge)
         if how.judge is not None and how.judge.dry_run:

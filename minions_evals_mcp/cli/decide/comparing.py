@@ -23,7 +23,7 @@ from minions_evals_mcp.cli.run.running import (
     show_summary,
     unscored,
 )
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record
@@ -140,7 +140,7 @@ async def _compare(
     else:
         from minions_evals_mcp.report.comparisons import show_comparison  # noqa: PLC0415  rich is imported where a person looks
 
-        show_comparison(summary, store=common.db)
+        show_comparison(summary, store=common.db, kept=kept_in(common))
     if any(map(unscored, sides)):
         return BROKEN
     return gates(summary) if gates is not None else 0

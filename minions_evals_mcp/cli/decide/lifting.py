@@ -80,7 +80,7 @@ async def _lift(asked: LiftAsked, output: Path | None, fail_on_harm: bool, optio
     target = _target(asked, options)
     own = OwnTarget(target, workspaces=plan.workspaces())
     settings = replace(options, target=target.name, target_config=None)
-    async with settings.session(common, own_target=own) as engine:
+    async with settings.session(common, own_target=own, makes=True) as engine:
         with progress_line(common, engine) as progress:
             result = await run_lift(engine, plan, settings.request(plan.benchmark_id), progress=progress)
         if result is None:

@@ -51,7 +51,7 @@ def add(
 
 
 async def _add(kind: str, given: Json, ident: str | None, common: Common) -> int:
-    async with session(common) as engine:
+    async with session(common, makes=True) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is made is theirs
         made = await (_case_made(engine, given, ident) if kind == TestCase.slug else _branch_made(engine, given, ident))
     _tell(made, f"made {kind} {made['id']}", common)

@@ -81,7 +81,7 @@ def import_(
 
 
 async def _import_files(files: list[Path], name: str | None, common: Common) -> int:
-    async with session(common) as engine:
+    async with session(common, makes=True) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is imported is theirs
         for file in files:
             form = format_of(file, name)
@@ -106,7 +106,7 @@ def _say(
 async def _import(
     files: list[Path], take: Callable[[Engine, Path], Awaitable[tuple[Saved, WentOn]]], common: Common
 ) -> int:
-    async with session(common) as engine:
+    async with session(common, makes=True) as engine:
         engine = engine.speaking(await speaker_at(engine))  # noqa: PLW2901  what is imported is theirs
         for file in files:
             _say(file, *await take(engine, file), common)

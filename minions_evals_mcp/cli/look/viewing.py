@@ -39,7 +39,7 @@ def view(*, port: Port = 0, browser: bool = True, by: str = "", common: Common =
 
 async def _view(port: int, browser: bool, by: str, common: Common) -> int:
     with listening(port) as bound:
-        async with session(common) as engine:
+        async with session(common, makes=common.db is None) as engine:
             speaking = engine.speaking(await speaker_at(engine, by))
             await serve(speaking, bound, browse=browser, opened=partial(_opened, as_json=common.json))
     return 0

@@ -62,7 +62,7 @@ async def _list(common: Common) -> int:
 
 
 async def _add(name: str, common: Common) -> int:
-    async with session(common) as engine:
+    async with session(common, makes=True) as engine:
         token = await persons.add_person(engine, name)
     if common.json:
         say({"name": name.strip(), "token": token})

@@ -12,7 +12,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from minions_evals_mcp.cli.run.running import BROKEN, Positive, gate_failed, progress_line
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, engine_config, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, engine_config, kept_in, run, say, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import Value, iso
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
@@ -140,7 +140,7 @@ async def _eval(evaluation: Evaluation, how: _How, asked: Asked, common: Common)
     else:
         from minions_evals_mcp.report.matrices import show_matrix  # noqa: PLC0415  as above
 
-        show_matrix(found, limit=how.limit, store=common.db)
+        show_matrix(found, limit=how.limit, store=common.db, kept=kept_in(common))
     return _code(found, how)
 
 
@@ -153,6 +153,7 @@ async def _evaluated(
         concurrency=how.concurrency or evaluation.concurrency,
         embedder=how.embedder,
         trust_code=how.trust_code,
+        makes=True,
     )
     async with opening as engine:
         with progress_line(common, engine) as progress:

@@ -85,7 +85,7 @@ def run_(
 async def _run(
     ids: tuple[str, ...], project: Project | None, gates: partial[int], choice: Choice, options: RunOptions, common: Common
 ) -> int:  # fmt: skip
-    async with options.session(common) as engine:
+    async with options.session(common, makes=project is not None) as engine:
         named = [await meant_id(engine, ident, "benchmark", "test-case") for ident in ids]
         if project is not None:
             benchmarks = await _taken_in(engine, project)

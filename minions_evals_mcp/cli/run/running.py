@@ -18,7 +18,7 @@ from minions_evals_mcp.cli.run.agreeing import vet_agreed
 from minions_evals_mcp.cli.run.choosing import WHOLE, Choice
 from minions_evals_mcp.cli.run.default_judge import say_default_judge
 from minions_evals_mcp.cli.run.targeting import read_target
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.providers import examples
@@ -180,7 +180,9 @@ class RunOptions:
             return cost, seconds
         return own.max_cost_usd if cost is None else cost, own.max_seconds if seconds is None else seconds
 
-    def session(self, common: Common, *, own_target: OwnTarget | None = None) -> AbstractAsyncContextManager[Engine]:
+    def session(
+        self, common: Common, *, own_target: OwnTarget | None = None, makes: bool = False
+    ) -> AbstractAsyncContextManager[Engine]:
         """An open engine that is set up by these options; `own_target` stands for the target that they name."""
         return session(
             common,
@@ -189,6 +191,7 @@ class RunOptions:
             embedder=self.embedder,
             trust_code=self.trust_code,
             own_target=own_target or self._own_target(),
+            makes=makes,
         )
 
 
@@ -371,7 +374,7 @@ def show_summary(summary: RunSummary, common: Common) -> None:
         return
     from minions_evals_mcp.report.tables import show_run  # noqa: PLC0415  rich is imported where a person looks
 
-    show_run(summary, store=common.db)
+    show_run(summary, store=common.db, kept=kept_in(common))
 
 
 def runs(id: str | None = None, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name

@@ -59,7 +59,7 @@ def watch(
 
 async def _watch(ident: str, files: Sequence[Path], choice: Choice, options: RunOptions, common: Common) -> int:
     ran = False
-    async with options.session(common) as engine:
+    async with options.session(common, makes=True) as engine:
         async for changed in _changes(files):
             try:
                 if await _news(engine, changed) or not ran:

@@ -65,13 +65,14 @@ class Standing(Value):
     fell: Fell | None
 
 
-class BestColumn(Value):
-    """What a config came to: its columns, the best of them, and what they cost together."""
+class HighestColumn(Value):
+    """What a config came to: its columns, the one that scores highest and how many score as high, and what they cost together."""
 
     at: Timestamp
     columns: int
     open: int
     name: str
+    alike: int
     score: float
     passed: int
     total: int
@@ -88,7 +89,7 @@ class OverviewRow(Value):
     waiting: int
     flaky: int | None
     standing: Standing | None
-    config: BestColumn | None
+    config: HighestColumn | None
 
 
 class Decided(Value):
@@ -159,7 +160,7 @@ def _row(db: Db, listed: Listed, waiting: int) -> OverviewRow:
         waiting=waiting,
         flaky=None,
         standing=_standing(db, points) if points else None,
-        config=_best(db, columns),
+        config=_highest(db, columns),
     )
 
 
@@ -216,24 +217,30 @@ def _still_down(points: Sequence[RunPoint], at: int) -> bool:
     return all(point.score < middle for point in points[at + 1 :])
 
 
-def _best(db: Db, columns: Sequence[ConfigColumn]) -> BestColumn | None:
+def _highest(db: Db, columns: Sequence[ConfigColumn]) -> HighestColumn | None:
     ended = [one for one in columns if one.score is not None]
     if not ended:
         return None
-    best = max(ended, key=lambda one: ((one.passed or 0) / (one.total or 1), one.score or 0.0))
+    highest = max(ended, key=_figures)
     costs = [cost for one in columns if (cost := overview.run_cost(db, one.run_id)) is not None]
-    names = version_names(db, [best.version])
-    return BestColumn(
+    names = version_names(db, [highest.version])
+    return HighestColumn(
         at=max(one.at for one in columns),
         columns=len(columns),
         open=len(columns) - len(ended),
-        name=column_name(names, best),
-        score=best.score or 0.0,
-        passed=best.passed or 0,
-        total=best.total or 0,
-        pass_interval=best.pass_interval,
+        name=column_name(names, highest),
+        alike=sum(_figures(one) == _figures(highest) for one in ended) - 1,
+        score=highest.score or 0.0,
+        passed=highest.passed or 0,
+        total=highest.total or 0,
+        pass_interval=highest.pass_interval,
         cost_usd=sum(costs) if costs else None,
     )
+
+
+def _figures(column: ConfigColumn) -> tuple[float, float]:
+    """Pass rate and score, as they are shown."""
+    return round((column.passed or 0) / (column.total or 1), 6), round(column.score or 0.0, 6)
 
 
 def column_name(names: dict[str, str], column: ConfigColumn) -> str:

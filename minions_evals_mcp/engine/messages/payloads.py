@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar, cast
 
 from pydantic import Field, ValidationError, model_validator
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.neighbours import AgentRun
+from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
 from minions_evals_mcp.domain.values import Id, Text, Value, VersionName, Visible
 from minions_evals_mcp.engine.messages.model_target import ModelTarget
 from minions_evals_mcp.engine.messages.testing_api import VERBS
@@ -89,6 +92,17 @@ class AgentRunCompleted(Value):
         if (self.agent_run_id is None) == (self.agent_run is None):
             raise ValueError("agentRunId: give it, or agentRun, not both")
         return self
+
+    def carried(self, new_id: str, *, now: datetime) -> Record[AgentRun]:
+        """The record in `agentRun`; raises `InvalidRecordError` naming what does not fit."""
+        try:
+            record = record_from_wire(self.agent_run, new_id=new_id, now=now)
+        except InvalidRecordError as error:
+            raise error.at("payload.agentRun") from None
+        run = of_type(record, AgentRun)
+        if run is None:
+            raise InvalidRecordError(f"is a {record.type}, not an agent-run", field="payload.agentRun.type")
+        return run
 
 
 class ApprovePromptVersion(Value):

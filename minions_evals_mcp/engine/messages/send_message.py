@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.neighbours import AgentMessage
 from minions_evals_mcp.domain.values import Id, Text, Value, to_millis
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.messages.payloads import kind_of, payload_as, topic_of
+from minions_evals_mcp.engine.messages.payloads import AgentRunCompleted, kind_of, payload_as, topic_of
 from minions_evals_mcp.engine.outbox import EVAL_AGENT, queue
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.store.agent import inbox
@@ -61,6 +61,8 @@ async def send_message(engine: Engine, letter: Letter, *, from_source: bool = Fa
         raise BadInputError(f"id: {ident!r} begins as the agent's own ids do.", remedy="Send it under another id.")
     kind = kind_of(letter.type)
     payload = payload_as(kind.payload, letter.payload, message=f"message {letter.type}")
+    if isinstance(payload, AgentRunCompleted) and payload.agent_run is not None:
+        payload.carried(ident, now=engine.clock())
     door = engine.speaker.identity if engine.speaker.is_person else "source" if from_source else ""
     arriving = Arriving(ident, letter.type, topic_of(kind, payload, ident), letter.from_agent_id, letter.payload, door)
     return await engine.store.write(partial(_take_in, arriving=arriving, engine=engine))

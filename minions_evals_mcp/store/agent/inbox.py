@@ -163,9 +163,11 @@ def revive(db: Db, ident: str, *, at: datetime) -> None:
     )
 
 
-def dead_letters(db: Db, *, limit: int) -> list[Message]:
-    """The newest dead letters first."""
-    rows = db.execute(f"SELECT {_COLUMNS} FROM inbox i WHERE state = 'dead' ORDER BY seq DESC LIMIT ?", (limit,))
+def dead_letters(db: Db, *, limit: int, besides: str = "") -> list[Message]:
+    """The newest dead letters first, but those of the type `besides`."""
+    rows = db.execute(
+        f"SELECT {_COLUMNS} FROM inbox i WHERE state = 'dead' AND type <> ? ORDER BY seq DESC LIMIT ?", (besides, limit)
+    )
     return [_message(row) for row in rows]
 
 

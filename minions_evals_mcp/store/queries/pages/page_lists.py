@@ -92,6 +92,12 @@ def cause_lines(db: Db, *, limit: int) -> list[CauseLine]:
     return [CauseLine(*row) for row in rows]
 
 
+def has_run(db: Db) -> bool:
+    """Whether any benchmark has a whole run of its own; the columns of a config are none."""
+    query = f"SELECT 1 FROM minion m WHERE m.type = 'benchmark' AND m.deleted_at IS NULL AND EXISTS ({_NEWEST})"
+    return db.execute(f"{query} LIMIT 1").fetchone() is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A case that failed for a cause in the newest run of its benchmark."""
