@@ -1,14 +1,17 @@
-"""The model that judges where none is named: that of the provider whose key is there."""
+"""The models that judge, and that measure likeness in configs, where none is named: those of the provider whose key is there."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from minions_evals_mcp.domain.providers import NO_ACCESS, PROVIDERS
+from minions_evals_mcp.engine.embedders import DEFAULT_EMBEDDER
 from minions_evals_mcp.models.registry import ModelRef, ProviderSettings, parse_model
 
 DEFAULT_MODEL = "anthropic:claude-sonnet-5-5"
 OPENAI_MODEL = "openai:gpt-5.1"
+OPENAI_EMBEDDER = "openai:text-embedding-3-large"
+"""What promptfoo measures by where nothing is named."""
 
 
 class DefaultJudge(NamedTuple):
@@ -28,6 +31,11 @@ def default_judge(providers: ProviderSettings) -> DefaultJudge | None:
         why = "ANTHROPIC_API_KEY and OPENAI_API_KEY are set, and Anthropic comes first" if openai else _set("ANTHROPIC")
         return DefaultJudge(parse_model(DEFAULT_MODEL), why)
     return DefaultJudge(parse_model(OPENAI_MODEL), f"{_set('OPENAI')}, ANTHROPIC_API_KEY is not") if openai else None
+
+
+def default_embedder(providers: ProviderSettings) -> str:
+    """What measures likeness in a promptfoo config that names nothing: its own default where OpenAI's key is set."""
+    return OPENAI_EMBEDDER if providers.has_key(OPENAI_MODEL) and _is_openais(providers) else DEFAULT_EMBEDDER
 
 
 def _set(provider: str) -> str:

@@ -32,6 +32,10 @@ class _Part(BaseModel):
 
 
 class _Message(_Part):
+    """What the model said; whatever else came with it is kept, for what tells the message whole."""
+
+    model_config = ConfigDict(extra="allow", strict=True, frozen=True)
+
     content: str | None = None
     refusal: str | None = None
     tool_calls: list[JsonValue] | None = None
@@ -239,11 +243,7 @@ def _calls(message: _Message) -> JsonValue:
     calls: JsonValue = message.function_call or message.tool_calls or None
     if calls is None or not message.content:
         return calls
-    said = {"role": message.role, "content": message.content, "refusal": message.refusal}
-    named: Json = {"tool_calls": message.tool_calls, "function_call": message.function_call}
-    return {**{name: one for name, one in said.items() if one is not None or name == "refusal"}, **{
-        name: one for name, one in named.items() if one is not None
-    }}  # fmt: skip
+    return message.model_dump(mode="json", exclude_unset=True)
 
 
 def _ending(choice: _Choice) -> Literal["complete", "truncated", "refused"]:

@@ -14,10 +14,10 @@ from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.sandbox.snippets import Snippets
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_called
-from minions_evals_mcp.scoring.checks import Broke
+from minions_evals_mcp.scoring.checks import Broke, Ran
 from minions_evals_mcp.scoring.nunjucks import rendered, rendered_within
 from minions_evals_mcp.targets.exchange import Asking
-from minions_evals_mcp.targets.http import Question, Web, fetched
+from minions_evals_mcp.targets.http import Answered, Question, Web, answered
 from minions_evals_mcp.targets.prompted import Prompt
 from minions_evals_mcp.targets.responders import in_time, returned
 
@@ -70,6 +70,56 @@ def _is_json(text: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
+class AddressCode:
+    """JavaScript of the user's around a request: what reads the answer, makes the body's prompt, says whether a status will do."""
+
+    snippets: Snippets
+    transform: str | None = None
+    asking: str | None = None
+    will_do: str | None = None
+
+    async def prompt(self, prompt: Prompt) -> Ran | Broke:
+        """What stands in the body for the prompt."""
+        if self.asking is None:
+            return Ran(prompt.text)
+        return await self._run(
+            self.asking, {"prompt": prompt.text, "vars": prompt.variables, "context": {"vars": prompt.variables}}
+        )
+
+    async def accepted(self, found: Answered) -> Answered | TargetErrored:
+        """The answer, where its status will do."""
+        if self.will_do is None:
+            return found.unless_refused()
+        said = await self._run(self.will_do, {"status": found.status})
+        if isinstance(said, Broke):
+            return TargetErrored(f"validateStatus failed: {said.error}")
+        if said.value:
+            return found
+        refused = found.unless_refused()
+        return (
+            refused
+            if isinstance(refused, TargetErrored)
+            else TargetErrored(f"validateStatus refuses the status {found.status}")
+        )
+
+    async def output(self, found: Answered, value: JsonValue, text: str) -> Ran | Broke:
+        """What the answer says, in the words of the code that reads it."""
+        assert self.transform is not None
+        headers: Json = {**found.headers}
+        response: Json = {
+            "data": text,
+            "status": found.status,
+            "statusText": found.said,
+            "headers": headers,
+            "cached": False,
+        }
+        return await self._run(self.transform, {"json": value, "text": text, "context": {"response": response}})
+
+    async def _run(self, code: str, given: Json) -> Ran | Broke:
+        return await self.snippets.run("javascript", as_called(code, ", ".join(given)), given)
+
+
+@dataclass(frozen=True, slots=True)
 class Address:
     """An application behind an address; `{{prompt}}` and the test's variables are filled into its address, headers and body."""
 
@@ -77,8 +127,7 @@ class Address:
     question: Question
     query: Mapping[str, str]
     web: Web
-    snippets: Snippets
-    transform: str | None = None
+    code: AddressCode
     escaped: bool = False
     """Whether values are filled in as they stand in a JSON string, wherever it is: nothing else is made of the body then."""
     flat: bool = False
@@ -86,39 +135,47 @@ class Address:
 
     async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
         """What the application answered, or the part of it that the transform gives."""
-        found, latency_ms = await in_time(asked, lambda: fetched(self.web, self._filled(prompt)))
+        said = await self.code.prompt(prompt)
+        if isinstance(said, Broke):
+            return TargetErrored(f"{self.name}: transformRequest failed: {said.error}")
+        found, latency_ms = await in_time(asked, lambda: answered(self.web, self._filled(prompt, said.value)))
         if found is None:
             return asked.too_late(latency_ms)
+        found = await self.code.accepted(found) if isinstance(found, Answered) else found
         if isinstance(found, TargetErrored):
             return replace(found, reason=f"{self.name}: {found.reason}")
-        read = await self._read(found, prompt)
+        read = await self._read(found)
         return read if isinstance(read, TargetErrored) else read.model_copy(update={"latency_ms": latency_ms})
 
-    def _filled(self, prompt: Prompt) -> Question:
-        names: Json = {**prompt.variables, "prompt": prompt.text}
+    def _filled(self, prompt: Prompt, said: JsonValue) -> Question:
+        """The request; `said` stands for the prompt in its body: an object adds its keys to a body of JSON, as there."""
+        names: Json = {**prompt.variables, "prompt": said if self.escaped else prompt.text}
         names = _escaped(names) if self.escaped else names
         asked = self.question
         query = urlencode({key: rendered(value, names) for key, value in self.query.items()})
         url = rendered(asked.url, names)
         headers = {key: rendered(value, names) for key, value in asked.headers.items()}
-        body = None if asked.json is None else rendered_within(asked.json, names)
-        body = body if self.flat else _opened(body)
         joined = f"{url}{'&' if '?' in url else '?'}{query}" if query else url
         as_json = says_json(headers) and not self.escaped
+        if as_json and isinstance(said, dict):
+            return Question(
+                asked.method, joined, headers, {**(asked.json if isinstance(asked.json, dict) else {}), **said}
+            )
+        names = names if self.escaped else {**names, "prompt": said}
+        body = None if asked.json is None else rendered_within(asked.json, names)
+        body = body if self.flat else _opened(body)
         text = None if asked.text is None else _filled_text(asked.text, names, as_json=as_json)
         return Question(asked.method, joined, headers, body, text)
 
-    async def _read(self, body: bytes, prompt: Prompt) -> Observed | TargetErrored:
-        text = body.decode("utf-8", "replace")
+    async def _read(self, answer: Answered) -> Observed | TargetErrored:
+        text = answer.body.decode("utf-8", "replace")
         try:
-            value: JsonValue = from_json(body, allow_inf_nan=False)
+            value: JsonValue = from_json(answer.body, allow_inf_nan=False)
         except ValueError:
             value = None
-        if self.transform is None:
+        if self.code.transform is None:
             return Observed(output={"output": text if value is None else value})
-        context: Json = {"vars": prompt.variables}
-        given: Json = {"json": value, "text": text, "context": context}
-        found = await self.snippets.run("javascript", as_called(self.transform, "json, text, context"), given)
+        found = await self.code.output(answer, value, text)
         if isinstance(found, Broke):
             return TargetErrored(f"{self.name}: transformResponse failed: {found.error}")
         if found.value is None:

@@ -154,8 +154,34 @@ class Question:
         return None if self.json is None else canonical(self.json).encode()
 
 
+@frozen_type
+class Answered:
+    """The body of an answer, and the status and headers that came with it."""
+
+    body: bytes
+    status: int
+    said: str
+    """The status in words."""
+    headers: Mapping[str, str]
+
+    def unless_refused(self) -> Answered | TargetErrored:
+        """The answer, or the error that its status stands for."""
+        if 200 <= self.status < 300:
+            return self
+        said = " ".join(masked(self.body.decode("utf-8", "replace"))[:800].split())[:200] or "no message"
+        unanswered = self.status in UNANSWERED or self.status >= 500
+        return TargetErrored(f"HTTP {self.status}: {said}", fatal=self.status in FATAL, unanswered=unanswered)
+
+
 async def fetched(web: Web, question: Question) -> bytes | TargetErrored:
-    """The body of the answer, or why there is none. Redirects are followed on the same host only.
+    """The body of the answer, or why there is none; a status outside 2xx is an error."""
+    found = await answered(web, question)
+    found = found.unless_refused() if isinstance(found, Answered) else found
+    return found.body if isinstance(found, Answered) else found
+
+
+async def answered(web: Web, question: Question) -> Answered | TargetErrored:
+    """The answer, of whatever status, or why there is none. Redirects are followed on the same host only.
 
     It may take forever: the caller sets the limit.
     """
@@ -175,8 +201,8 @@ async def fetched(web: Web, question: Question) -> bytes | TargetErrored:
     return TargetErrored(f"{origin(question.url)} redirects more than {MOST_REDIRECTS} times")
 
 
-async def _once(client: httpx2.AsyncClient, question: Question) -> bytes | Question | TargetErrored:
-    """The body of a 2xx, the question that a redirect leads to, or the error that another status stands for."""
+async def _once(client: httpx2.AsyncClient, question: Question) -> Answered | Question | TargetErrored:
+    """The answer, or the question that a redirect leads to."""
     headers = {"accept": "application/json, text/plain;q=0.9, */*;q=0.5", **question.headers}
     if question.json is not None:
         headers = {"content-type": "application/json", **headers}
@@ -189,11 +215,7 @@ async def _once(client: httpx2.AsyncClient, question: Question) -> bytes | Quest
             read += part
             if len(read) > MOST_BYTES:
                 return TargetErrored(f"its answer is longer than {MOST_BYTES // 1_000_000} MB")
-        if 200 <= status < 300:
-            return bytes(read)
-        said = " ".join(masked(read.decode("utf-8", "replace"))[:800].split())[:200] or "no message"
-        unanswered = status in UNANSWERED or status >= 500
-        return TargetErrored(f"HTTP {status}: {said}", fatal=status in FATAL, unanswered=unanswered)
+        return Answered(bytes(read), status, answer.reason_phrase, dict(answer.headers))
 
 
 def _redirected(question: Question, status: int, location: str) -> Question | TargetErrored:

@@ -70,7 +70,7 @@ def prompt_function(path: Path, function: str, *, provider: Json, config: Json) 
 
 @dataclass(frozen=True, slots=True)
 class PromptProgram:
-    """A Python file that is run with the context as its argument, and writes the prompt to stdout."""
+    """A file of Python, or a program, that is run with the context as its argument, and writes the prompt to stdout."""
 
     path: Path
     provider: Json
@@ -80,11 +80,13 @@ class PromptProgram:
         """What the file wrote; at the limit it is killed with its children."""
         said = bytearray()
         context: Json = {"vars": variables_of(inputs), "provider": self.provider, "config": self.config}
-        command = [sys.executable, str(self.path), json.dumps(context, ensure_ascii=False)]
+        python = [sys.executable] if self.path.suffix == ".py" else []
+        command = [*python, str(self.path), json.dumps(context, ensure_ascii=False)]
         found, _ = await in_time(asked, lambda: finished(command, b"", said=said))
         match found:
             case Finished(code=0):
-                return WrittenPrompt(found.out.decode("utf-8", "replace").removesuffix("\n"), self.config)
+                text = found.out.decode("utf-8", "replace")
+                return WrittenPrompt(text.removesuffix("\n") if python else text.strip(), self.config)
             case Finished():
                 told = said.decode("utf-8", "replace").strip()
                 return TargetErrored(f"{self.path.name} ended with code {found.code}: {told[-600:]}")

@@ -44,6 +44,8 @@ def written(folder: Path, files: Json) -> Path:
         if name != TRUST:
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8")
+            if text.startswith("#!"):
+                (folder / name).chmod(0o755)
     return folder / CONFIG
 
 

@@ -261,3 +261,15 @@ def test_without_a_judge_the_checks_that_ask_one_are_named_at_once_and_the_rest_
 def test_a_model_that_all_tests_name_is_the_judge(tmp_path: Path) -> None:
     text = f"tests: [{{options: {{provider: openai:x}}, assert: [{RUBRIC}]}}]\n"
     assert read(tmp_path, text, Given(has_judge=False)).judge_model == "openai:x"
+
+
+def test_similar_is_measured_as_there_where_its_key_is_and_which_model_it_is_is_said(tmp_path: Path) -> None:
+    text = "tests: [{assert: [{type: similar, value: x}, {type: similar, value: y, provider: 'openai:embedding:e'}]}]\n"
+    theirs = read(tmp_path, text, Given(default_embedder="openai:text-embedding-3-large"))
+    models = [one.provider.model for one in cases(theirs)[0].assertions if one.provider]
+    assert models == ["openai:text-embedding-3-large", "openai:e"]
+    assert [note for note in theirs.notes if "similar is measured by openai:text-embedding-3-large" in note]
+    here = read(tmp_path, text, Given(default_embedder="wordllama"))
+    assert next(one.provider for one in cases(here)[0].assertions) is None
+    assert [note for note in here.notes if "has other scores" in note]
+    assert read(tmp_path, text, Given()).notes == ()

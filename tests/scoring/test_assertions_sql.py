@@ -74,6 +74,7 @@ def test_a_statement_of_mysql_is_sql(output: str, passed: bool) -> None:
         "Insert it",
         "Use the list",
         "Use this list",
+        "Use this: it",
         "Analyze this",
         "Explain it",
         "Begin the work",

@@ -19,7 +19,7 @@ from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import Asked, Evaluation
 from minions_evals_mcp.engine.config_eval.matrix import Matrix
 from minions_evals_mcp.engine.context import wall_clock
-from minions_evals_mcp.engine.default_judge import default_judge
+from minions_evals_mcp.engine.default_judge import default_embedder, default_judge
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.interop.promptfoo_config import Given, read_config
 from minions_evals_mcp.known_secrets import remember_named
@@ -103,9 +103,13 @@ def eval_(
         out=out, limit=limit, fail=fail, judge_model=judge_model, concurrency=concurrency, embedder=embedder,
         trust_code=trust_code,
     )  # fmt: skip
+    settings = settings_here()
+    configured = engine_config(common, settings, judge_model=judge_model, embedder=embedder)
     given = Given(
         prompt, provider, allow_unsupported, judge_model, embedder, every_variable(),
-        has_judge=_has_judge(judge_model, common), trust_code=trust_code,
+        has_judge=configured.judge_model is not None or default_judge(configured.providers) is not None,
+        default_embedder=None if embedder or settings.embedder else default_embedder(configured.providers),
+        trust_code=trust_code,
     )  # fmt: skip
     asked = Asked(key, max_cost_usd, max_seconds)
     try:
@@ -114,12 +118,6 @@ def eval_(
     except KeyboardInterrupt:
         tell("Interrupted: what was judged is kept; the same command goes on.\n", aside=True)
         return INTERRUPTED
-
-
-def _has_judge(judge_model: str | None, common: Common) -> bool:
-    """Whether a model judges where the config names none."""
-    config = engine_config(common, settings_here(), judge_model=judge_model)
-    return config.judge_model is not None or default_judge(config.providers) is not None
 
 
 async def _eval(evaluation: Evaluation, how: _How, asked: Asked, common: Common) -> int:

@@ -80,6 +80,7 @@ class AddressSpec(Value):
 
     A body that is no JSON, or is JSON only once it is filled, stands under `text`. `escaped`: values are filled in as they
     stand in a JSON string, wherever it is. `flat`: what a filled string says stays a text, also where it is JSON.
+    `transform` is JavaScript that reads the answer, `asking` what makes the body's prompt, `will_do` whether a status will do.
     """
 
     kind: Literal["http"] = "http"
@@ -90,6 +91,8 @@ class AddressSpec(Value):
     body: JsonValue = None
     text: Annotated[str | None, Field(exclude_if=lambda text: text is None)] = None
     transform: str | None = None
+    asking: Annotated[str | None, Field(exclude_if=lambda asking: asking is None)] = None
+    will_do: Annotated[str | None, Field(exclude_if=lambda will_do: will_do is None)] = None
     escaped: Annotated[bool, Field(exclude_if=lambda escaped: not escaped)] = False
     flat: Annotated[bool, Field(exclude_if=lambda flat: not flat)] = False
 

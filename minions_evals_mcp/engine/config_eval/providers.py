@@ -38,7 +38,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, UnsupportedError
 from minions_evals_mcp.models.registry import Models, parse_model
-from minions_evals_mcp.targets.address import Address
+from minions_evals_mcp.targets.address import Address, AddressCode
 from minions_evals_mcp.targets.exchange import Asking
 from minions_evals_mcp.targets.http import Question
 from minions_evals_mcp.targets.judging_code import JudgingCode
@@ -186,9 +186,8 @@ class Providers:
         url = with_variables(spec.url, self.environment)
         text = None if spec.text is None else with_variables(spec.text, self.environment)
         question = Question(spec.method, url, headers, self._filled(spec.body), text)
-        return Address(
-            name, question, query, self.engine.web, self.engine.snippets, spec.transform, spec.escaped, spec.flat
-        )
+        code = AddressCode(self.engine.snippets, spec.transform, spec.asking, spec.will_do)
+        return Address(name, question, query, self.engine.web, code, spec.escaped, spec.flat)
 
     def _filled(self, value: JsonValue) -> JsonValue:
         match value:

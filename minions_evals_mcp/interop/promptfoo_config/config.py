@@ -64,6 +64,8 @@ class Given:
     environment: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     has_judge: bool = True
     """Whether a model judges where neither of both names one."""
+    default_embedder: str | None = None
+    """What measures likeness where nobody names it; None: what the engine is set up with."""
     trust_code: bool = False
     """Whether JavaScript that makes parts of the config may run with the real interpreter."""
 
@@ -93,7 +95,7 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
     tests = read_tests(root, refusals)
     graders = read_graders(
         tests, refusals, judge_given=given.judge_model is not None, embedder_given=given.embedder is not None,
-        has_judge=given.has_judge,
+        has_judge=given.has_judge, embedder=given.default_embedder,
     )  # fmt: skip
     cases = list(read_cases(tests, root, Asking(prompts, providers, options, refusals), graders))
     remembers = any({STORES, CONVERSATION} & case.fields.inputs.keys() for case in cases)

@@ -18,6 +18,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Grader
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.providers import LIMITS, PROVIDERS
+from minions_evals_mcp.embedding.local import WORDLLAMA
 from minions_evals_mcp.engine.config_eval.evaluation import ModelSpec
 from minions_evals_mcp.interop.promptfoo_config.model_provider import ACCESS, model_spec, service_spec
 from minions_evals_mcp.interop.promptfoo_config.providers import CodeSpec, code_spec, is_code
@@ -43,6 +44,11 @@ WANTED: Mapping[Kind, str] = {
 }
 CODE = frozenset({".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".py"})
 KEY = "apiKey"
+MEASURED_THERE = "as in promptfoo: OPENAI_API_KEY is set; --embedder wordllama measures on this machine"
+MEASURED_HERE = (
+    "similar is measured by wordllama on this machine: promptfoo asks openai:text-embedding-3-large, and has other scores;"
+    " --embedder openai:text-embedding-3-large, or a provider beside the check, does so here"
+)
 EMBEDDINGS = {theirs: f"{row.name}:" for row in PROVIDERS.values() for theirs in row.embedders_known_as}
 """Embedders among promptfoo's providers, and their providers in our words."""
 
@@ -52,7 +58,8 @@ class Graders:
     """Reads the graders of one config. `specs` are those that only it can open, by `Grader.name`.
 
     `shared` is the model that all tests name alike, which is the run's judge; with `judge_given` or `embedder_given` the
-    config is not asked who judges, or who measures likeness. `has_judge`: a model judges where the config names none.
+    config is not asked who judges, or who measures likeness. `has_judge`: a model judges where the config names none;
+    `embedder` measures likeness there, None: the one that the user chose.
     """
 
     refusals: Refusals
@@ -60,6 +67,7 @@ class Graders:
     judge_given: bool = False
     embedder_given: bool = False
     has_judge: bool = True
+    embedder: str | None = None
     specs: dict[str, ModelSpec | CodeSpec] = field(default_factory=dict[str, "ModelSpec | CodeSpec"])
 
     def own(self, kind: str, said: Mapping[str, Node], options: Mapping[str, Node]) -> dict[str, JsonValue]:
@@ -90,11 +98,24 @@ class Graders:
             return None
         if "provider" in said and (own := _of_kind(said["provider"], asks)) is not None:
             return self._read(own, asks)
+        shared = self._shared(kind, asks, options)
+        return self._default_embedder() if shared is None and asks == "embedding" else shared
+
+    def _shared(self, kind: str, asks: Kind, options: Mapping[str, Node]) -> Grader | None:
+        """The grader that the options of the test name for that type."""
         shared = options.get("provider")
         if shared is None or self.shared is not None or kind not in GRADED | {SELECT_BEST, *SIMILAR, *BY_SERVICE}:
             return None
         chosen = _of_kind(shared, asks)
         return None if chosen is None or _stands_for(chosen) != asks else self._read(chosen, asks)
+
+    def _default_embedder(self) -> Grader | None:
+        """What measures likeness where nothing is named: promptfoo's model where its key is there; which it is, is said."""
+        if self.embedder is None:
+            return None
+        here = self.embedder == WORDLLAMA
+        self.refusals.remark(MEASURED_HERE if here else f"similar is measured by {self.embedder}, {MEASURED_THERE}")
+        return None if here else Grader(model=self.embedder)
 
     def vet(self, options: Mapping[str, Node]) -> None:
         """Refuses what a test's options name that is carried out as no judge of any kind, whether it is asked or not."""
@@ -182,9 +203,10 @@ def read_graders(
     judge_given: bool = False,
     embedder_given: bool = False,
     has_judge: bool = True,
+    embedder: str | None = None,
 ) -> Graders:
     """The reader of a config's graders, with the model that all its tests share."""
-    return Graders(refusals, shared_judge(tests, refusals), judge_given, embedder_given, has_judge)
+    return Graders(refusals, shared_judge(tests, refusals), judge_given, embedder_given, has_judge, embedder)
 
 
 def shared_judge(tests: Sequence[Test], refusals: Refusals) -> str | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -26,8 +28,10 @@ from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.scoring.nunjucks import templates_in, vet_template
 
 DELIMITER = "---"
-PLAIN = frozenset({".txt", ".md", ".j2"})
+PLAIN = frozenset({".txt", ".md", ".j2", ".csv"})
 NO_FILTERS: Mapping[str, Path] = {}
+PROGRAMS = frozenset({".sh", ".bash", ".exe", ".rb", ".pl"})
+"""Programs that write a prompt to stdout."""
 READ = PLAIN | {".json", ".jsonl", ".yaml", ".yml"}
 
 
@@ -130,10 +134,16 @@ def _named(node: Node, text: str, label: str | None, refusals: Refusals) -> Iter
     if code is not None:
         yield from _by_code(node, *code, label or name, refusals)
         return
+    if Path(name).suffix.lower() in PROGRAMS:
+        yield from _by_code(node, name, None, label or name, refusals)
+        return
     for found in named_files(node, name):
         path = named_file(node, found) if Path(found).suffix.lower() in READ else None
         if path is None:
             refusals.add(node, f"a prompt in a {Path(found).suffix or 'nameless'} file")
+            continue
+        if path.suffix.lower() == ".csv":
+            yield from _in_csv(read_text(path), label)
             continue
         raws = list(_in_file(path, node.source.base))
         for number, raw in enumerate(raws, 1):
@@ -141,8 +151,23 @@ def _named(node: Node, text: str, label: str | None, refusals: Refusals) -> Iter
             yield PromptText(shown if len(raws) == 1 else f"{shown} #{number}", raw)
 
 
+def _in_csv(text: str, label: str | None) -> Iterator[PromptText]:
+    """The prompts in the column `prompt`, named by the column `label`; where there is no comma, one a line."""
+    if "," in text:
+        cells = csv.DictReader(io.StringIO(text), skipinitialspace=True)
+        rows = [{(name or "").strip(): value for name, value in row.items() if isinstance(value, str)} for row in cells]
+    else:
+        lines = [line for line in text.splitlines() if line.strip()]
+        rows = [{"prompt": line} for line in lines if line is not lines[0] or line.strip().lower() != "prompt"]
+    rows = [row for row in rows if row.get("prompt", "").strip()]
+    for number, row in enumerate(rows, 1):
+        raw = row["prompt"].strip() if "," in text else row["prompt"]
+        several = f"{label}: {raw}" if len(rows) > 1 else label
+        yield PromptText(row.get("label", "").strip() or (several if label else f"Prompt {number} - {raw}") or raw, raw)
+
+
 def _by_code(node: Node, pattern: str, function: str | None, label: str, refusals: Refusals) -> Iterator[PromptText]:
-    if not pattern.endswith(".py") and not runs_module(node, pattern, refusals):
+    if Path(pattern).suffix.lower() in SCRIPTS and not runs_module(node, pattern, refusals):
         return
     files = named_files(node, pattern)
     for found in files:

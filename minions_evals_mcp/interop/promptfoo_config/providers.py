@@ -34,11 +34,18 @@ from minions_evals_mcp.scoring.nunjucks import vet_template
 
 PARTS = ("id", "label", "config", "prompts", "transform", "delay")
 FORM = "application/x-www-form-urlencoded"
-RESPONSE = "json, text, context"
-"""What a file's function is called with that reads an answer."""
+RESPONSE, REQUEST, STATUS = "json, text, context", "prompt, vars, context", "status"
+"""What a file's function is called with that reads an answer, makes the prompt of a request, or says whether a status will do."""
 SECRET = re.compile(r"key|token(?!s)|secret|password|authorization|headers|cookie|signature", re.IGNORECASE)
 """Names in a provider's config under which what may be told to nobody may stand."""
-HTTP = ("url", "method", "headers", "body", "queryParams", "transformResponse", "responseParser", "request", "useHttps")
+HTTP = ("url", "method", "headers", "body", "queryParams", "transformRequest", "transformResponse", "responseParser",
+        "validateStatus", "request", "useHttps")  # fmt: skip
+HARMLESS_HTTP = {
+    "maxRetries": HARMLESS["maxRetries"],
+    "timeoutMs": HARMLESS["timeout"],
+    "sessionParser": "a session id that the application gives is not kept",
+    "tokenEstimation": "no tokens are estimated",
+}
 
 
 CodeSpec = EchoSpec | PythonSpec | ModuleSpec | ProgramSpec | AddressSpec
@@ -187,16 +194,16 @@ def _program(node: Node, command: str, config: Node) -> ProgramSpec:
 
 
 def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> AddressSpec | None:
-    found = refusals.known(
-        config, HTTP, harmless={"maxRetries": HARMLESS["maxRetries"], "timeoutMs": HARMLESS["timeout"]}
-    )
+    found = refusals.known(config, HTTP, harmless=HARMLESS_HTTP)
     url = found["url"].text() if "url" in found else ident
-    reading = found.get("transformResponse") or found.get("responseParser")
-    transform = None if reading is None else transform_code(reading, refusals, RESPONSE, python=False)
+    code = {
+        "transform": _code_of(found.get("transformResponse") or found.get("responseParser"), refusals, RESPONSE),
+        "asking": _code_of(found.get("transformRequest"), refusals, REQUEST),
+        "will_do": _code_of(found.get("validateStatus"), refusals, STATUS),
+    }
     if "request" in found:
         secure = url.startswith("https") or ("useHttps" in found and found["useHttps"].yes())
-        code = transform if isinstance(transform, str) else None
-        return _vetted(config, raw_request(found["request"], code, secure=secure), refusals)
+        return _vetted(config, raw_request(found["request"], secure=secure).model_copy(update=code), refusals)
     if not url.startswith(("http://", "https://", "{{")):
         raise node.wrong("the address must stand under config.url, with http:// or https://")
     headers = _texts(found["headers"]) if "headers" in found else {}
@@ -212,10 +219,15 @@ def _address(node: Node, ident: str, config: Node, refusals: Refusals) -> Addres
         query=_texts(found["queryParams"]) if "queryParams" in found else {},
         body=body.value,
         text=body.text,
-        transform=transform if isinstance(transform, str) else None,
         flat="body" in found and isinstance(found["body"].value, str),
-    )
+    ).model_copy(update=code)
     return _vetted(config, made, refusals)
+
+
+def _code_of(node: Node | None, refusals: Refusals, arguments: str) -> str | None:
+    """The JavaScript there, as it is called with those."""
+    found = None if node is None else transform_code(node, refusals, arguments, python=False)
+    return found if isinstance(found, str) else None
 
 
 def _vetted(config: Node, spec: AddressSpec, refusals: Refusals) -> AddressSpec:

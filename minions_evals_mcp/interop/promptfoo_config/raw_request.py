@@ -22,7 +22,7 @@ _FIRST = re.compile(r"(?P<method>[A-Z]+) (?P<target>\S.*) HTTP/[\d.]+\s*")
 _PLACE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 
 
-def raw_request(node: Node, transform: str | None, *, secure: bool) -> AddressSpec:
+def raw_request(node: Node, *, secure: bool) -> AddressSpec:
     """The request in that text, or in the file that it names; `secure`: it is sent by https."""
     text = node.text() if node.file is None else read_text(named_file(node, node.file))
     head, _, body = text.strip().replace("\r\n", "\n").partition("\n\n")
@@ -43,7 +43,6 @@ def raw_request(node: Node, transform: str | None, *, secure: bool) -> AddressSp
         method=found["method"],
         headers=sent if content is None else {"content-type": PLAIN, **sent},
         text=content,
-        transform=transform,
         escaped=True,
     )
 

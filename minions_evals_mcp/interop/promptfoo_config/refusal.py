@@ -29,6 +29,10 @@ class Refusals:
         """The value changes nothing here: no verdict would be another with it."""
         self._noted[f"{node.at}: {node.name}: {why}"] = None
 
+    def remark(self, what: str) -> None:
+        """Says of the whole config what its user should know."""
+        self._noted[what] = None
+
     def __len__(self) -> int:
         return len(self._found)
 
@@ -62,7 +66,8 @@ class Refusals:
         if ungraded and not allowed:
             raise UnsupportedError(
                 _listed("a model is to grade, and none is there:", ungraded),
-                remedy="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --judge-model provider:model."
+                remedy="Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a model with --judge-model provider:model"
+                " (behind an OPENAI_BASE_URL of your own, too: which models are there is not known)."
                 " Or run the rest with --allow-unsupported, which lists these checks as left out.",
             )
         return found + ungraded

@@ -36,6 +36,7 @@ OPTIONS = (
     "disableDefaultAsserts",
     STORES_AS,
 )
+AROUND = frozenset({"prefix", "suffix"})
 HARMLESS = {"author": "it bears on no verdict", "id": "it bears on no verdict"}
 HARMLESS_OPTIONS = {
     "delay": "calls wait by evaluateOptions.delay, or the provider's",
@@ -74,8 +75,9 @@ class Test:
         )
 
     def with_default(self, default: Test) -> Test:
-        """The same over `defaultTest`, whose assertions it may decline."""
-        merged = self.over(default)
+        """The same over `defaultTest`, whose assertions it may decline; an empty prefix or suffix declines nothing, as there."""
+        said = {name: one for name, one in self.options.items() if name not in AROUND or one.value}
+        merged = replace(self, options=said).over(default)
         declines = merged.options.get("disableDefaultAsserts")
         return replace(merged, assertions=self.assertions) if declines is not None and declines.yes() else merged
 

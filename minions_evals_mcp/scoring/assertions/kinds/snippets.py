@@ -102,9 +102,9 @@ def as_called(code: str, arguments: str) -> str:
 
 
 def as_transform(code: str, arguments: str) -> str:
-    """The same for a transform, of which lines that return nothing give nothing."""
+    """The same for a transform: one line is an expression, and lines that return nothing give nothing."""
     made = as_called(code, arguments)
-    return f"{code}\n;return undefined;" if made == code and "\n" in code else made
+    return made if made != code else f"{code}\n;return undefined;" if "\n" in code else f"return {code}"
 
 
 def _need(assertion: Assertion, subject: Subject, language: Language) -> SnippetNeed:

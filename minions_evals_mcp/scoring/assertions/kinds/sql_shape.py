@@ -54,10 +54,10 @@ def _others() -> tuple[type[exp.Expr], ...]:
 
 
 def _is_renamed(statement: exp.Expr) -> bool:
-    """Whether two bare words stand where one name must: the parser takes the second for an alias."""
+    """Whether more than a name stands where one must (`USE this query`, `Use this: …`): the parser takes the rest for an alias."""
     from sqlglot import exp  # noqa: PLC0415  as above
 
-    return any(table.alias for table in statement.find_all(exp.Table))
+    return any(table.args.get("alias") for table in statement.find_all(exp.Table))
 
 
 def _takes_keywords_for_names(select: exp.Select, database: str) -> bool:
