@@ -9,7 +9,13 @@ from pathlib import Path
 
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.engine.config_eval.evaluation import Column, Evaluation, ModelSpec, SimulatedUserSpec, models_of
+from minions_evals_mcp.engine.config_eval.evaluation import (
+    Column,
+    Evaluation,
+    SimulatedUserSpec,
+    Spec,
+    models_of,
+)
 from minions_evals_mcp.engine.config_eval.providers import VARIABLE
 from minions_evals_mcp.engine.records.save_records import Arrival
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
@@ -210,7 +216,7 @@ def _derived(root: Mapping[str, Node], refusals: Refusals) -> Iterator[Derived]:
             refusals.add(node, error.reason)
 
 
-def _variables(columns: Sequence[Column], graders: Iterable[ModelSpec]) -> Iterator[str]:
+def _variables(columns: Sequence[Column], graders: Iterable[Spec]) -> Iterator[str]:
     """The environment variables that providers and graders name."""
     for spec in (*(part.provider.spec for column in columns for part in column.parts), *graders):
         yield from VARIABLE.findall(canonical(spec.model_dump(mode="json")))
