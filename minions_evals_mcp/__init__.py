@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from minions_evals_mcp.evaluation.case import Case
     from minions_evals_mcp.evaluation.checks import Rubric, Verdict
     from minions_evals_mcp.evaluation.evaluate import evaluate, evaluate_async
-    from minions_evals_mcp.evaluation.output import Output
     from minions_evals_mcp.evaluation.result import EvaluationResult
-    from minions_evals_mcp.evaluation.tracing import step, tool
+    from minions_evals_mcp.targets.function.output import Output
+    from minions_evals_mcp.targets.function.tracing import step, tool
 
 __all__ = [
     "Case",
@@ -41,7 +41,7 @@ _HOMES = {
     "Engine": "engine.context",
     "EngineConfig": "engine.context",
     "EvaluationResult": "evaluation.result",
-    "Output": "evaluation.output",
+    "Output": "targets.function.output",
     "Rubric": "evaluation.checks",
     "Verdict": "evaluation.checks",
     "compare_versions": "engine.prompt_scoring.score",
@@ -53,8 +53,8 @@ _HOMES = {
     "rule_based": "engine.prompt_scoring.evaluators",
     "run_test": "engine.prompt_scoring.score",
     "run_test_suite": "engine.prompt_scoring.score",
-    "step": "evaluation.tracing",
-    "tool": "evaluation.tracing",
+    "step": "targets.function.tracing",
+    "tool": "targets.function.tracing",
 }
 
 _MOVED = (

@@ -269,6 +269,5 @@ async def endless(inputs: Json) -> str:
     return str(inputs)
 
 
-def numbered(inputs: Json) -> int:
+def silent(inputs: Json) -> None:
     """A target that returns what is no output."""
-    return len(inputs)

@@ -18,8 +18,8 @@ from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.engine.context import EngineConfig
 from minions_evals_mcp.settings import named_variables, settings_here
+from minions_evals_mcp.targets.function.task import python_target
 from minions_evals_mcp.targets.http import HttpSettings
-from minions_evals_mcp.targets.live import python_target
 from minions_evals_mcp.targets.own import OwnTarget
 
 PACKAGE = "minions_evals_mcp"

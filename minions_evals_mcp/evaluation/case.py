@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.evaluation.checks import Check
-from minions_evals_mcp.evaluation.messages import plain_json
 from minions_evals_mcp.interop.parsing import parse_yaml
+from minions_evals_mcp.targets.function.messages import plain_json
 
 EXPECTED = ("expected", "expectedOutput", "expected_output")
 CHECKS = ("checks", "assertions", "assert")

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -14,10 +13,11 @@ from minions_evals_mcp.domain.assertions import SET, Assertion
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
 from minions_evals_mcp.evaluation.code_version import source_digest, whole_source
-from minions_evals_mcp.evaluation.messages import plain_json
 from minions_evals_mcp.interop.score_rows import read_assertion
 from minions_evals_mcp.scoring.assertions import vet
 from minions_evals_mcp.scoring.assertions.kinds.own import FUNCTION
+from minions_evals_mcp.targets.function.messages import plain_json
+from minions_evals_mcp.targets.function.task import function_name
 
 LONGEST_NAME = 60
 WITHOUT_VALUE = frozenset(
@@ -124,16 +124,6 @@ class Checks:
             self.digests[name] = source_digest(whole_source(function))
         value: Json = {"name": name, "code": self.digests[name]}
         return Assertion(type=FUNCTION, value=value, threshold=self.threshold)
-
-
-def function_name(function: object) -> str:
-    """What a function is called; an object that is called by its type's name."""
-    inner: Any = function
-    while isinstance(inner, partial):
-        inner = cast("Any", inner.func)
-    named = getattr(inner, "__name__", None)
-    name = str(named) if named else str(type(inner).__name__)
-    return "function" if name == "<lambda>" else name
 
 
 def _mapping(check: Mapping[str, Any]) -> Json:

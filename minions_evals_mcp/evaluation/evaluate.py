@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from minions_evals_mcp.configured import Chosen, engine_config
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.engine.context import Engine, EngineConfig, OwnCheck, open_engine
+from minions_evals_mcp.engine.default_judge import default_judge
 from minions_evals_mcp.engine.request import JudgeChoice, RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import StartedCases, start_benchmark
 from minions_evals_mcp.errors import BadInputError, InstrumentError, ungrouped
@@ -26,20 +27,20 @@ from minions_evals_mcp.evaluation.checks import (
     NoAnswerError,
     Rubric,
     called,
-    function_name,
 )
 from minions_evals_mcp.evaluation.code_version import version_label, whole_source
 from minions_evals_mcp.evaluation.figures import Asked
-from minions_evals_mcp.evaluation.output import output_of
 from minions_evals_mcp.evaluation.records import Suite, name_of, save_version
+from minions_evals_mcp.evaluation.refusals import told_in_python
 from minions_evals_mcp.evaluation.result import EvaluationResult, result_of
-from minions_evals_mcp.evaluation.task import task_of
-from minions_evals_mcp.evaluation.tracing import Recorder, recording
 from minions_evals_mcp.evaluation.waiting import waited
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.report.progress import ProgressShown, shown_progress
 from minions_evals_mcp.scoring.checks import OwnVerdict, Unmet
 from minions_evals_mcp.settings import settings_here
+from minions_evals_mcp.targets.function.output import output_of
+from minions_evals_mcp.targets.function.task import LAMBDA, function_name, task_of
+from minions_evals_mcp.targets.function.tracing import Recorder, recording
 
 JUDGES: tuple[str, ...] = get_args(JudgeChoice)
 
@@ -88,17 +89,24 @@ def evaluate(  # noqa: PLR0913  its parameters are the evaluation
     Raises `BadInputError` before anything runs, `StoppedError` at a cap.
     Example: `evaluate(answer, [Case({"question": "Capital of France?"}, expected="Paris")], checks=["icontains"])`
     """
-    call = _vetted(
-        task, cases, checks=checks, name=name, version=version, trials=trials, judge=judge, concurrency=concurrency,
-        store=store, max_cost_usd=max_cost_usd, threshold=threshold, min_pass_rate=min_pass_rate,
-        fail_on_regression=fail_on_regression, key=key, progress=progress,
-    )  # fmt: skip
-    return _waited(call)
+    try:
+        return _waited(
+            _vetted(
+                task, cases, checks=checks, name=name, version=version, trials=trials, judge=judge, concurrency=concurrency,
+                store=store, max_cost_usd=max_cost_usd, threshold=threshold, min_pass_rate=min_pass_rate,
+                fail_on_regression=fail_on_regression, key=key, progress=progress,
+            )
+        )  # fmt: skip
+    except Exception as error:  # noqa: BLE001  raised again, without the frames that are none of the caller's
+        raise told_in_python(error) from None
 
 
 async def evaluate_async(task: Callable[..., object], cases: Cases, **options: Any) -> EvaluationResult:
     """As `evaluate`, from a running event loop: `await evaluate_async(answer, cases)`."""
-    return await _evaluated(_vetted(task, cases, **options))
+    try:
+        return await _evaluated(_vetted(task, cases, **options))
+    except Exception as error:  # noqa: BLE001  as above
+        raise told_in_python(error) from None
 
 
 def _waited(call: _Call) -> EvaluationResult:
@@ -133,7 +141,7 @@ def _vetted(  # noqa: PLR0913  as above
         raise BadInputError(f"min_pass_rate is {min_pass_rate:g}.", remedy="Give a share from 0 to 1.")
     alone = isinstance(checks, str | Mapping | Rubric) or callable(checks)
     given = (cast("Check", checks),) if alone else tuple(cast("Sequence[Check]", checks))
-    subject = name_of(name or function_name(task))
+    subject = name_of(name or _name(task))
     chosen = Chosen(
         db=None if store is None else Path(store),
         judge_model=None if judge in JUDGES else judge,
@@ -142,10 +150,25 @@ def _vetted(  # noqa: PLR0913  as above
     config = engine_config(settings_here(), chosen)
     asked_judge = cast("JudgeChoice", judge) if judge in JUDGES else "auto"
     request = _request(subject, judge=asked_judge, trials=trials, key=key, max_cost_usd=max_cost_usd)
-    asked = Asked(min_pass_rate, fail_on_regression, config, is_default_store=store is None)
+    has_judge = config.judge_model is not None or default_judge(config.providers) is not None
+    asked = Asked(
+        min_pass_rate, fail_on_regression, config,
+        is_default_store=store is None, lacks_judge=asked_judge == "auto" and not has_judge,
+    )  # fmt: skip
     source = whole_source(task)
     label = version or version_label(task, source)
     return _Call(task, cases, Checks(given, threshold), request, subject, label, source, config, asked, progress)
+
+
+def _name(task: Callable[..., object]) -> str:
+    """The name that its runs are compared under."""
+    name = function_name(task)
+    if name == LAMBDA:
+        raise BadInputError(
+            "a lambda has no name under which its runs can be compared.",
+            remedy='Give one: evaluate(…, name="geography").',
+        )
+    return name
 
 
 def _request(subject: str, **asked: Any) -> RunRequest:

@@ -19,6 +19,8 @@ class Asked:
     fail_on_regression: bool
     config: EngineConfig
     is_default_store: bool
+    lacks_judge: bool = False
+    """Whether no model is set up for what rules cannot judge, where nobody said who is to."""
 
 
 @dataclass(eq=False, repr=False)

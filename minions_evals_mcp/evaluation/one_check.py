@@ -20,12 +20,12 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.run_benchmark import silent, start_cases
 from minions_evals_mcp.errors import InstrumentError
-from minions_evals_mcp.evaluation.output import Output, observed
 from minions_evals_mcp.interop.score_rows import Answer, read_assertion, verdict_row
 from minions_evals_mcp.judges.task import Work
 from minions_evals_mcp.scoring.checks import Aggregate
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.jobs import UnitRow
+from minions_evals_mcp.targets.function.output import Output, observed
 
 GIVEN = "python:given"
 MADE_BY = "pytest"

@@ -23,8 +23,8 @@ from minions_evals_mcp.engine.records.save_records import Arrival, save_records
 from minions_evals_mcp.errors import BadInputError, NotFoundError
 from minions_evals_mcp.evaluation.case import Case, Cases, case_of, cases_in
 from minions_evals_mcp.evaluation.checks import Checks, Rubric, criterion_name, criterion_text, weight_of
-from minions_evals_mcp.evaluation.task import Task
 from minions_evals_mcp.store import records
+from minions_evals_mcp.targets.function.task import Task
 
 PAGE = 500
 LONGEST_TITLE = 80

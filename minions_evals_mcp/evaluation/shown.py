@@ -30,6 +30,9 @@ LONGEST_WHY = 300
 LEFT = "style='text-align:left'"
 COLOURS = {True: "#1a7f37", False: "#cf222e", None: "#7d4e00"}
 """Behind white letters, so that they are read on a light page and on a dark one."""
+NO_JUDGE = (
+    'no model judges: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or judge="provider:model"; until then a person does'
+)
 VERDICTS = {True: "passed", False: "failed", None: "no verdict"}
 
 
@@ -57,7 +60,20 @@ def _parts(result: Figures, width: int) -> Iterator[RenderableType]:
         yield Text(line)
     if result.asked.fail_on_regression and result.gate != "held":
         yield f"{stays_red(short_id(result.run_id))}{_where(result)}"
+    if result.summary.outcomes.get("awaiting-judgments") and result.asked.lacks_judge:
+        yield Text(NO_JUDGE)
+    if result.asked.is_default_store:
+        yield _kept(result)
     yield f"next: {next_command(result)}"
+
+
+def _kept(result: Figures) -> str:
+    """Where it is kept; at first also what that place is, and how to have another."""
+    db = result.asked.config.db
+    is_shared = db == default_db() and result.before is None
+    return f"kept in {db}" + (
+        ", as all projects are; store=… or a minions-evals.toml keeps it apart" if is_shared else ""
+    )
 
 
 def _no_figures(result: Figures) -> str:

@@ -377,6 +377,11 @@ def show_record(wire: Mapping[str, JsonValue]) -> None:
     for one in relations if isinstance(relations, list) else []:
         if isinstance(one, dict):
             out.print(Text(f"  {one['sourceId']} --{one['type']}--> {one['targetId']}", style="dim"), soft_wrap=True)
+    judged = wire.get("judgments")
+    for one in judged if isinstance(judged, list) else []:
+        if isinstance(one, dict):
+            score = f"{_float(one['score']):g} of {_float(one['maxScore']):g} by {one['judgedBy']}"
+            out.print(Text(f"  {one['criterionId']}: {score}: {printable(str(one['rationale']), 600)}"))
     gates = wire.get("gates")
     for gate in gates if isinstance(gates, list) else []:
         if isinstance(gate, dict):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from minions_evals_mcp.domain.failure_types import FailureType
@@ -343,10 +343,17 @@ def run_before(db: Db, *, run_id: str) -> str | None:
 
 def rationales(db: Db, job_id: str) -> dict[str, str]:
     """Why each test-run of a job was scored as it was: its judgments' rationales, one after the other."""
+    return _rationales(db, "SELECT test_run_id FROM unit WHERE job_id = ?", job_id)
+
+
+def rationales_of(db: Db, test_run_ids: Iterable[str]) -> dict[str, str]:
+    """As `rationales`, of those test-runs."""
+    return _rationales(db, "SELECT value FROM json_each(?)", json.dumps([*test_run_ids]))
+
+
+def _rationales(db: Db, whose: str, given: str) -> dict[str, str]:
     rows = db.execute(
-        "SELECT test_run_id, rationale FROM eval_judgment WHERE test_run_id IN (SELECT test_run_id FROM unit WHERE job_id = ?)"
-        " ORDER BY seq",
-        (job_id,),
+        f"SELECT test_run_id, rationale FROM eval_judgment WHERE test_run_id IN ({whose}) ORDER BY seq", (given,)
     )
     found: dict[str, str] = {}
     for test_run_id, rationale in rows:

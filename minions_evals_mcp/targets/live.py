@@ -1,27 +1,18 @@
-"""Outputs made now: by a model from a rendered prompt version, or by a Python function of the user's."""
+"""Outputs made now: what a target is, and a model that is sent a rendered prompt version."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
 from typing import Protocol, assert_never
 
-import anyio
-import anyio.to_thread
 from pydantic import JsonValue, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.digests import canonical, digest
+from minions_evals_mcp.domain.digests import digest
 from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored, Told
 from minions_evals_mcp.domain.outputs import output_text
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.tool_calls import tool_calls_of
-from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.models.client import ModelClient
 from minions_evals_mcp.models.replies import Completion, Failed, Refused, Reply, Truncated
@@ -136,82 +127,3 @@ def _seen(name: str, ref: str | None, text: str, *, finish: str, timeout_ms: int
         finish_reason=finish,
         timed_out=timeout_ms is not None and latency_ms > timeout_ms,
     )
-
-
-@frozen_type
-class PythonTarget:
-    """A function of the user's: `python:module:function`, called with the inputs; named by the operator only."""
-
-    name: str
-    function: Callable[[Json], object]
-    deadline_s: float
-
-    @property
-    def takes_version(self) -> bool:
-        """It is called with the inputs alone."""
-        return False
-
-    def digest(self) -> str:
-        """The digest of the function's name: its code is the user's to version."""
-        return digest({"target": "python", "name": self.name})
-
-    async def produce(
-        self, inputs: Json, version: Record[PromptVersion] | None, *, timeout_ms: int | None
-    ) -> Observed | TargetErrored:
-        """What the function returned: a string becomes `{output}`, a mapping is the output itself."""
-        limit = self.deadline_s if timeout_ms is None else timeout_ms / 1000
-        started = time.perf_counter()
-        found: object = None
-        try:
-            with anyio.move_on_after(limit) as scope:
-                found = await self._call(inputs)
-        except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
-            return TargetErrored(f"{self.name} raised {type(error).__name__}: {error}")
-        latency = (time.perf_counter() - started) * 1000
-        ref = None if version is None else version.id
-        if scope.cancelled_caught:
-            if timeout_ms is None:
-                return TargetErrored(f"{self.name} did not answer within {limit:g} s")
-            return Observed(
-                output={}, prompt_version_ref=ref, produced_by=self.name, latency_ms=latency, timed_out=True
-            )
-        output = _output(found)
-        if output is None:
-            return TargetErrored(f"{self.name} returned {type(found).__name__}; return a string or a JSON mapping")
-        late = timeout_ms is not None and latency > timeout_ms
-        return Observed(
-            output=output, prompt_version_ref=ref, produced_by=self.name, latency_ms=latency, timed_out=late
-        )
-
-    async def _call(self, inputs: Json) -> object:
-        if inspect.iscoroutinefunction(self.function):
-            return await self.function(inputs)
-        found = await anyio.to_thread.run_sync(self.function, inputs, abandon_on_cancel=True)
-        return await found if inspect.isawaitable(found) else found  # a callable object, or a lambda around one
-
-
-def _output(found: object) -> Json | None:
-    try:
-        value = _JSON.validate_python({"output": found} if isinstance(found, str) else found)
-        canonical(value).encode()  # NaN and lone surrogates stand in no record
-    except ValueError:
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def python_target(ref: str, *, deadline_s: float) -> PythonTarget:
-    """The target that `module:function` names; raises `BadInputError` where there is none."""
-    module_name, _, function_name = ref.partition(":")
-    beside = str(Path.cwd())
-    if beside not in sys.path:  # a program started by its name does not look in the current folder
-        sys.path.insert(0, beside)
-    try:
-        function = getattr(importlib.import_module(module_name), function_name)
-    except Exception as error:  # noqa: BLE001  a user's module may raise anything while it is loaded
-        raise BadInputError(
-            f"--target python:{ref} cannot be loaded: {error}.",
-            remedy="Name it as python:module:function, importable from the current folder.",
-        ) from None
-    if not callable(function):
-        raise BadInputError(f"--target python:{ref} is no function.")
-    return PythonTarget(f"python:{ref}", function, deadline_s)

@@ -37,6 +37,7 @@ def test_a_case_over_time_from_first_run_to_new_baseline(at: Terminal) -> None:
     assert "c: 1 run, 100 % passed" in once.out
     assert "no regressions" in once.out
     assert "similarity 0.9" in history.out
+    assert "why:      similarity 0.9" in history.out
     assert "-2 characters" in history.out
     assert worse.code == 1
     assert accepted.one()["expectedOutput"] == "The parcel comes on Monday."

@@ -162,6 +162,7 @@ async def test_an_execution_has_the_seeds_fields(shop: Engine) -> None:
     }
     assert told == {
         "id": "job1:1.1", "testCaseExecutionId": "job1:1.1", "testCaseId": "c", "executionId": "p@2/1", "passed": True,
+            "reason": "similarity 1.000, 0.8 passes",
         "actualOutput": "The product is loved", "expectedOutput": "The product is loved.", "exactMatch": False,
         "lengthDiff": -1, "tokenDiff": -1, "warnings": [], "isRegression": False, "regressionType": None, "regressionTypes": [],
         "flipped": False, "promptVersion": 2, "runDuration": 0, "latencyMs": None, "costUsd": None,

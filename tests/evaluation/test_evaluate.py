@@ -393,3 +393,42 @@ def test_a_stopped_run_goes_on_under_its_key(evaluated: Any) -> None:
         run()
     assert run().passed_count == 2
     assert calls.count("France") == 1
+
+
+def test_a_refusal_is_raised_from_the_callers_own_line_in_the_words_of_python(evaluated: Any) -> None:
+    graded = partial(evaluated, answer, CASES, checks=[{"type": "llm-rubric", "value": "polite"}])
+    refused: list[tuple[Any, str]] = [
+        (graded, 'or name one with judge="provider:model".'),
+        (partial(evaluated, answer, CASES, checks=[Rubric("Polite.")], judge="llm"), 'judge="llm" needs a model'),
+        (partial(evaluated, lambda country: country, CASES), 'Give one: evaluate(…, name="geography").'),
+    ]
+    for call, words in refused:
+        with pytest.raises(BadInputError) as found:
+            call()
+        assert words in str(found.value)
+        assert "--judge" not in str(found.value)
+        assert [Path(str(entry.path)).name for entry in found.traceback] == ["test_evaluate.py", "evaluate.py"]
+        assert found.value.__cause__ is None
+        assert found.value.__suppress_context__
+
+
+def test_what_a_users_generator_raises_shows_the_users_line_and_none_of_ours_between(evaluated: Any) -> None:
+    def broken() -> Iterator[Case]:
+        yield CASES[0]
+        raise LookupError("no more rows")
+
+    with pytest.raises(LookupError) as found:
+        evaluated(answer, broken())
+    assert [Path(str(entry.path)).name for entry in found.traceback] == [
+        "test_evaluate.py",
+        "evaluate.py",
+        "test_evaluate.py",
+    ]
+
+
+def test_an_output_that_waits_for_want_of_a_judge_says_what_would_be_one(evaluated: Any) -> None:
+    waits = str(evaluated(answer, CASES, checks=[Rubric("It is polite.")]))
+    assert "no model judges: set ANTHROPIC_API_KEY or OPENAI_API_KEY" in " ".join(waits.split())
+    assert "no model judges" not in str(
+        evaluated(answer, CASES, checks=[Rubric("It is polite.")], judge="human", name="h")
+    )

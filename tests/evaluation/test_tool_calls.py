@@ -17,7 +17,7 @@ import openai
 import pytest
 
 from minions_evals_mcp import Case, EvaluationResult, Output, evaluate, evaluate_async, step, tool
-from minions_evals_mcp.evaluation.tracing import Begun, Recorder, reaches_tools, recording
+from minions_evals_mcp.targets.function.tracing import Begun, Recorder, reaches_tools, recording
 from tests.fakes.llm_server import serving
 
 USED = {"type": "trajectory:tool-used", "value": "search"}

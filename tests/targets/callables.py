@@ -8,6 +8,8 @@ from collections.abc import Awaitable
 import anyio
 from pydantic import JsonValue
 
+from minions_evals_mcp import Output, tool
+
 Json = dict[str, JsonValue]
 RELEASED = threading.Event()
 A_NUMBER = 5
@@ -97,5 +99,26 @@ def no_unicode(inputs: Json) -> str:
     return "\ud800"
 
 
-def odd_keys(inputs: Json) -> dict[int, str]:
-    return {1: "a"}
+def by_name(question: str) -> str:
+    return f"By name: {question}"
+
+
+def both(question: str, tone: str) -> str:
+    return f"{question}, {tone}"
+
+
+def asked_all(inputs: Json) -> str:
+    return f"All: {inputs['inputs'] if 'inputs' in inputs else inputs['input']}"
+
+
+def asked_any(*asked: Json) -> str:
+    return f"{len(asked)} argument"
+
+
+@tool
+def look_up(n: int) -> str:
+    return {2: "two"}[n]
+
+
+def with_tools(n: int) -> Output:
+    return Output(look_up(n), usage={"input_tokens": 3}, cost_usd=0.5)

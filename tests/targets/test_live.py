@@ -19,7 +19,8 @@ from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.models.prices import cost_usd
 from minions_evals_mcp.models.registry import Provider
 from minions_evals_mcp.models.replies import Usage
-from minions_evals_mcp.targets.live import MAX_TOKENS, ModelTarget, PythonTarget, python_target
+from minions_evals_mcp.targets.function.task import Task, python_target
+from minions_evals_mcp.targets.live import MAX_TOKENS, ModelTarget
 from tests.fakes.llm_server import FakeSettings, Server
 from tests.hang import HANG_S
 from tests.models.asking import QUICK, client_and_server
@@ -45,7 +46,7 @@ async def model(
 
 
 async def produced(
-    target: ModelTarget | PythonTarget,
+    target: ModelTarget | Task,
     inputs: Json = INPUTS,
     content: str | None = None,
     *,
@@ -56,7 +57,7 @@ async def produced(
 
 
 async def observed(
-    target: ModelTarget | PythonTarget,
+    target: ModelTarget | Task,
     inputs: Json = INPUTS,
     content: str | None = None,
     *,
@@ -67,7 +68,7 @@ async def observed(
     return found
 
 
-async def errored(target: ModelTarget | PythonTarget, *, timeout_ms: int | None = None) -> TargetErrored:
+async def errored(target: ModelTarget | Task, *, timeout_ms: int | None = None) -> TargetErrored:
     found = await produced(target, timeout_ms=timeout_ms)
     assert isinstance(found, TargetErrored), found
     return found
@@ -197,7 +198,7 @@ async def test_the_digest_of_a_model_target_is_its_provider_model_and_parameters
         assert len({one.digest(), replace(one, model="x").digest(), other.digest()}) == 3
 
 
-def function(name: str, *, deadline_s: float = HANG_S) -> PythonTarget:
+def function(name: str, *, deadline_s: float = HANG_S) -> Task:
     return python_target(f"tests.targets.callables:{name}", deadline_s=deadline_s)
 
 
@@ -224,16 +225,55 @@ async def test_a_function_that_returns_a_mapping_gives_the_output_itself() -> No
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"),
+    ("name", "inputs", "text"),
     [
-        ("number", "int"), ("nothing", "NoneType"), ("a_list", "list"), ("an_object", "dict"), ("not_a_number", "dict"),
-        ("no_unicode", "str"), ("odd_keys", "dict"),
+        ("by_name", INPUTS, "By name: Where is REF-000007?"),
+        ("by_name", {"input": "Plain?"}, "By name: Plain?"),
+        ("both", {"question": "Q", "tone": "dry"}, "Q, dry"),
+        ("echo", {"question": "Q", "tone": "dry"}, "You asked: Q"),
+        ("asked_all", {"inputs": "Q"}, "All: Q"),
+        ("asked_all", {"input": "Q"}, "All: Q"),
+        ("asked_any", INPUTS, "1 argument"),
     ],
-)  # fmt: skip
-async def test_what_is_no_json_mapping_is_a_target_error_that_says_what_to_return(name: str, kind: str) -> None:
+)
+async def test_a_function_is_called_by_its_signature_as_evaluate_calls_it(name: str, inputs: Json, text: str) -> None:
+    assert (await observed(function(name), inputs)).output == {"output": text}
+
+
+async def test_inputs_that_a_function_does_not_take_are_a_target_error_that_names_the_parameter() -> None:
+    found = await produced(function("both"))
+    assert isinstance(found, TargetErrored)
+    said = "does not take the case's inputs: missing a required argument: 'tone'"
+    assert found.reason == f"python:tests.targets.callables:both {said}"
+
+
+async def test_calls_of_tools_and_what_it_cost_come_with_the_output_of_a_function() -> None:
+    found = await observed(function("with_tools"), {"n": 2})
+    assert found.output == {"output": "two"}
+    assert [call.tool for call in found.tool_calls or ()] == ["look_up"]
+    assert (found.cost_usd, found.input_tokens) == (0.5, 3)
+    assert (await observed(function("by_name"))).tool_calls is None, "not recorded is not none"
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("nothing", "it returned nothing"),
+        ("an_object", "is no text and no JSON"),
+        ("not_a_number", "is no text and no JSON"),
+        ("no_unicode", "is no text and no JSON"),
+    ],
+)
+async def test_what_is_no_output_is_a_target_error_that_says_why(name: str, why: str) -> None:
     found = await errored(function(name))
-    assert found.reason == f"python:tests.targets.callables:{name} returned {kind}; return a string or a JSON mapping"
+    assert found.reason.startswith(f"python:tests.targets.callables:{name}: ")
+    assert why in found.reason
     assert not found.fatal
+
+
+async def test_a_number_or_a_list_is_an_output_as_it_is_to_evaluate() -> None:
+    assert (await observed(function("number"))).output == {"output": 4}
+    assert (await observed(function("a_list"))).output == {"output": ["a"]}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, run, 
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.domain.records import TYPES
+from minions_evals_mcp.domain.records import TYPES, wire_fields
 from minions_evals_mcp.engine.cases.baselines import WentOn, save_spooled, save_with_baselines
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.meant_ids import meant_id
@@ -27,7 +27,7 @@ from minions_evals_mcp.interop.row_records import RowMapping, RowType
 from minions_evals_mcp.interop.suite import has_lines, read_lines, read_suite
 from minions_evals_mcp.known_secrets import counted
 from minions_evals_mcp.report.plain import printable
-from minions_evals_mcp.store import events, records
+from minions_evals_mcp.store import events, records, runs
 from minions_evals_mcp.store.queries import links
 
 PAGE = 500
@@ -250,10 +250,13 @@ async def _show(ident: str, common: Common) -> int:
         record = await get_record(engine, await meant_id(engine, ident))
         linked = await engine.store.read(lambda db: links.links(db, record.id, record.type))
         gates = await engine.store.read(lambda db: records.gates(db, record))
+        judged = await engine.store.read(lambda db: runs.judgments_of(db, record.id))
     wire = record.wire()
     wire["relations"] = [{"sourceId": one.source_id, "type": one.type, "targetId": one.target_id} for one in linked]
     if gates:
         wire["gates"] = [gate.wire() for gate in gates]
+    if judged:
+        wire["judgments"] = [{"id": one.id, **wire_fields(one.fields)} for one in judged]
     if common.json:
         say(wire)
         return 0

@@ -145,6 +145,8 @@ def _execution_lines(one: TestCaseExecution) -> list[str]:
         f"{iso(one.created_at)}  {_word(one.passed)}{score}{_made_with(one.prompt_version, one.cost_usd)}{worse}  {one.id}"
     ]
     lines.append(f"  output:   {printable(one.actual_output, 200)}")
+    if one.reason:
+        lines.append(f"  why:      {printable(one.reason, 400)}")
     if one.length_diff is not None:
         alike = "?" if one.semantic_score is None else f"{one.semantic_score:.3f}"
         lines.append(f"  expected: {printable(one.expected_output or '', 200)}")

@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.judge.likeness import with_likeness
 from minions_evals_mcp.engine.version_chain import LATEST, find_version
 from minions_evals_mcp.errors import NotFoundError
 from minions_evals_mcp.scoring.verdicts.history import score_fraction
-from minions_evals_mcp.store import records
+from minions_evals_mcp.store import records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import case_history
 
@@ -55,7 +55,10 @@ class TestCaseSummary(Value):
 
 
 class TestCaseExecution(Value):
-    """A run of a test case. `score` is that by which it was judged; an output that waits has none, and has not passed."""
+    """A run of a test case. `score` is that by which it was judged; an output that waits has none, and has not passed.
+
+    `reason` is what its checks and judges found.
+    """
 
     __test__: ClassVar[bool] = False
 
@@ -65,6 +68,7 @@ class TestCaseExecution(Value):
     execution_id: str
     passed: bool | None
     score: float | None
+    reason: str = ""
     actual_output: str
     expected_output: str | None
     output_diff: Annotated[tuple[DiffPart, ...], Field(strict=False)] | None = None
@@ -143,12 +147,12 @@ async def test_case_executions(
     engine: Engine, test_case_id: str, *, limit: int = 20, offset: int = 0, cursor: int | None = None
 ) -> Executions:
     """A page of all runs of the case, newest first: after so many (`offset`), or from a page's `nextCursor` on."""
-    case, page, total = await engine.store.read(
+    case, page, total, reasons = await engine.store.read(
         partial(_executions, test_case_id=test_case_id, limit=limit, offset=offset, cursor=cursor)
     )
     shown = await with_likeness(engine, [run for _, run in page[:limit]])
     return Executions(
-        executions=tuple(execution_of(run, case) for run in shown),
+        executions=tuple(execution_of(run, case, reasons.get(run.id, "")) for run in shown),
         total=total,
         next_cursor=page[limit - 1][0] if len(page) > limit else None,
     )
@@ -164,8 +168,11 @@ def case_record(db: Db, test_case_id: str) -> Record[TestCase]:
     return records.require(db, test_case_id, TestCase, hidden=False)
 
 
-def execution_of(run: Record[TestRun], case: Record[TestCase]) -> TestCaseExecution:
-    """The run as the testing API shows it; what was expected then is read from the difference, for the case may have changed."""
+def execution_of(run: Record[TestRun], case: Record[TestCase], reason: str) -> TestCaseExecution:
+    """The run as the testing API shows it, judged for that reason.
+
+    What was expected then is read from the difference, for the case may have changed.
+    """
     fields = run.fields
     diff = fields.output_diff
     then = None if diff is None else "".join(part.text for part in diff if part.op != "insert")
@@ -176,6 +183,7 @@ def execution_of(run: Record[TestRun], case: Record[TestCase]) -> TestCaseExecut
         execution_id=fields.execution_id or fields.agent_run_id or run.id,
         passed=fields.passed,
         score=score_fraction(fields.total_score, fields.max_possible_score),
+        reason=reason,
         actual_output=output_text(fields.actual_output) if fields.actual_output else "",
         expected_output=expected_text(case.fields) if then is None else then,
         output_diff=diff,
@@ -238,11 +246,12 @@ def _pass_rate(found: case_history.Figures) -> float | None:
 
 def _executions(
     db: Db, *, test_case_id: str, limit: int, offset: int, cursor: int | None
-) -> tuple[Record[TestCase], list[tuple[int, Record[TestRun]]], int]:
-    """The case, one run more than the page has, each with its cursor, and how many there are in all."""
+) -> tuple[Record[TestCase], list[tuple[int, Record[TestRun]]], int, dict[str, str]]:
+    """The case, one run more than the page has, each with its cursor, how many there are in all, and why they were so judged."""
     case = case_record(db, test_case_id)
     page = case_history.executions(db, test_case_id, before=cursor, offset=offset, limit=limit + 1)
-    return case, page, case_history.count(db, test_case_id)
+    reasons = runs.rationales_of(db, [run.id for _, run in page])
+    return case, page, case_history.count(db, test_case_id), reasons
 
 
 def _stats(db: Db, test_case_id: str, limit: int) -> TestCaseStats:

@@ -32,7 +32,7 @@ from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
 from minions_evals_mcp.engine.version_chain import find_ref
 from minions_evals_mcp.errors import BadInputError, EvalsError, InstrumentError, NotFoundError
-from minions_evals_mcp.store import jobs, records
+from minions_evals_mcp.store import jobs, records, runs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
 from minions_evals_mcp.store.queries import case_history
@@ -253,7 +253,7 @@ def _executed(db: Db, key: UnitKey) -> TestCaseExecution:
     case = records.require(db, job.subject_id, TestCase)
     run = records.get(db, key.run_id, TestRun)
     if run is not None:
-        return execution_of(run, case)
+        return execution_of(run, case, runs.rationales_of(db, [run.id]).get(run.id, ""))
     row = jobs.units(db, job.id, first=0, last=1).get((0, key.trial))
     if row is None or row.observed is None:
         why = job.reason if row is None else f"{row.outcome}: {row.reason}"

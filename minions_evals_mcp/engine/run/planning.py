@@ -33,7 +33,7 @@ from minions_evals_mcp.scoring.rubric import RubricInUse
 from minions_evals_mcp.store import jobs
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.jobs import Job
-from minions_evals_mcp.targets.live import ModelTarget, Target, python_target
+from minions_evals_mcp.targets.live import ModelTarget, Target
 from minions_evals_mcp.targets.own import OWN_KINDS, own_target
 
 PAGE = 200
@@ -138,6 +138,8 @@ def target_for(engine: Engine, request: RunRequest, versions: RunVersions, budge
             remedy="Run the same `minions-evals eval CONFIG` again: it goes on.",
         )
     if kind == "python":
+        from minions_evals_mcp.targets.function.task import python_target  # noqa: PLC0415  what watches a function is rarely needed
+
         return python_target(rest, deadline_s=engine.config.call_timeout_s)
     if kind in OWN_KINDS:
         config = engine.config

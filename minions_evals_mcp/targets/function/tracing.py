@@ -17,7 +17,7 @@ from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.neighbours import ToolCall
-from minions_evals_mcp.evaluation.messages import plain_json
+from minions_evals_mcp.targets.function.messages import plain_json
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -1,14 +1,17 @@
-"""The user's function as the target of a run: called with a case's inputs, watched while it works."""
+"""A function of the user's as the target of a run: called with a case's inputs, watched while it works."""
 
 from __future__ import annotations
 
+import importlib
 import inspect
+import sys
 import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any, cast
 
 import anyio
 import anyio.to_thread
@@ -19,12 +22,13 @@ from minions_evals_mcp.domain.neighbours import PromptVersion
 from minions_evals_mcp.domain.outcomes import Observed, TargetErrored
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
-from minions_evals_mcp.evaluation.checks import function_name
-from minions_evals_mcp.evaluation.output import observed
-from minions_evals_mcp.evaluation.spans import watch_spans
-from minions_evals_mcp.evaluation.tracing import Recorder, reaches_tools, recording
+from minions_evals_mcp.targets.function.output import observed
+from minions_evals_mcp.targets.function.spans import watch_spans
+from minions_evals_mcp.targets.function.tracing import Recorder, reaches_tools, recording
 
-OURS = Path(__file__).parents[1]
+OURS = Path(__file__).parents[2]
+LAMBDA = "function"
+"""What a function without a name is called."""
 POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -50,21 +54,48 @@ class Calling:
             try:
                 self.signature.bind(**inputs)
             except TypeError:
+                if self._wants_text() and inputs.keys() == {"input"}:
+                    return (inputs["input"],), {}
                 if self._takes_mapping():
                     return (inputs,), {}
                 raise
             self.by_name.add(names)
-        return (), inputs
+        return ((inputs,), {}) if self._means_all(inputs) else ((), inputs)
+
+    def _means_all(self, inputs: Json) -> bool:
+        """Whether the one input only happens to be called as the parameter that is a mapping of all."""
+        assert self.signature is not None
+        if len(inputs) != 1:
+            return False
+        ((name, value),) = inputs.items()
+        parameter = self.signature.parameters.get(name)
+        return parameter is not None and not isinstance(value, dict) and _is_mapping(parameter)
 
     def _takes_mapping(self) -> bool:
+        """Whether it has one parameter for all inputs; one that may be left out is one only where it is called `inputs`."""
         assert self.signature is not None
         parameters = list(self.signature.parameters.values())
-        required = [one for one in parameters if one.default is one.empty and one.kind in POSITIONAL]
-        return len(required) == 1 and parameters[0] is required[0] and not _wants_text(required[0])
+        first = parameters[0] if parameters else None
+        if first is None or first.kind not in POSITIONAL:
+            return first is not None and first.kind is first.VAR_POSITIONAL
+        others = any(one.default is one.empty and one.kind in POSITIONAL for one in parameters[1:])
+        return not others and not _is_text(first) and (first.default is first.empty or first.name == "inputs")
+
+    def _wants_text(self) -> bool:
+        """Whether it has one parameter, for a text or a number."""
+        assert self.signature is not None
+        required = [one for one in self.signature.parameters.values() if one.default is one.empty]
+        return len(required) == 1 and required[0].kind in POSITIONAL and _is_text(required[0])
 
 
-def _wants_text(parameter: inspect.Parameter) -> bool:
+def _is_text(parameter: inspect.Parameter) -> bool:
     return parameter.annotation in {str, int, float, bool, "str", "int", "float", "bool"}
+
+
+def _is_mapping(parameter: inspect.Parameter) -> bool:
+    annotation = parameter.annotation
+    said = annotation if isinstance(annotation, str) else getattr(annotation, "__name__", str(annotation))
+    return said.rpartition("typing.")[2].startswith(("dict", "Dict", "Mapping", "Json"))
 
 
 def calling(function: Callable[..., object]) -> Calling:
@@ -77,13 +108,18 @@ def calling(function: Callable[..., object]) -> Calling:
 
 @dataclass(slots=True, eq=False)
 class Task:
-    """The function under evaluation. It satisfies `Target`; sync functions run in threads."""
+    """The function that makes the outputs, whoever named it. It satisfies `Target`; sync functions run in threads."""
 
     function: Callable[..., object]
-    evaluation: str
-    """The name of the evaluation: what is run under it stays one target, however its function is called."""
+    identity: Json
+    """What tells the target from others."""
     name: str
+    """What its outputs are said to be produced by."""
+    said: str
+    """What it is called where it fails."""
     deadline_s: float
+    takes_version: bool = False
+    """Whether the version of a run is that of the function's own code."""
     plain: bool = False
     """Whether cases were given as single values, not as mappings."""
     calling: Calling = field(init=False)
@@ -98,14 +134,9 @@ class Task:
         )
         self.records_calls = reaches_tools(self.function)
 
-    @property
-    def takes_version(self) -> bool:
-        """The version is that of the task's own code."""
-        return True
-
     def digest(self) -> str:
-        """The digest of the evaluation's name: the task's code is what the version says."""
-        return digest({"target": "evaluate", "name": self.evaluation})
+        """The digest of its identity: its code is what the version says."""
+        return digest(self.identity)
 
     def vet(self, inputs: Json, where: str) -> None:
         """Raises `BadInputError` where the task does not take the inputs."""
@@ -113,7 +144,7 @@ class Task:
             self.calling.arguments(inputs, plain=self.plain)
         except TypeError as error:
             raise BadInputError(
-                f"{where}: {function_name(self.function)} does not take these inputs: {error}.",
+                f"{where}: {self.said} does not take these inputs: {error}.",
                 remedy="Name its parameters as the inputs are named, or give it one parameter for all of them.",
             ) from None
 
@@ -124,31 +155,34 @@ class Task:
         limit = self.deadline_s if timeout_ms is None else timeout_ms / 1000
         recorder = Recorder(complete=self.records_calls)
         returned: object = None
+        try:
+            args, named = self.calling.arguments(inputs, plain=self.plain)
+        except TypeError as error:
+            return TargetErrored(f"{self.said} does not take the case's inputs: {error}")
         started = time.perf_counter()
         try:
             with recording(recorder), anyio.move_on_after(limit) as scope:
-                returned = await self._called(inputs)
+                returned = await self._called(args, named)
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything; it is the target's error
-            return TargetErrored(f"{function_name(self.function)} raised {_told(error)}")
+            return TargetErrored(f"{self.said} raised {_told(error)}")
         latency_ms = (time.perf_counter() - started) * 1000
         ref = None if version is None else version.id
         if scope.cancelled_caught:
             if timeout_ms is None:
-                return TargetErrored(f"{function_name(self.function)} did not answer within {limit:g} s")
+                return TargetErrored(f"{self.said} did not answer within {limit:g} s")
             seen = Observed(output={})
         else:
             try:
                 seen = observed(returned)
             except (ValueError, InvalidRecordError) as error:
-                return TargetErrored(f"{function_name(self.function)}: {error}")
+                return TargetErrored(f"{self.said}: {error}")
         late = scope.cancelled_caught or (timeout_ms is not None and latency_ms > timeout_ms)
         calls = recorder.recorded() if seen.tool_calls is None else seen.tool_calls
         return seen.with_trusted(
             prompt_version_ref=ref, produced_by=self.name, latency_ms=latency_ms, timed_out=late, tool_calls=calls
         )
 
-    async def _called(self, inputs: Json) -> object:
-        args, named = self.calling.arguments(inputs, plain=self.plain)
+    async def _called(self, args: tuple[object, ...], named: Json) -> object:
         if self.is_async:
             return await self.function(*args, **named)  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType]  a coroutine function's
         call = partial(self.function, *args, **named)
@@ -157,17 +191,47 @@ class Task:
 
 
 def task_of(function: Callable[..., object], evaluation: str, *, deadline_s: float, width: int) -> Task:
-    """The function as a target, named by where it stands."""
-    if not callable(function):
-        raise BadInputError(
-            f"the task is a {type(function).__name__}, no function.",
-            remedy="Give the function itself: evaluate(answer, …).",
-        )
+    """The function that is evaluated under that name: what is run under it stays one target, however its function is called."""
     watch_spans()
     module = getattr(function, "__module__", None) or "__main__"
-    task = Task(function, evaluation, f"python:{module}:{function_name(function)}", deadline_s)
+    said = function_name(function)
+    identity: Json = {"target": "evaluate", "name": evaluation}
+    task = Task(function, identity, f"python:{module}:{said}", said, deadline_s, takes_version=True)
     task.limiter = anyio.CapacityLimiter(width)
     return task
+
+
+def python_target(ref: str, *, deadline_s: float) -> Task:
+    """The target that `module:function` names, called as `evaluate` calls it; raises `BadInputError` where there is none.
+
+    Its code is the user's to version: it is told of no prompt version, and its digest is that of its name.
+    """
+    module_name, _, attribute = ref.partition(":")
+    beside = str(Path.cwd())
+    if beside not in sys.path:  # a program started by its name does not look in the current folder
+        sys.path.insert(0, beside)
+    try:
+        function = getattr(importlib.import_module(module_name), attribute)
+    except Exception as error:  # noqa: BLE001  a user's module may raise anything while it is loaded
+        raise BadInputError(
+            f"--target python:{ref} cannot be loaded: {error}.",
+            remedy="Name it as python:module:function, importable from the current folder.",
+        ) from None
+    if not callable(function):
+        raise BadInputError(f"--target python:{ref} is no function.")
+    watch_spans()
+    name = f"python:{ref}"
+    return Task(function, {"target": "python", "name": name}, name, name, deadline_s)
+
+
+def function_name(function: object) -> str:
+    """What a function is called; an object that is called by its type's name."""
+    inner: Any = function
+    while isinstance(inner, partial):
+        inner = cast("Any", inner.func)
+    named = getattr(inner, "__name__", None)
+    name = str(named) if named else str(type(inner).__name__)
+    return LAMBDA if name == "<lambda>" else name
 
 
 def _told(error: BaseException) -> str:

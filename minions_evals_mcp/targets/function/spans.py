@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary, WeakSet
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.step_spans import tool_step
 from minions_evals_mcp.domain.tool_calls import tool_calls_of
-from minions_evals_mcp.evaluation.messages import plain_json
-from minions_evals_mcp.evaluation.tracing import Begun, Recorder, current_recorder, missed_call
+from minions_evals_mcp.targets.function.messages import plain_json
+from minions_evals_mcp.targets.function.tracing import Begun, Recorder, current_recorder, missed_call
 
 OPERATION = "gen_ai.operation.name"
 TOOL = "execute_tool"

@@ -22,11 +22,12 @@ LANGCHAIN = frozenset({"human", "ai", "tool", "system"})
 
 def plain_json(value: object) -> JsonValue:
     """The value in plain JSON: SDKs' objects, dataclasses and dates as what they hold; raises `ValueError`."""
-    if isinstance(value, str):
-        return value
     try:
+        if isinstance(value, str):
+            value.encode()  # lone surrogates stand in no record
+            return value
         found = to_jsonable_python(value, exclude_none=True)
-        json.dumps(found, allow_nan=False)
+        json.dumps(found, allow_nan=False, ensure_ascii=False).encode()
     except (PydanticSerializationError, ValueError, RecursionError):
         raise ValueError(f"{type(value).__name__} is no text and no JSON") from None
     return found

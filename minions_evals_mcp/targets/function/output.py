@@ -11,7 +11,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.domain.outcomes import Observed
 from minions_evals_mcp.domain.outputs import value_text
-from minions_evals_mcp.evaluation.messages import Transcript, are_messages, calls_given, plain_json, transcript
+from minions_evals_mcp.targets.function.messages import Transcript, are_messages, calls_given, plain_json, transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def observed(returned: object) -> Observed:
     if isinstance(returned, Output):
         return _observed(returned.value, returned.tool_calls, returned.usage, returned.cost_usd)
     if isinstance(returned, str):
-        return Observed.trusted(output={"output": returned})
+        return Observed.trusted(output={"output": plain_json(returned)})
     value = plain_json(returned)
     if are_messages(value):
         said: Transcript = transcript(value)

@@ -1,0 +1,56 @@
+"""What stops an evaluation, as a Python caller reads it: in the words of `evaluate`, and with the caller's own lines only."""
+
+from __future__ import annotations
+
+import re
+import sysconfig
+from pathlib import Path
+from types import TracebackType
+from typing import TypeVar
+
+from minions_evals_mcp.errors import EvalsError
+
+E = TypeVar("E", bound=BaseException)
+OURS = Path(__file__).parents[1]
+_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib"))
+_WORDS = (
+    (re.compile(r"--judge-model provider:model"), 'judge="provider:model"'),
+    (re.compile(r"; without a key use --judge caller"), ""),
+    (re.compile(r"--judge ([a-z]+)"), r'judge="\1"'),
+    (re.compile(r"--max-cost-usd"), "max_cost_usd"),
+    (re.compile(r"--(concurrency|trials|key|judge)\b"), r"\1"),
+    (re.compile(r"--db\b"), "store"),
+)
+
+
+def told_in_python(error: E) -> E:
+    """The error as it is to be raised again: a refusal without our frames, another with those that are the caller's.
+
+    What broke in code of ours keeps every frame.
+    """
+    if isinstance(error, EvalsError):
+        error.message, error.remedy = _in_python(error.message), _in_python(error.remedy)
+        error.args = (error.message,)
+        return error.with_traceback(None)
+    return error.with_traceback(_own(error.__traceback__))
+
+
+def _in_python(said: str) -> str:
+    for option, argument in _WORDS:
+        said = option.sub(argument, said)
+    return said
+
+
+def _own(trace: TracebackType | None) -> TracebackType | None:
+    """The frames below our last one, where one of them is the caller's; else all."""
+    below, at = trace, trace
+    while at is not None:
+        if Path(at.tb_frame.f_code.co_filename).is_relative_to(OURS):
+            below = at.tb_next
+        at = at.tb_next
+    at = below
+    while at is not None:
+        if not at.tb_frame.f_code.co_filename.startswith(_LIBRARIES):
+            return below
+        at = at.tb_next
+    return trace
