@@ -400,7 +400,7 @@ def test_a_refusal_is_raised_from_the_callers_own_line_in_the_words_of_python(ev
     refused: list[tuple[Any, str]] = [
         (graded, 'or name one with judge="provider:model".'),
         (partial(evaluated, answer, CASES, checks=[Rubric("Polite.")], judge="llm"), 'judge="llm" needs a model'),
-        (partial(evaluated, lambda country: country, CASES), 'Give one: evaluate(…, name="geography").'),
+        (partial(evaluated, lambda: "Paris", CASES), 'Give one: evaluate(…, name="geography").'),
     ]
     for call, words in refused:
         with pytest.raises(BadInputError) as found:
