@@ -10,7 +10,7 @@ from agent.daemon import Agent, log
 from agent.message_work import Asked
 from agent.rounds.instruction_steps import Steps
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.engine.messages.send_message import reply
+from minions_evals_mcp.engine.outbox import reply
 from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError, UnsupportedError, ungrouped
 from minions_evals_mcp.store.agent import inbox, lease
 from minions_evals_mcp.store.agent.inbox import Message

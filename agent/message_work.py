@@ -11,7 +11,7 @@ from minions_evals_mcp.domain.speaker import Speaker, person
 from minions_evals_mcp.domain.values import Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages import payloads
-from minions_evals_mcp.engine.outbox import EVAL_AGENT
+from minions_evals_mcp.engine.outbox import EVAL_AGENT, OF_MESSAGE
 from minions_evals_mcp.store.agent.inbox import Arriving, Message
 
 P = TypeVar("P", bound=Value)
@@ -52,7 +52,7 @@ class Asked:
     @property
     def key(self) -> str:
         """Under which everything that the message sets off is kept once."""
-        return f"message:{self.message.id}"
+        return f"{OF_MESSAGE}{self.message.id}"
 
     def said(self, payload: type[P]) -> P:
         """The message's payload as that type; raises `InvalidRecordError` naming the field that does not fit."""

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime
 from typing import Literal
 
 from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.digests import text_digest
 from minions_evals_mcp.domain.neighbours import AgentMessage, ContextRef, MemoryItem, Task
 from minions_evals_mcp.domain.records import Record, title_of
+from minions_evals_mcp.domain.values import ID_PATTERN, to_millis
+from minions_evals_mcp.store import jobs
+from minions_evals_mcp.store.agent import inbox
+from minions_evals_mcp.store.agent.inbox import Message
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.events import Event, append, tell
 
@@ -16,11 +22,16 @@ PEOPLE = "people"
 ORCHESTRATOR = "orchestrator"
 TASKS = "tasks"
 MEMORY = "memory"
+OF_MESSAGE = "message:"
+"""How the key of a job begins that a message asked for; the message's id follows."""
 
 
-def task(title: str, description: str, *, priority: Literal["critical", "high"], about: str, at: datetime) -> Task:
-    """Work that is asked for, about a benchmark-run."""
+def task(
+    title: str, description: str, *, priority: Literal["critical", "high"], about: str, owner: str | None, at: datetime
+) -> Task:
+    """Work that is asked for, about a benchmark-run, of the benchmark's owner where one is named by an id."""
     return Task(
+        assignee_id=owner if owner is not None and re.fullmatch(ID_PATTERN, owner) else None,
         title=title,
         description=description,
         priority=priority,
@@ -39,6 +50,33 @@ def queue(db: Db, ident: str, fields: Task | AgentMessage | MemoryItem, *, key: 
     """Asks for a task or a memory-item, or tells an agent; once under its key."""
     if tell(db, Record(ident, fields, title_of(fields, ident), at, at), key=key, addressee=_addressee(fields)):
         append(db, Event("queued", fields.slug, ident, {"key": key}), at=at)
+
+
+def reply(db: Db, message: Message, said: Json, *, ended: Literal["complete", "failed"], at: datetime) -> None:
+    """Queues for the sender how its message ended, in the transaction of that end; once for each end that it comes to."""
+    if message.sender is None:
+        return
+    payload: Json = {"messageId": message.id, "type": message.type, **said}
+    told = AgentMessage(
+        from_agent_id=EVAL_AGENT,
+        to_agent_id=message.sender,
+        type=f"{message.type}-{ended}",
+        payload=payload,
+        sent_at=at,
+    )
+    key = f"reply:{text_digest(f'{message.id} {ended} {to_millis(at)}')}"
+    queue(db, key, told, key=key, at=at)
+
+
+def tell_asker(db: Db, job_id: str, *, at: datetime) -> None:
+    """Tells whoever asked for the job by a message that it has ended, where all that they were told was that it waits for people."""
+    job = jobs.job(db, job_id)
+    if job is None or not job.key.startswith(OF_MESSAGE):
+        return
+    asked = inbox.message(db, job.key.removeprefix(OF_MESSAGE))
+    if asked is not None and asked.state == "done" and (asked.result or {}).get("state") == "awaiting-judgments":
+        said: Json = {"runId": job.id, "state": job.state, "reason": job.reason}
+        reply(db, asked, {"result": said}, ended="complete" if job.state == "completed" else "failed", at=at)
 
 
 def _addressee(fields: Task | AgentMessage | MemoryItem) -> str:

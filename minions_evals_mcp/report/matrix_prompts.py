@@ -10,7 +10,7 @@ from statistics import fmean
 from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnBefore, Matrix
 from minions_evals_mcp.report.plain import shortened
 from minions_evals_mcp.stats.case_pairs import CasePair
-from minions_evals_mcp.stats.comparison import ERROR, Difference, compare
+from minions_evals_mcp.stats.comparison import ERROR, Difference, compare, why_undecided
 
 MOST = 3
 """The best is put beside so many others, the nearest first; the error is shared by all."""
@@ -78,6 +78,8 @@ def how_sure(difference: Difference | ColumnBefore, level: float, cases: int) ->
     """Whether chance explains the difference, with its interval at that level and its p."""
     tests = "1 test" if cases == 1 else f"{cases} tests"
     needed = "" if level == 1 - ERROR else f", {1 - level:.2g} or less is needed"
-    sure = "more than chance would" if difference.verdict in {"improved", "regressed"} else "which can be chance"
+    is_sure = difference.verdict in {"improved", "regressed"}
+    doubt = f"which can be chance{why_undecided(difference.interval, difference.p_value, 1 - level)}"
+    sure = "more than chance would" if is_sure else doubt
     low, high = difference.interval
     return f"{sure} ({100 * level:.4g} %: {low:+.3f} to {high:+.3f}, p = {difference.p_value:.2g}{needed}; {tests})"

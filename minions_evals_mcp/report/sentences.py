@@ -18,7 +18,7 @@ from minions_evals_mcp.engine.answers.run_diff import CaseChange, Kind, RunDiff
 from minions_evals_mcp.engine.answers.run_summary import RunSummary
 from minions_evals_mcp.engine.conclude.setup import changes_sentence
 from minions_evals_mcp.stats.attempts import BUDGET, sure_words
-from minions_evals_mcp.stats.comparison import Difference
+from minions_evals_mcp.stats.comparison import ERROR, Difference, why_undecided
 from minions_evals_mcp.stats.series.trend import SMALLEST_WINDOW
 from minions_evals_mcp.store.jobs import JobKind, JobState
 from minions_evals_mcp.store.queries.report_units import Judged
@@ -207,7 +207,8 @@ def changed_words(found: Difference, before: str, after: str) -> str:
         case "equivalent":
             return f"No difference worth having: {after} scores {moved} {sure}."
         case _:
-            return f"It could be chance: {after} scores {moved} {sure}."
+            why = why_undecided(found.interval, found.p_value, ERROR)
+            return f"It could be chance: {after} scores {moved}{why} {sure}."
 
 
 def delta_words(found: PromptComparison) -> str:

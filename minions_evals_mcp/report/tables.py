@@ -25,6 +25,7 @@ from minions_evals_mcp.report.columns import Column, show_columns
 from minions_evals_mcp.report.next_command import next_command, next_line
 from minions_evals_mcp.report.plain import hanging, printable, shortened
 from minions_evals_mcp.report.sentences import standing, trend_words, trust
+from minions_evals_mcp.scoring.failures.texts import told_apart
 from minions_evals_mcp.store.queries.run_lines import RunLine
 
 SEVERITY = {"critical": "bold red", "major": "yellow", "minor": "dim"}
@@ -265,6 +266,7 @@ def _compared(said: str, room: int) -> str:
         return shortened(said.removesuffix("."), room)
     got = got.removesuffix("”")
     left = room - len(both) - 1
+    expected, got = told_apart([expected, got], left // 2)
     share = min(len(expected), max(left // 2, left - len(got)))
     return f"{shortened(expected, share)}{both}{shortened(got, left - share)}”"
 

@@ -99,6 +99,17 @@ class _Tested:
     doubt: float = 0.0
 
 
+def why_undecided(interval: Bounds, p_value: float, error: float) -> str:
+    """Why a difference is not decided where the test and the interval say different things; empty where both leave it open."""
+    apart = interval[0] > _DUST or interval[1] < -_DUST
+    below = p_value <= error + _DUST
+    if apart and below:
+        return ": it is too near the limit to be told"
+    if apart:
+        return ": the test decides and cannot tell, though the interval leaves 0 out"
+    return ": the interval reaches 0, though the test alone could tell" if below else ""
+
+
 ERROR = 0.05
 """How often a verdict may be by chance; several on the same outputs share it."""
 

@@ -13,6 +13,7 @@ from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.engine.context import open_engine
 from minions_evals_mcp.engine.messages.send_message import keep_unreadable
+from minions_evals_mcp.engine.people.judge_queue import hand_in, next_question
 from minions_evals_mcp.errors import (
     BadInputError,
     ConflictError,
@@ -21,6 +22,7 @@ from minions_evals_mcp.errors import (
     NotFoundError,
     StoreError,
 )
+from minions_evals_mcp.judges.packets import GivenJudgment
 from tests.agent.inside import drained
 from tests.workshop import answer, case, config_in, rubric, save
 
@@ -58,6 +60,18 @@ class Commands:
                 return await keep_unreadable(engine, text, "no JSON", source="stdin")
 
         return anyio.run(work)
+
+    def judged(self) -> None:
+        """Anna, a person, judges the one output that waits."""
+
+        async def work() -> None:
+            async with open_engine(config_in(self.folder)) as engine:
+                waiting = (await next_question(engine)).question
+                assert waiting is not None
+                given = GivenJudgment(criterion_id="kind/tone", score=1, rationale="It is kind.")
+                await hand_in(engine, waiting.run_id, waiting.digest, [given], judged_by="anna")
+
+        anyio.run(work)
 
 
 @pytest.fixture
@@ -130,6 +144,9 @@ def test_what_was_asked_of_people_is_told_with_the_message(commands: Commands) -
         ("people", "approval-request"),
         ("anna", "agent-message"),
     ]
+    commands.judged()
+    last = json.loads(commands.said("show", "latest", "--json"))["told"][-1]
+    assert (last["addressee"], last["fields"]["payload"]["result"]["state"]) == ("anna", "completed")
 
 
 def test_what_will_stop_a_message_is_said_when_it_is_sent(commands: Commands) -> None:

@@ -84,13 +84,14 @@ async def test_a_relative_drop_is_of_the_earlier_rate(engine: Engine) -> None:
     assert (await measured(engine, "v3", first(8, 20))).is_regression, "a ninth, though only five points"
 
 
-async def test_a_task_with_the_exact_title_is_asked_for(engine: Engine) -> None:
-    await fleet(engine, 10)
+async def test_a_task_with_the_exact_title_is_asked_for_of_the_benchmarks_owner(engine: Engine) -> None:
+    await fleet(engine, 10, ownerId="anna")
     await measured(engine, "v1", first(10, 10))
     await measured(engine, "v2", first(5, 10))
     (task,) = await tasks(engine)
     assert task.title == "Investigate benchmark regression"
     assert (task.priority, task.status, task.created_by) == ("critical", "todo", "minions-evals")
+    assert task.assignee_id == "anna"
     assert task.context_ref is not None
     assert (task.context_ref.type, task.context_ref.id) == ("benchmark-run", "job2")
     assert "10 of 10 to 5 of 10 (undecidable); 5 cases got worse, 0 better." in task.description

@@ -42,6 +42,13 @@ def test_two_tests_can_be_chance() -> None:
     assert said.startswith("[0] scores 1.000 higher than [1], which can be chance")
 
 
+def test_where_test_and_interval_disagree_the_sentence_says_which_decides() -> None:
+    (said, _) = verdict(matrix([True] * 5 + [False] * 5, [False] * 10))
+    assert (
+        "which can be chance: the test decides and cannot tell, though the interval leaves 0 out (95 %: +0.084" in said
+    )
+
+
 def test_equal_columns_are_called_equal() -> None:
     (said, _) = verdict(matrix([True, False], [False, True]))
     assert said == "[0] scores as high as [1]."

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from minions_evals_mcp.domain.neighbours import ToolCall
 from minions_evals_mcp.scoring.classification import classify
 from minions_evals_mcp.scoring.failures import FailedCriterion
+from minions_evals_mcp.scoring.failures.texts import told_apart
 from tests.scoring.failed_outputs import QUIET, logged, lost, saying
 
 MILLION = 1_000_000
@@ -54,6 +55,18 @@ def test_the_description_says_what_was_expected_what_came_and_what_was_lost() ->
     said = classify(replace(QUIET, criteria=(lost("facts", 0.25, 0.5, "Blue is wrong."),))).description
     assert said == "Expected “green”, got “blue”. Lost most on facts (0.25 of 1, weight 0.5): Blue is wrong."
     assert classify(replace(QUIET, output={}, text="{}", expected=None)).description == "Nothing came."
+
+
+def test_long_texts_are_shown_from_shortly_before_where_they_differ() -> None:
+    alike = (
+        "All that stands in the terms of the house holds as before, and nothing of it was changed by us this year. " * 3
+    )
+    said = classify(
+        replace(QUIET, text=f"{alike}You have 14 days.", expected={"output": f"{alike}You have 30 days."})
+    ).description
+    assert "You have 30 days.”, got “…" in said
+    assert said.endswith("You have 14 days.”.")
+    assert told_apart(["same" * 90, "same" * 90], 50) == ["same" * 90] * 2
 
 
 def test_at_most_twelve_signals_are_kept_each_short_and_once() -> None:

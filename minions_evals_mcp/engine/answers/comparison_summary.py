@@ -29,7 +29,7 @@ from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_stan
 from minions_evals_mcp.engine.seals.exposures import verdict_within
 from minions_evals_mcp.errors import NotFoundError, SealedError
 from minions_evals_mcp.stats.attempts import sure_words
-from minions_evals_mcp.stats.comparison import CasePair, Difference, compare
+from minions_evals_mcp.stats.comparison import CasePair, Difference, compare, why_undecided
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.queries import run_pairs
@@ -226,7 +226,9 @@ def in_words(
         case "equivalent":
             return f"Either will do: {b} scores {moved}, less than {MARGIN:g} for sure {sure}."
         case "inconclusive":
-            return f"Run more: {b} scores {moved}, which can be chance {sure}."
+            sequential = fields.notes.startswith("sequential")
+            why = "" if sequential else why_undecided(found.interval, found.p_value, attempt.level)
+            return f"Run more: {b} scores {moved}, which can be chance{why} {sure}."
 
 
 def _but(fields: PromptComparison, apart: str, names: Mapping[str, str]) -> str:

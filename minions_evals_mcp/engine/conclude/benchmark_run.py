@@ -116,7 +116,7 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     if whole and about.request.purpose != "comparison":
         record_causes(db, run, benchmark, at=about.at)
     if canaries:
-        tell_canaries(db, run, benchmark.title)
+        tell_canaries(db, run, benchmark)
     if regression is not None:
         _tell_regression(db, about, benchmark, run, regression)
     runs.record_benchmark_run(db, run, judged_alike=about.judged_alike, series_key=about.series, at=about.at)
@@ -330,7 +330,7 @@ def _tell_regression(
     record = Record(f"{run.id}:regression", failure, f"regression: {benchmark.title}", about.at, about.at)
     insert(db, record)
     append(db, Event("regression-found", "eval-failure", record.id, {"benchmarkRunId": run.id}), at=about.at)
-    asked = task(rule.task_title, said, priority="critical", about=run.id, at=about.at)
+    asked = task(rule.task_title, said, priority="critical", about=run.id, owner=benchmark.fields.owner_id, at=about.at)
     queue(db, f"{run.id}:task", asked, key=f"investigate-regression:{run.id}", at=about.at)
     payload: Json = {
         "causes": [*causes], "benchmarkId": benchmark.id, "benchmarkRunId": run.id, "previousRunId": found.previous.id, "summary": said,
@@ -354,5 +354,5 @@ def _tell_below_threshold(
     )
     if fallen:
         said += f" {fallen}."
-    asked = task(title, said, priority="high", about=run.id, at=at)
+    asked = task(title, said, priority="high", about=run.id, owner=benchmark.fields.owner_id, at=at)
     queue(db, f"{run.id}:below", asked, key=f"below-threshold:{benchmark.id}:{since}", at=at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.definitions import Benchmark, Json
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import BenchmarkRun
 from minions_evals_mcp.engine.outbox import message, queue, task
@@ -20,12 +20,13 @@ def canary_note(canaries: Sequence[str]) -> str:
     return f"passed a canary, which no honest output does: {', '.join(canaries[:NAMED])}{more}; it approves nothing"
 
 
-def tell_canaries(db: Db, run: Record[BenchmarkRun], benchmark: str) -> None:
+def tell_canaries(db: Db, run: Record[BenchmarkRun], benchmark: Record[Benchmark]) -> None:
     """Tells the orchestrator, and asks for a task, in the run's own transaction; once for each run."""
     at, passed = run.created_at, run.fields.canaries_passed
-    said = f"{benchmark}: the run {run.id} {canary_note(passed)}."
+    said = f"{benchmark.title}: the run {run.id} {canary_note(passed)}."
     append(db, Event("canary-passed", BenchmarkRun.slug, run.id, {"canaries": [*passed]}), at=at)
-    asked = task(f"Investigate {benchmark}: a canary was passed", said, priority="critical", about=run.id, at=at)
+    title, owner = f"Investigate {benchmark.title}: a canary was passed", benchmark.fields.owner_id
+    asked = task(title, said, priority="critical", about=run.id, owner=owner, at=at)
     queue(db, f"{run.id}:canary-task", asked, key=f"investigate-canary:{run.id}", at=at)
     payload: Json = {
         "benchmarkId": run.fields.benchmark_id, "benchmarkRunId": run.id, "canaries": [*passed], "summary": said,

@@ -13,7 +13,7 @@ from minions_evals_mcp.engine.conclude.attempts import Attempt, attempt_of
 from minions_evals_mcp.engine.conclude.judge_evidence import judge_evidence
 from minions_evals_mcp.engine.conclude.looks import concluded
 from minions_evals_mcp.engine.conclude.setup import changes_between
-from minions_evals_mcp.engine.outbox import message, queue
+from minions_evals_mcp.engine.outbox import message, queue, tell_asker
 from minions_evals_mcp.engine.seals.exposures import RECOMMENDED, note_exposure
 from minions_evals_mcp.engine.seals.guard import HIDDEN
 from minions_evals_mcp.errors import BadInputError, ConflictError, EvalsError, NotFoundError
@@ -225,6 +225,7 @@ def conclude_comparison(db: Db, comparison_id: str, *, tie_threshold: float, at:
         jobs.set_state(db, job.id, "failed", reason=why, at=at)
     else:
         jobs.set_state(db, job.id, "completed", at=at)
+    tell_asker(db, job.id, at=at)
 
 
 def _versions(run_a: Record[BenchmarkRun], run_b: Record[BenchmarkRun]) -> tuple[str, str]:

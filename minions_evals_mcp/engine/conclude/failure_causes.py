@@ -52,7 +52,8 @@ def _tell_back(
         f"{count} {'case' if count == 1 else 'cases'} of {run.id}: {group.title}. It was gone in {before.gone_run_id} and first"
         f" seen in {before.first_run_id}. {group.suggestion}"
     )
-    asked = task(f"{benchmark.title}: a cause of failures came back", said, priority="high", about=run.id, at=at)
+    title = f"{benchmark.title}: a cause of failures came back"
+    asked = task(title, said, priority="high", about=run.id, owner=benchmark.fields.owner_id, at=at)
     queue(db, f"{run.id}:back:{group.key}", asked, key=f"cause-came-back:{benchmark.id}:{group.key}:{times}", at=at)
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from functools import partial
-from typing import Literal
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
-from minions_evals_mcp.domain.neighbours import AgentMessage
-from minions_evals_mcp.domain.values import Id, Text, Value, to_millis
+from minions_evals_mcp.domain.values import Id, Text, Value
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.messages.payloads import AgentRunCompleted, kind_of, payload_as, topic_of
-from minions_evals_mcp.engine.outbox import EVAL_AGENT, queue
 from minions_evals_mcp.errors import BadInputError, ConflictError
 from minions_evals_mcp.store.agent import inbox
 from minions_evals_mcp.store.agent.inbox import Arriving, Message, MessageState
@@ -96,19 +92,3 @@ async def keep_unreadable(engine: Engine, text: str, reason: str, *, source: str
     at = engine.clock()
     await engine.store.write(lambda db: inbox.put(db, arriving, at=at, dead=reason))
     return ident
-
-
-def reply(db: Db, message: Message, said: Json, *, ended: Literal["complete", "failed"], at: datetime) -> None:
-    """Queues for the sender how its message ended, in the transaction of that end; once for each end that it comes to."""
-    if message.sender is None:
-        return
-    payload: Json = {"messageId": message.id, "type": message.type, **said}
-    told = AgentMessage(
-        from_agent_id=EVAL_AGENT,
-        to_agent_id=message.sender,
-        type=f"{message.type}-{ended}",
-        payload=payload,
-        sent_at=at,
-    )
-    key = f"reply:{text_digest(f'{message.id} {ended} {to_millis(at)}')}"
-    queue(db, key, told, key=key, at=at)

@@ -11,6 +11,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.jobs import get_job, request_of, waiting_reason, working_on
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.yardstick import ByNothing, Measure, measures
+from minions_evals_mcp.engine.outbox import tell_asker
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run import planning
 from minions_evals_mcp.engine.run.run_benchmark import conclude_job
@@ -209,3 +210,5 @@ def _complete(db: Db, *, bench: Bench, job: Job, accepted: list[_Accepted], ende
         jobs.set_state(db, job.id, "completed", at=at)
     else:
         conclude_job(db, engine=bench.engine, job=job, request=bench.request)
+    if not (waiting or left):
+        tell_asker(db, job.id, at=at)

@@ -13,7 +13,7 @@ from minions_evals_mcp.scoring.classification.root_cause import root_cause
 from minions_evals_mcp.scoring.failures.failed import Analysis, FailedCriterion, FailedOutput, Signal
 from minions_evals_mcp.scoring.failures.formats import format_signals
 from minions_evals_mcp.scoring.failures.grounding import hallucination_signals
-from minions_evals_mcp.scoring.failures.texts import cut
+from minions_evals_mcp.scoring.failures.texts import CUT, cut, told_apart
 from minions_evals_mcp.scoring.failures.timeouts import timeout_signals
 
 MOST_SIGNALS = 12
@@ -78,12 +78,10 @@ def _most_affected(criteria: tuple[FailedCriterion, ...]) -> tuple[FailedCriteri
 
 
 def _description(failed: FailedOutput, affected: tuple[FailedCriterion, ...]) -> str:
-    came = "nothing came" if failed.is_empty else f"got “{cut(failed.text)}”"
-    said = (
-        f"Expected “{cut(output_text(failed.expected))}”, {came}."
-        if failed.expected
-        else f"{came[0].upper()}{came[1:]}."
-    )
+    wanted = output_text(failed.expected) if failed.expected else ""
+    expected, text = told_apart([wanted, failed.text], CUT) if wanted else ("", failed.text)
+    came = "nothing came" if failed.is_empty else f"got “{cut(text)}”"
+    said = f"Expected “{cut(expected)}”, {came}." if failed.expected else f"{came[0].upper()}{came[1:]}."
     if not affected:
         return said
     worst = affected[0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from pydantic import JsonValue
@@ -15,10 +15,33 @@ _JSON_BEGINS = re.compile(r"\s*(?:```|[\[{\"\-\dtfn])")
 _STRAIGHT = str.maketrans(dict.fromkeys("\u2018\u2019\u02bc", "'"))
 
 
-def cut(text: str, limit: int = 120) -> str:
+CUT = 120
+
+
+def cut(text: str, limit: int = CUT) -> str:
     """The text on one line, at most `limit` characters."""
     line = " ".join(text[: 8 * limit].split())
     return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def told_apart(texts: Sequence[str], room: int) -> list[str]:
+    """The texts as they are, or from shortly before the first place where they differ if less than a third of `room` is left there."""
+    shared = _shared_beginning(texts)
+    if len(set(texts)) < 2 or max(map(len, texts)) <= room or shared < room * 2 // 3:
+        return [*texts]
+    start = shared - room // 3
+    space = texts[0].find(" ", start, shared)
+    return [f"…{text[start if space < 0 else space + 1 :]}" for text in texts]
+
+
+def _shared_beginning(texts: Sequence[str]) -> int:
+    """So many characters at the beginning are the same in all; of two texts, the least and the greatest, what all share."""
+    first, last = min(texts), max(texts)
+    low, high = 0, len(first)
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if last.startswith(first[:middle]) else (low, middle - 1)
+    return low
 
 
 def straight(text: str) -> str:
