@@ -61,8 +61,8 @@ class ProjectFields(_Table):
     concurrency: Annotated[int, Field(ge=1, le=1000)] | None = None
     call_timeout: Annotated[float, Field(gt=0, le=3600)] | None = None
     trials: Annotated[int, Field(ge=1, le=1000)] = 1
-    thresholds: Thresholds = Thresholds()
-    caps: Caps = Caps()
+    thresholds: Thresholds = Field(default_factory=Thresholds)
+    caps: Caps = Field(default_factory=Caps)
 
 
 @frozen_type

@@ -68,7 +68,7 @@ class TestRun(Fields):
     judge_type: JudgeType
     rubric_id: Id | None = None
     rubric_version: int | None = None
-    digests: Digests = Digests()
+    digests: Digests = Digests.trusted()
     produced_by: str | None = None
     self_judged: bool = False
     execution_id: str | None = None
@@ -143,7 +143,7 @@ class BenchmarkRun(Fields):
     is_regression: bool = False
     fallen_since: Annotated[Id | None, Field(exclude_if=lambda since: since is None)] = None
     canaries_passed: Annotated[Ids, Field(exclude_if=lambda passed: not passed)] = ()
-    digests: Digests = Digests()
+    digests: Digests = Digests.trusted()
 
 
 class EvalMetric(Fields):

@@ -26,7 +26,7 @@ class Speaker(Value):
         return f"person:{self.name}" if self.is_person else AGENTS
 
 
-AN_AGENT = Speaker()
+AN_AGENT = Speaker.trusted()
 
 
 def person(name: str) -> Speaker:

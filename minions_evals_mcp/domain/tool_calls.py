@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from minions_evals_mcp.domain.neighbours import ToolCall, ToolLog
 from minions_evals_mcp.domain.step_shapes import REMEDY
 from minions_evals_mcp.errors import InvalidRecordError
 
-_LOG: TypeAdapter[tuple[ToolCall, ...]] = TypeAdapter(ToolLog)
+_LOG: TypeAdapter[tuple[ToolCall, ...]] = TypeAdapter(ToolLog, config=ConfigDict(defer_build=True))
 
 
 def tool_calls_of(given: object) -> tuple[ToolCall, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from pydantic import TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from minions_evals_mcp.domain.providers import examples, with_embeddings
 from minions_evals_mcp.embedding.embedder import Embedder, PieceEmbedder, Vector
@@ -18,7 +18,7 @@ from minions_evals_mcp.models.replies import Completion, Failed
 from minions_evals_mcp.models.request import ModelRequest
 
 DEFAULT_EMBEDDER = WORDLLAMA
-_VECTORS: TypeAdapter[list[list[float]]] = TypeAdapter(list[list[float]])
+_VECTORS: TypeAdapter[list[list[float]]] = TypeAdapter(list[list[float]], config=ConfigDict(defer_build=True))
 
 
 def open_embedder(name: str, models: Models) -> Embedder:

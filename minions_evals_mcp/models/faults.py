@@ -41,13 +41,13 @@ class Fault:
 
 
 class _Error(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
     message: str
     type: str | None = None
 
 
 class _ErrorBody(BaseModel):
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", defer_build=True)
     error: _Error
 
 

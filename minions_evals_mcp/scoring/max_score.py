@@ -110,7 +110,7 @@ def max_score_of(assertion: Assertion) -> MaxScore:
         raise InvalidRecordError(first["msg"], field=".".join(("value", *map(str, first["loc"])))) from None
 
 
-_BY_DEFAULT = MaxScore()
+_BY_DEFAULT = MaxScore.trusted()
 
 
 def parted(assertions: Sequence[Assertion]) -> tuple[tuple[Assertion, ...], MaxScore]:

@@ -9,7 +9,7 @@ from typing import Annotated, TypeVar, cast
 import jmespath
 from jmespath.exceptions import JMESPathError
 from jmespath.parser import ParsedResult
-from pydantic import AfterValidator, Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import AfterValidator, ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 from pydantic_core import from_json
 
 from minions_evals_mcp.domain.definitions import Json
@@ -68,7 +68,7 @@ class Exchange(Value):
     input: JsonValue = None
     output: Selector | None = None
     tool_calls: Selector | None = None
-    usage: UsageSelectors = UsageSelectors()
+    usage: UsageSelectors = Field(default_factory=UsageSelectors)
     timeout_seconds: Annotated[float, Field(gt=0, le=3600, strict=False)] | None = None
 
 
@@ -76,8 +76,9 @@ class AnswerError(Exception):
     """An answer in which what was asked for does not stand."""
 
 
-_TOKENS: TypeAdapter[int] = TypeAdapter(Count)
-_COST: TypeAdapter[float] = TypeAdapter(Annotated[float, Field(ge=0, allow_inf_nan=False)])
+_LATE = ConfigDict(defer_build=True)
+_TOKENS: TypeAdapter[int] = TypeAdapter(Count, config=_LATE)
+_COST: TypeAdapter[float] = TypeAdapter(Annotated[float, Field(ge=0, allow_inf_nan=False)], config=_LATE)
 
 
 def tells_version(template: JsonValue) -> bool:

@@ -6,7 +6,6 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import field, replace
-from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 from urllib.parse import quote, urljoin, urlsplit
 
@@ -124,6 +123,8 @@ class Web:
     def client(self) -> httpx2.AsyncClient:
         """The client: without cookies, so that no case hears of another; without limits of its own."""
         if self._client is None:
+            from http.cookiejar import CookieJar, DefaultCookiePolicy  # noqa: PLC0415  as below
+
             import httpx2  # noqa: PLC0415  0.1 s that only this target needs
 
             self._client = httpx2.AsyncClient(

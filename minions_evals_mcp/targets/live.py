@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol, assert_never
 
-from pydantic import JsonValue, TypeAdapter
+from pydantic import ConfigDict, JsonValue, TypeAdapter
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import digest
@@ -20,7 +20,7 @@ from minions_evals_mcp.models.request import ModelRequest
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 
 MAX_TOKENS = 2048
-_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue, config=ConfigDict(defer_build=True))
 
 
 class Target(Protocol):

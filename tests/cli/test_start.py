@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 
@@ -66,3 +67,13 @@ def test_help_waits_for_nothing_that_it_does_not_need(
     assert imported & {"cyclopts"} == waits_for
     assert not imported & {"pydantic", "aiosqlite", "anyio", "jinja2", "anthropic", "numpy", "mcp"}
     assert "minions_evals_mcp.engine" not in told.err
+
+
+def test_no_plugins_of_pydantic_are_looked_for_in_all_that_is_installed(at: Terminal) -> None:
+    place = vars(importlib.import_module("pydantic.plugin._loader"))
+    assert "_plugins" in place, "a start sets it, so that each command is spared 15 ms"
+    probe = (
+        "import importlib.metadata, sys; from minions_evals_mcp.cli.entry import evals; sys.argv[1:] = ['doctor', '--json'];"
+        "importlib.metadata.entry_points = lambda **_: sys.exit(77); evals()"
+    )
+    assert at.carried_out([sys.executable, "-c", probe]).code == 0
