@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import AsyncGenerator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from difflib import get_close_matches
@@ -13,7 +13,7 @@ from typing import Annotated, TypeVar
 
 import anyio
 from cyclopts import Parameter, validators
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue
 
 from minions_evals_mcp import configured
 from minions_evals_mcp.cli.telling import tell
@@ -144,3 +144,12 @@ def run(work: Callable[[], Awaitable[T]]) -> T:
 def say(answer: JsonValue) -> None:
     """One JSON value on one line of stdout."""
     sys.stdout.write(masked(json.dumps(answer, ensure_ascii=False)) + "\n")
+
+
+def reply(common: Common, answer: JsonValue | BaseModel, lines: Iterable[str]) -> int:
+    """Says the answer to a program, or its lines to a person; returns 0, the exit code of a command that could answer."""
+    if common.json:
+        say(answer.model_dump(mode="json") if isinstance(answer, BaseModel) else answer)
+    else:
+        tell("\n".join(lines) + "\n")
+    return 0

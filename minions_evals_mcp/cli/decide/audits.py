@@ -12,7 +12,7 @@ from typing import IO, Annotated
 
 from cyclopts import Parameter, validators
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, run, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record, wire_fields
 from minions_evals_mcp.domain.results import Audit, CaseAudit
@@ -111,11 +111,7 @@ async def _audit(how: _How, common: Common) -> int:
             subject = how.file or await meant_id(engine, how.subject, "benchmark")
             record = await audit_checks(engine, subject, each=each, with_judge=how.judge)
         if how.judge is not None and how.judge.dry_run:
-            if common.json:
-                say({"dryRun": record.title})
-            else:
-                tell(f"{record.title}\n")
-            return 0
+            return reply(common, {"dryRun": record.title}, [record.title])
         if how.fix is not None:
             if record.fields.kind == "config":
                 tell("".join(f"{line}\n" for line in by_hand_lines(fixable)), aside=True)

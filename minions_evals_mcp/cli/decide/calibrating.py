@@ -11,8 +11,7 @@ from pydantic import ValidationError
 
 from minions_evals_mcp.cli.refused_options import refused_option
 from minions_evals_mcp.cli.run.running import Judge, progress_line
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
 from minions_evals_mcp.engine.calibration import Calibration
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.run.calibrate import CalibrationRequest
@@ -83,11 +82,7 @@ async def _calibrate(asking: Callable[[], CalibrationRequest], judge_model: str 
         meant = request.model_copy(update={"benchmark_id": benchmark})
         with progress_line(common, engine) as progress:
             found = await carry_out(engine, meant, progress=progress)
-    if common.json:
-        say(found.model_dump(mode="json"))
-    else:
-        tell("\n".join(_told(found)) + "\n")
-    return 0
+    return reply(common, found, _told(found))
 
 
 def _told(found: Calibration) -> list[str]:

@@ -23,7 +23,7 @@ from minions_evals_mcp.cli.run.running import (
     show_summary,
     unscored,
 )
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, kept_in, reply, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record
@@ -192,21 +192,17 @@ async def _run_both(
 
 def _say_sealed(found: SealedVerdict, common: Common, *, gated: bool) -> int:
     """The verdict, which is all that is told of sealed cases; a gate fails where it is worse."""
-    if common.json:
-        say(found.model_dump(mode="json"))
-    else:
-        tell(f"{found.in_words}\n")
+    reply(common, found, [found.in_words])
     return gate_failed("the verdict is regressed") if gated and found.verdict == "regressed" else 0
 
 
 def _waiting(common: Common, *, gated: bool) -> int:
     """Outputs wait for the caller or a person: the comparison is recorded with the last judgment; a gate is not checked."""
-    if common.json:
-        say({"state": "awaiting-judgments"})
-    else:
-        tell(
-            "outputs wait to be judged: `minions-evals runs` shows the judgment requests, `submit` takes the answers\n"
-        )
+    reply(
+        common,
+        {"state": "awaiting-judgments"},
+        ["outputs wait to be judged: `minions-evals runs` shows the judgment requests, `submit` takes the answers"],
+    )
     return BROKEN if gated else 0
 
 

@@ -8,9 +8,8 @@ from typing import Literal, cast
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
 from minions_evals_mcp.cli.speaking import speaker_at
-from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Json, TestBranch, TestCase
 from minions_evals_mcp.engine.ab_test.branches import create_branch, update_branch
 from minions_evals_mcp.engine.cases.testing import create_test_case, update_test_case
@@ -149,7 +148,4 @@ def _value(text: str) -> JsonValue:
 
 
 def _tell(answer: Json, said: str, common: Common) -> None:
-    if common.json:
-        say(answer)
-    else:
-        tell(said + "\n")
+    reply(common, answer, [said])

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from minions_evals_mcp.cli.keep.row_imports import BY
-from minions_evals_mcp.cli.session import Common, say, session
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.session import Common, reply, session
 from minions_evals_mcp.domain.tagged_values import obj
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.errors import BadInputError, InvalidRecordError
@@ -100,11 +99,9 @@ async def export_log(ident: str, form: str, out: Path, common: Common) -> int:
         else:
             files = await write_export(await export_of(engine, ident), form, out, now=engine.clock())
     sizes = {str(file): file.stat().st_size for file in files}
-    if common.json:
-        say({"format": form, "files": dict(sizes)})
-    else:
-        tell("".join(f"{file}: {size} bytes\n" for file, size in sizes.items()))
-    return 0
+    return reply(
+        common, {"format": form, "files": dict(sizes)}, [f"{file}: {size} bytes" for file, size in sizes.items()]
+    )
 
 
 async def _junit(engine: Engine, ident: str, out: Path) -> Path:

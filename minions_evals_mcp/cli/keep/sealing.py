@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter, validators
 from pydantic import JsonValue
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import is_blank, iso
@@ -67,22 +67,14 @@ async def _seal(
         made = await seal_benchmark(
             engine, SealAsked(benchmark_id=benchmark, share=drawn[0], seed=drawn[1]), by=speaker
         )
-    if common.json:
-        say(made.model_dump(mode="json"))
-    else:
-        tell(f"{made.in_words}\nCompare: minions-evals compare {made.benchmark_id} --from A --to B\n")
-    return 0
+    return reply(common, made, [f"{made.in_words}\nCompare: minions-evals compare {made.benchmark_id} --from A --to B"])
 
 
 async def _unseal(engine: Engine, benchmark: str, reason: str, speaker: str, common: Common) -> int:
     if is_blank(reason):
         raise BadInputError("--unseal says why.", remedy=f'minions-evals seal {benchmark} --unseal "REASON"')
     ended = await end_seal(engine, benchmark, reason, by=speaker)
-    if common.json:
-        say(ended.model_dump(mode="json"))
-    else:
-        tell(f"{ended.cases} cases of {ended.benchmark_id} are open again: {reason}\n")
-    return 0
+    return reply(common, ended, [f"{ended.cases} cases of {ended.benchmark_id} are open again: {reason}"])
 
 
 async def _list(engine: Engine, common: Common) -> int:

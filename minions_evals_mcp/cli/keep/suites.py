@@ -12,7 +12,7 @@ from cyclopts import Parameter
 
 from minions_evals_mcp.cli.keep.log_imports import export_log, format_of, import_log, told
 from minions_evals_mcp.cli.keep.row_imports import BY, RowImport, filled
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, reply, run, say, session
 from minions_evals_mcp.cli.speaking import speaker_at
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.definitions import Json
@@ -220,16 +220,14 @@ async def _list(kind: str, limit: int, after: int, common: Common) -> int:
     async with session(common) as engine:
         page = await page_of(engine, kind, after=after, limit=limit + 1)
     shown, more = page[:limit], len(page) > limit
-    if common.json:
-        say({"records": [record.wire() for _, record in shown], "nextCursor": shown[-1][0] if more else None})
-        return 0
-    for _, record in shown:
-        tell(f"{record.id}  {printable(record.title, 80)}\n")
-    if not shown:
-        tell(f"no {kind} records; `minions-evals import FILE` brings some\n")
+    lines = [f"{record.id}  {printable(record.title, 80)}" for _, record in shown]
     if more:
-        tell(f"more: --after {shown[-1][0]}\n")
-    return 0
+        lines.append(f"more: --after {shown[-1][0]}")
+    return reply(
+        common,
+        {"records": [record.wire() for _, record in shown], "nextCursor": shown[-1][0] if more else None},
+        lines or [f"no {kind} records; `minions-evals import FILE` brings some"],
+    )
 
 
 def show(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the argument's name
@@ -282,11 +280,7 @@ def delete(id: str, /, *, common: Common = DEFAULTS) -> int:  # noqa: A002  the 
 async def _delete(ident: str, common: Common) -> int:
     async with session(common) as engine:
         record = await delete_record(engine, ident)
-    if common.json:
-        say(record.wire())
-    else:
-        tell(f"{record.type} {record.id} is hidden; importing it again brings it back\n")
-    return 0
+    return reply(common, record.wire(), [f"{record.type} {record.id} is hidden; importing it again brings it back"])
 
 
 def outbox(*, limit: Limit = 50, after: Cursor = 0, common: Common = DEFAULTS) -> int:
@@ -309,13 +303,9 @@ async def _outbox(limit: int, after: int, common: Common) -> int:
         page = await engine.store.read(partial(events.outbox, after=after, limit=limit + 1))
     shown, more = page[:limit], len(page) > limit
     cursor = shown[-1].seq if more else None
-    if common.json:
-        say({"outbox": [one.wire() for one in shown], "nextCursor": cursor})
-        return 0
-    for one in shown:
-        tell(f"{one.record.type:<17} to {one.addressee:<13} {printable(one.record.title, 80)}\n")
-    if not shown:
-        tell("nothing is queued\n")
+    lines = [f"{one.record.type:<17} to {one.addressee:<13} {printable(one.record.title, 80)}" for one in shown]
     if cursor is not None:
-        tell(f"more: --after {cursor}\n")
-    return 0
+        lines.append(f"more: --after {cursor}")
+    return reply(
+        common, {"outbox": [one.wire() for one in shown], "nextCursor": cursor}, lines or ["nothing is queued"]
+    )

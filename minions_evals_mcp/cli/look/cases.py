@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
 from minions_evals_mcp.engine.cases.test_history import TestCaseSummary, test_cases
 from minions_evals_mcp.report.plain import printable
 
@@ -26,12 +25,8 @@ def cases(prompt: str, /, *, common: Common = DEFAULTS) -> int:
 async def _cases(prompt: str, common: Common) -> int:
     async with session(common) as engine:
         found = await test_cases(engine, prompt)
-    if common.json:
-        say({"testCases": [case.model_dump(mode="json") for case in found]})
-        return 0
     lines = [*map(_line, found)] or [f"no test case has the promptId {printable(prompt, 128)}"]
-    tell("\n".join(lines) + "\n")
-    return 0
+    return reply(common, {"testCases": [case.model_dump(mode="json") for case in found]}, lines)
 
 
 def _line(case: TestCaseSummary) -> str:

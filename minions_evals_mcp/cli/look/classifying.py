@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.records import Record
 from minions_evals_mcp.domain.results import EvalFailure
@@ -70,10 +70,7 @@ async def _classify(run_id: str, allowed: bool | None, max_cost_usd: float | Non
             tell(_causes_told(await read_causes(engine, run_id)))
         for ident in failed:
             failure = await classify_failure(engine, ident, by=by)
-            if common.json:
-                say(failure.wire())
-            else:
-                tell(_told(failure))
+            reply(common, failure.wire(), _lines(failure))
     if not failed and not common.json:
         tell("no run of it failed\n")
     return 0
@@ -88,11 +85,7 @@ async def _estimate(run_id: str, allowed: bool | None, max_cost_usd: float | Non
     async with session(common) as engine:
         by = explainer(engine, allowed=allowed, max_cost_usd=max_cost_usd)
         found = await estimate_classification(engine, await failed_run_ids(engine, await _meant(engine, run_id)), by)
-    if common.json:
-        say(found.model_dump(mode="json"))
-    else:
-        tell(_cost(found))
-    return 0
+    return reply(common, found, [_cost(found)])
 
 
 def _causes_told(found: Sequence[Cause]) -> str:
@@ -111,14 +104,14 @@ def _causes_told(found: Sequence[Cause]) -> str:
 
 def _cost(found: ClassifyEstimate) -> str:
     if not found.model_calls:
-        return f"{found.failures} failures, no model call: it costs nothing\n"
+        return f"{found.failures} failures, no model call: it costs nothing"
     cost = "what it costs is not known" if found.cost_usd is None else f"at most ${found.cost_usd:.4f}"
-    return f"{found.failures} failures, {found.model_calls} calls of {found.model}: {cost}\n"
+    return f"{found.failures} failures, {found.model_calls} calls of {found.model}: {cost}"
 
 
-def _told(failure: Record[EvalFailure]) -> str:
+def _lines(failure: Record[EvalFailure]) -> list[str]:
     fields = failure.fields
-    lines = [
+    return [
         f"{fields.test_run_id}",
         f"  {fields.failure_type} ({fields.severity}), by {fields.classified_by}, confidence {fields.confidence:.2f}",
         f"  {printable(fields.description, 400)}",
@@ -126,4 +119,3 @@ def _told(failure: Record[EvalFailure]) -> str:
         *(f"  - {printable(signal, 160)}" for signal in fields.signals),
         *([f"  beside that: {printable(model_sentence(fields.model_cause), 600)}"] if fields.model_cause else []),
     ]
-    return "\n".join(lines) + "\n"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, run, say, session
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Cursor, Limit, reply, run, session
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.cases.baselines import case_of_run, update_expected_output
 from minions_evals_mcp.engine.cases.test_history import (
@@ -48,11 +47,9 @@ async def _stats(ident: str, limit: int, common: Common) -> int:
         found = await test_case_stats(engine, case_id, limit=limit)
         case = await test_case(engine, case_id)
         kept = (await test_case_executions(engine, case_id, limit=1)).total
-    if common.json:
-        say({**found.model_dump(mode="json"), "testCase": case.model_dump(mode="json")})
-    else:
-        tell("\n".join(_stats_lines(found, kept)) + "\n")
-    return 0
+    return reply(
+        common, {**found.model_dump(mode="json"), "testCase": case.model_dump(mode="json")}, _stats_lines(found, kept)
+    )
 
 
 def _stats_lines(found: TestCaseStats, kept: int) -> list[str]:
@@ -124,11 +121,7 @@ async def _history(ident: str, limit: int, place: tuple[int, int | None], common
     async with session(common) as engine:
         case_id = await meant_id(engine, ident, "test-case")
         found = await test_case_executions(engine, case_id, limit=limit, offset=offset, cursor=cursor)
-    if common.json:
-        say(found.model_dump(mode="json"))
-    else:
-        tell("\n".join(_history_lines(case_id, found)) + "\n")
-    return 0
+    return reply(common, found, _history_lines(case_id, found))
 
 
 def _history_lines(ident: str, found: Executions) -> list[str]:
@@ -191,11 +184,7 @@ async def _accept(ident: str, output: str | None, by: str, common: Common) -> in
             return await _accept_run(engine, run, output, by, common)
         case_id, run_id = await _meant(engine, ident)
         found = await update_expected_output(engine, case_id, output, test_run_id=run_id, by=by)
-    if common.json:
-        say(found.model_dump(mode="json"))
-    else:
-        tell(f"{found.id} expects from now on: {printable(found.expected_output or '', 400)}\n")
-    return 0
+    return reply(common, found, [f"{found.id} expects from now on: {printable(found.expected_output or '', 400)}"])
 
 
 async def _benchmark_run(engine: Engine, ident: str) -> str | None:
@@ -214,11 +203,11 @@ async def _accept_run(engine: Engine, ident: str, output: str | None, by: str, c
     if output is not None:
         raise BadInputError(f"{ident} is a benchmark's run.", remedy="Name a test case where you give --output.")
     run = await accept_run(engine, ident, by=by)
-    if common.json:
-        say({"id": run.id, "benchmarkId": run.fields.benchmark_id, "acceptedBy": by})
-    else:
-        tell(f"{run.fields.benchmark_id}: later runs are measured against {run.id} ({run.title})\n")
-    return 0
+    return reply(
+        common,
+        {"id": run.id, "benchmarkId": run.fields.benchmark_id, "acceptedBy": by},
+        [f"{run.fields.benchmark_id}: later runs are measured against {run.id} ({run.title})"],
+    )
 
 
 async def _meant(engine: Engine, ident: str) -> tuple[str, str | None]:

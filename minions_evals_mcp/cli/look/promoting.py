@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.engine.cases.promote import Promoted, promote_failure
 from minions_evals_mcp.engine.meant_ids import meant_id
@@ -58,14 +57,10 @@ async def _promote(failure: str, corrected: str | None, why: str | None, into: s
     async with session(common) as engine:
         meant = await meant_id(engine, failure, "eval-failure", "test-run", "agent-run")
         found = await promote_failure(engine, meant, corrected=corrected, why=why, into=into)
-    if common.json:
-        say(found.model_dump(mode="json"))
-    else:
-        tell(_told(found, failure))
-    return 0
+    return reply(common, found, _lines(found, failure))
 
 
-def _told(found: Promoted, failure: str) -> str:
+def _lines(found: Promoted, failure: str) -> list[str]:
     checks = "; ".join(f"{one['type']} {printable(value_text(one.get('value')), 120)}" for one in found.assertions)
     lines = [
         f"{found.test_case_id}: {found.status}, {printable(found.name, 120)}",
@@ -78,4 +73,4 @@ def _told(found: Promoted, failure: str) -> str:
     else:
         lines.append("  the output fails them, the corrected one passes")
         lines.append(f"  next: minions-evals run-test-case {found.test_case_id}")
-    return "\n".join(lines) + "\n"
+    return lines

@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from functools import partial
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, run, session
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.trend_summary import TrendPoint, TrendSummary, summarize_trend
 from minions_evals_mcp.engine.answers.what_changed import WhatChanged
@@ -35,11 +34,7 @@ def trend(id: str, /, *, limit: Limit = 20, common: Common = DEFAULTS) -> int:  
 async def _trend(ident: str, limit: int, common: Common) -> int:
     async with session(common) as engine:
         found = await summarize_trend(engine, await meant_id(engine, ident, "benchmark"), limit=limit)
-    if common.json:
-        say(found.model_dump(mode="json"))
-    else:
-        tell("\n".join(_told(found)) + "\n")
-    return 0
+    return reply(common, found, _told(found))
 
 
 def what_changed(
@@ -68,11 +63,7 @@ def what_changed(
 async def _what_changed(ident: str, since: datetime | None, common: Common) -> int:
     async with session(common) as engine:
         found = await find_changes(engine, await meant_id(engine, ident, "benchmark"), since=since)
-    if common.json:
-        say(found.model_dump(mode="json"))
-    else:
-        tell("\n".join(_change_lines(found)) + "\n")
-    return 0
+    return reply(common, found, _change_lines(found))
 
 
 def _change_lines(found: WhatChanged) -> list[str]:

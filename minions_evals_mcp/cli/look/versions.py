@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, say, session
 from minions_evals_mcp.cli.speaking import person_at
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.answers.prompt_versions import VersionLine, line_diff, version_chain
@@ -52,11 +52,11 @@ async def _use(name: str, by: str, common: Common) -> int:
         version = await engine.store.read(partial(find_version, name=meant))
         speaker = await person_at(engine, by)
         await name_current(engine.speaking(speaker), version.id)
-    if common.json:
-        say({"current": version.id, "namedBy": speaker.name})
-    else:
-        tell(f"{printable(version.id, 128)} is in use: other versions are compared with it\n")
-    return 0
+    return reply(
+        common,
+        {"current": version.id, "namedBy": speaker.name},
+        [f"{printable(version.id, 128)} is in use: other versions are compared with it"],
+    )
 
 
 async def _versions(ident: str, other: str | None, common: Common) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, run, say, session
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.session import DEFAULTS, Common, Limit, reply, run, session
 from minions_evals_mcp.domain.results import JudgeLicence
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.people.agreement import (
@@ -45,11 +44,7 @@ def agreement(
 async def _agreement(ident: str, limit: int, common: Common) -> int:
     async with session(common) as engine:
         found = await judges_agreement(engine, await meant_id(engine, ident, "benchmark"), limit=limit)
-    if common.json:
-        say(found.model_dump(mode="json"))
-    else:
-        tell("\n".join(_told(found)) + "\n")
-    return 0
+    return reply(common, found, _told(found))
 
 
 def _told(found: JudgesAgreement) -> Iterator[str]:

@@ -8,12 +8,10 @@ from typing import Annotated
 
 from cyclopts import Parameter, validators
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
 from minions_evals_mcp.domain.results import ProbeResult
 from minions_evals_mcp.engine.people.judge_check import (
     PROBED,
-    CheckEstimate,
     CheckRequest,
     CriterionCheck,
     JudgeCheck,
@@ -64,25 +62,16 @@ def check(
 async def _estimate(request: CheckRequest, common: Common) -> int:
     async with session(common) as engine:
         found = await estimate_check(engine, request)
-    if common.json:
-        say(found.model_dump(mode="json"))
-    else:
-        tell(_bound(found))
-    return 0
-
-
-def _bound(found: CheckEstimate) -> str:
     cost = "its price is not known" if found.cost_usd is None else f"at most ${found.cost_usd:g}"
-    return f"{found.judge} would be asked {found.calls} times about the run {found.run_id}: {cost}\n"
+    return reply(
+        common, found, [f"{found.judge} would be asked {found.calls} times about the run {found.run_id}: {cost}"]
+    )
 
 
 async def _check(request: CheckRequest, common: Common) -> int:
     async with session(common) as engine:
         found = await judge_check(engine, request)
-    if common.json:
-        say(found.model_dump(mode="json"))
-    else:
-        tell("\n".join(_told(found)) + "\n")
+    reply(common, found, _told(found))
     if found.errors or found.stopped:
         return BROKEN
     return FAILED if any(one.failed for criterion in found.criteria for one in criterion.results) else 0

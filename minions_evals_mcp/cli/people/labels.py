@@ -8,9 +8,8 @@ from typing import Annotated
 
 from cyclopts import Parameter, validators
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, session
 from minions_evals_mcp.cli.speaking import AS_A_PERSON, speaker_at
-from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.engine.labels.label_import import import_labels
 from minions_evals_mcp.engine.people.draws import DRAWN, LabelDraw, draw_labels
 from minions_evals_mcp.engine.people.promise import promise_error
@@ -58,11 +57,8 @@ def label(
 async def _promise(ident: str, max_error: float, common: Common) -> int:
     async with session(common) as engine:
         found = await promise_error(engine, ident, max_error=max_error, triggered_by="command-line")
-    if common.json:
-        say(found.model_dump(mode="json"))
-    else:
-        queue = f"minions-evals judge {found.queue_run_id} --by YOUR-NAME\n" if found.queue_run_id else ""
-        tell(f"{found.in_words}\n{queue}")
+    queue = [f"minions-evals judge {found.queue_run_id} --by YOUR-NAME"] if found.queue_run_id else []
+    reply(common, found, [found.in_words, *queue])
     return 1 if found.threshold is None else 0
 
 
@@ -71,34 +67,30 @@ async def _import(ident: str, file: Path, common: Common) -> int:
     async with session(common) as engine:
         speaking = engine.speaking(await speaker_at(engine))
         found = await import_labels(speaking, ident, labels, triggered_by="command-line")
-    if common.json:
-        say(found.model_dump(mode="json"))
-        return 0
     whose = (
         "" if found.count_as_peoples else f". They are not people's: no person imported them. To be one, {AS_A_PERSON}"
     )
-    tell(
-        f"{found.labels} labels of {found.outputs} outputs of the run {found.judged_run_id} were taken in{whose}\n"
-        f"Whether its judge can be trusted: minions-evals agreement {ident}\n"
+    return reply(
+        common,
+        found,
+        [
+            f"{found.labels} labels of {found.outputs} outputs of the run {found.judged_run_id} were taken in{whose}",
+            f"Whether its judge can be trusted: minions-evals agreement {ident}",
+        ],
     )
-    return 0
 
 
 async def _label(ident: str, number: int, common: Common) -> int:
     async with session(common) as engine:
         found = await draw_labels(engine, ident, number=number, triggered_by="command-line")
-    if common.json:
-        say(found.model_dump(mode="json"))
-    else:
-        tell(_told(found))
-    return 0
+    return reply(common, found, _lines(found))
 
 
-def _told(found: LabelDraw) -> str:
+def _lines(found: LabelDraw) -> list[str]:
     named = ", ".join(found.test_case_ids[:SHOWN])
     more = f" and {len(found.test_case_ids) - SHOWN} more" if len(found.test_case_ids) > SHOWN else ""
-    return (
+    return [
         f"{len(found.test_case_ids)} of {found.of} cases of the run {found.judged_run_id} were drawn"
-        f" (chance {found.chance:.2f} each): {named}{more}\n"
-        f"{found.waiting} outputs wait for people: minions-evals judge {found.run_id} --by YOUR-NAME\n"
-    )
+        f" (chance {found.chance:.2f} each): {named}{more}",
+        f"{found.waiting} outputs wait for people: minions-evals judge {found.run_id} --by YOUR-NAME",
+    ]

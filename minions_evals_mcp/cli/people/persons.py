@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say, session
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, say, session
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.people import persons
@@ -50,15 +50,15 @@ def list_(*, common: Common = DEFAULTS) -> int:
 async def _list(common: Common) -> int:
     async with session(common) as engine:
         known = await persons.known_people(engine)
-    if common.json:
-        say({"people": [{"name": one.name, "hasToken": one.has_token, "since": iso(one.since)} for one in known]})
-        return 0
-    for one in known:
-        how = "token" if one.has_token else "confirmed at a terminal"
-        tell(f"{printable(one.name, 128)}  {how}, since {iso(one.since)}\n")
-    if not known:
-        tell("nobody is known as a person yet: minions-evals people add NAME\n")
-    return 0
+    lines = [
+        f"{printable(one.name, 128)}  {'token' if one.has_token else 'confirmed at a terminal'}, since {iso(one.since)}"
+        for one in known
+    ]
+    return reply(
+        common,
+        {"people": [{"name": one.name, "hasToken": one.has_token, "since": iso(one.since)} for one in known]},
+        lines or ["nobody is known as a person yet: minions-evals people add NAME"],
+    )
 
 
 async def _add(name: str, common: Common) -> int:
@@ -78,8 +78,4 @@ async def _add(name: str, common: Common) -> int:
 async def _remove(name: str, common: Common) -> int:
     async with session(common) as engine:
         await persons.remove_person(engine, name)
-    if common.json:
-        say({"removed": name})
-    else:
-        tell(f"{printable(name, 128)} is removed; what they said stays theirs.\n")
-    return 0
+    return reply(common, {"removed": name}, [f"{printable(name, 128)} is removed; what they said stays theirs."])

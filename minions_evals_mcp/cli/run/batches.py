@@ -5,8 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from minions_evals_mcp.cli.run.running import BROKEN, GATE, RUN_DEFAULTS, RunOptions, progress_line
-from minions_evals_mcp.cli.session import DEFAULTS, Common, run, say
-from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run
 from minions_evals_mcp.engine.cases.test_history import TestCaseExecution
 from minions_evals_mcp.engine.cases.testing import Batch, NotRun, run_batch
 from minions_evals_mcp.errors import BadInputError
@@ -37,10 +36,7 @@ async def _batch(prompt: str, cases: tuple[str, ...], options: RunOptions, commo
     async with options.session(common) as engine:
         with progress_line(common, engine):
             batch = await run_batch(engine, request, cases or None)
-    if common.json:
-        say(batch.model_dump(mode="json"))
-    else:
-        tell("\n".join(_lines(prompt, batch)) + "\n")
+    reply(common, batch, _lines(prompt, batch))
     return _exit_code(batch)
 
 
