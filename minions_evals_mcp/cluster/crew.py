@@ -42,7 +42,7 @@ class Crew:
 
     async def workers(self) -> set[str]:
         """The addresses of the workers that are there."""
-        return set((await self.client.scheduler.identity(n_workers=-1))["workers"])
+        return set(await self.client.scheduler.ncores())
 
     async def vet(self) -> None:
         """Raises `BadInputError` naming the first worker that is not set up as this process is, and in what."""

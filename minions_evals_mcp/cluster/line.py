@@ -32,7 +32,7 @@ from minions_evals_mcp.models.replies import Reply
 from minions_evals_mcp.store.jobs import UnitRow, VerdictKey
 from minions_evals_mcp.store.unit_rows import Ending, rows_of
 
-GROUPED_S = 0.02
+GROUPED_S = 0.03
 """So long what is sent back waits for more of it."""
 
 

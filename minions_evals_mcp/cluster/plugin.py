@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import anyio.to_thread
 from anyio.from_thread import BlockingPortal, start_blocking_portal
@@ -21,6 +21,9 @@ from minions_evals_mcp.errors import BadInputError, EvalsError, StoppedError
 
 if TYPE_CHECKING:
     from distributed import Worker
+
+PROFILE = "profile"
+"""What dask calls its look at a worker's threads a hundred times a second, of which it would see only one that waits."""
 
 
 class _Held:
@@ -52,14 +55,21 @@ class WorkshopPlugin(WorkerPlugin):
         self.name = orders.name
         self._orders = orders
         self._held: _Held | None = None
+        self._profile: Any = None  # tornado's, which is dask's to install
 
     async def setup(self, worker: Worker) -> None:
         """Opens it; what is missing here (a key, a module) is raised to the coordinator."""
         self._held = await anyio.to_thread.run_sync(_Held, self._orders, worker)
+        self._profile = worker.periodic_callbacks.pop(PROFILE, None)
+        if self._profile is not None:
+            self._profile.stop()
 
     async def teardown(self, worker: Worker) -> None:
         """Closes it; what is in flight is given up."""
-        del worker
+        if self._profile is not None:
+            worker.periodic_callbacks[PROFILE] = self._profile
+            self._profile.start()
+            self._profile = None
         if self._held is not None:
             held, self._held = self._held, None
             held.deserted.set()
