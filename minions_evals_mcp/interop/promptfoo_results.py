@@ -136,7 +136,8 @@ def _result(found: Matrix, evaluation: Evaluation, number: int, cell: Cell) -> J
     asked: Json = {"raw": cell.prompt or "", "label": column.prompt}
     return {
         "id": f"{cell.run_id or column.run_id}:{number}:{cell.column}", "promptId": column.prompt_version_ref,
-        "promptIdx": cell.column, "testIdx": number, "testCase": written.test, "vars": row.variables,
+        "promptIdx": cell.column, "testIdx": number, "testCase": written.test,
+        "vars": row.variables if evaluation.hooks is None else {**row.variables, **cell.recalled},
         "provider": {"id": column.provider_id, "label": column.provider}, "prompt": asked,
         "response": {} if cell.output is None else response, "success": _holds(cell), "score": _score(cell),
         "namedScores": _numbers(cell), "failureReason": failure, **error, "latencyMs": cell.latency_ms or 0.0,

@@ -17,7 +17,9 @@ GIVEN = "__providerOutput"
 """The input of a test that brings its output: the output's digest."""
 STORES, CONVERSATION = "__storeOutputAs", "__conversation"
 """Inputs of a test: the name under which its output is stored for the tests after it, and the conversation it is part of."""
-HIDDEN = frozenset({PREFIX, SUFFIX, GIVEN, STORES, CONVERSATION})
+TEST = "__test"
+"""The input of a test of a config with hooks: the digest under which they are told it."""
+HIDDEN = frozenset({PREFIX, SUFFIX, GIVEN, STORES, CONVERSATION, TEST})
 """Inputs that are no variables of the test."""
 
 

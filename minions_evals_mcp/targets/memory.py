@@ -18,6 +18,11 @@ UNTRANSFORMED = "untransformed"
 _NAMED = re.compile(r"\{[{%][^{}%]*?([A-Za-z_]\w*)")
 
 
+def names_in(value: JsonValue) -> list[str]:
+    """The names that stand in templates inside the value."""
+    return _NAMED.findall(json.dumps(value, ensure_ascii=False))
+
+
 @dataclass(slots=True, eq=False)
 class Memory:
     """Of one column, whose tests are asked one after the other.

@@ -23,6 +23,7 @@ from minions_evals_mcp.targets.responders import in_time, returned
 
 SUFFIXES = frozenset({".js", ".cjs", ".mjs"})
 _RUNNER = Path(sandbox.__path__[0]) / "module_runner.mjs"
+HOST = _RUNNER.with_name("hook_host.mjs")
 _LONGEST_S = 120.0
 _SHOWN = 600
 
@@ -32,13 +33,14 @@ class ModuleError(Exception):
 
 
 @cache
-def _command() -> tuple[str, ...]:
+def node_command(script: Path = _RUNNER) -> tuple[str, ...]:
+    """How node is started with that script of ours; raises `BadInputError` where it is not installed."""
     node = shutil.which("node")
     if node is None:
         raise BadInputError("node is not installed, and the config names JavaScript that it would run.")
     told = subprocess.run([node, "--help"], capture_output=True, text=True, check=False).stdout  # noqa: S603  node itself
     flag = ("--experimental-detect-module",) if "--experimental-detect-module" in told else ()
-    return (node, "--no-warnings", *flag, str(_RUNNER))
+    return (node, "--no-warnings", *flag, str(script))
 
 
 def exported(path: Path, name: str | None, *arguments: JsonValue) -> JsonValue:
@@ -46,7 +48,7 @@ def exported(path: Path, name: str | None, *arguments: JsonValue) -> JsonValue:
     request = json.dumps({"file": str(path), "name": name, "arguments": [*arguments]}).encode()
     try:
         done = subprocess.run(  # noqa: S603  the operator trusts what the config names
-            _command(), input=request, capture_output=True, check=False, timeout=_LONGEST_S
+            node_command(), input=request, capture_output=True, check=False, timeout=_LONGEST_S
         )
     except subprocess.TimeoutExpired:
         raise ModuleError(f"it did not end within {_LONGEST_S:g} s") from None
@@ -66,7 +68,7 @@ def _value(out: bytes, beside_it: str) -> JsonValue:
 async def module_answer(request: Json, asked: Asking) -> tuple[JsonValue, float] | TargetErrored | None:
     """What the module gives, and the milliseconds that it took; None where it is too late."""
     said = bytearray()
-    found, latency_ms = await in_time(asked, lambda: finished(_command(), json.dumps(request).encode(), said=said))
+    found, latency_ms = await in_time(asked, lambda: finished(node_command(), json.dumps(request).encode(), said=said))
     match found:
         case None:
             return None

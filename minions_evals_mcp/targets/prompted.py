@@ -87,6 +87,14 @@ class Writer(Protocol):
         ...
 
 
+class Before(Protocol):
+    """What a test's inputs pass through before its prompt is made."""
+
+    async def inputs(self, inputs: Json) -> Json | TargetErrored:
+        """The inputs with the variables that it changed, or why the test is not asked."""
+        ...
+
+
 class Responder(Protocol):
     """Something that answers prompts; what it measures itself (tokens, cost) stands in the observed output."""
 
@@ -157,6 +165,8 @@ class PromptedTarget:
     """What the prompt asks of the model, where no writer says it."""
     memory: Memory | None = None
     """What the tests before this one left; they are then asked one after the other."""
+    before: Before | None = None
+    """What is called before each output, and may change the variables."""
 
     @property
     def takes_version(self) -> bool:
@@ -178,7 +188,9 @@ class PromptedTarget:
         if self.memory is not None:
             self.memory.begin(inputs)
         try:
-            recalled = inputs if self.memory is None else self.memory.recalled(inputs)
+            recalled = await self._recalled(inputs)
+            if isinstance(recalled, TargetErrored):
+                return recalled
             prompt = await self._prompt(recalled, version.fields, asked)
         except EvalsError as error:
             return TargetErrored(f"{self.name}: the prompt: {error.message}")
@@ -192,7 +204,7 @@ class PromptedTarget:
         told = (seen.told or Told()).model_copy(update={"provider": self.about})
         seen = seen.model_copy(update={"prompt_version_ref": version.id, "produced_by": self.name, "told": told})
         made = await self._transformed(seen, prompt) if self.transforms else seen
-        if isinstance(made, TargetErrored) or (self.writer is None and self.memory is None):
+        if isinstance(made, TargetErrored) or (self.writer is None and self.memory is None and self.before is None):
             return made
         if self.memory is not None:
             self.memory.heard(inputs, prompt.text, made.output)
@@ -201,6 +213,14 @@ class PromptedTarget:
         }
         taken: Json = {RECALLED: changed} if changed else {}
         return made.model_copy(update={"output": {**made.output, WRITTEN: prompt.text, **taken}})
+
+    async def _recalled(self, inputs: Json) -> Json | TargetErrored:
+        """The inputs with what was stored over them, and with what the hooks change."""
+        recalled = inputs if self.memory is None else self.memory.recalled(inputs)
+        if self.before is None:
+            return recalled
+        found = await self.before.inputs(recalled)
+        return TargetErrored(f"{self.name}: {found.reason}") if isinstance(found, TargetErrored) else found
 
     async def _prompt(self, inputs: Json, version: PromptVersion, asked: Asking) -> Prompt | TargetErrored:
         """What is asked: the version's template rendered, else what the writer writes."""

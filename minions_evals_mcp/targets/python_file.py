@@ -13,6 +13,7 @@ from types import CodeType
 from typing import cast
 
 import anyio.to_thread
+from anyio.from_thread import start_blocking_portal
 
 from minions_evals_mcp.errors import BadInputError
 
@@ -48,6 +49,18 @@ def function_in(path: Path, name: str, *, called_with: str) -> Callable[..., obj
     if not callable(found):
         raise BadInputError(f"{name} in {path} is no function.")
     return found
+
+
+def awaited(said: object) -> object:
+    """What a function gave; a coroutine's result, from a loop in another thread: the caller may run inside one."""
+    if not inspect.isawaitable(said):
+        return said
+
+    async def result() -> object:
+        return await cast("Awaitable[object]", said)
+
+    with start_blocking_portal() as portal:
+        return portal.call(result)
 
 
 async def result_of(function: Callable[..., object], *arguments: object) -> object:

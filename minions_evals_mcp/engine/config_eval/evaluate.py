@@ -107,6 +107,8 @@ async def evaluate(
     is told in the matrix; the others go on.
     """
     async with AsyncExitStack() as opened:
+        if evaluation.hooks is not None:
+            opened.callback(evaluation.hooks.before_each.hooks.close)
         providers = Providers(engine, evaluation, environment, opened)
         graders = evaluation.graders.items()
         own_models = {name: await providers.models(spec) for name, spec in graders if isinstance(spec, ModelSpec)}
@@ -142,7 +144,8 @@ async def evaluate(
                 [one for one, other in zip(jobs_of_all, parts, strict=True) if other.column is part.column],
             )
             ran.append(_Ran(run.job.id, await _carried_out(engine, part, run.job, jobs_of_all, asked, progress)))
-        return await _matrix(engine, evaluation, ran, asked, before, like=parts[0].request)
+        found = await _matrix(engine, evaluation, ran, asked, before, like=parts[0].request)
+        return found if evaluation.hooks is None else await evaluation.hooks.after(evaluation, found)
 
 
 def _unmetered(max_cost_usd: float | None) -> Budget:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, JsonValue
 
@@ -20,6 +20,10 @@ from minions_evals_mcp.scoring.assertions import SCORER_VERSION
 from minions_evals_mcp.scoring.max_score import MaxScore
 from minions_evals_mcp.scoring.metrics import Derived
 from minions_evals_mcp.targets.prompted import PythonTransform
+
+if TYPE_CHECKING:
+    from minions_evals_mcp.engine.config_eval.matrix import Matrix
+    from minions_evals_mcp.targets.hooks import BeforeEach
 
 
 class EchoSpec(Value):
@@ -210,6 +214,14 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
+class EvaluationHooks:
+    """The extension hooks of a config: what is called before each output, and what once all are judged."""
+
+    before_each: BeforeEach
+    after: Callable[[Evaluation, Matrix], Awaitable[Matrix]]
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """A whole config. `choosers` and `written` are those of a case, by its id; `left_out` names what was not carried out.
 
@@ -238,6 +250,7 @@ class Evaluation:
     variables: frozenset[str] = frozenset()
     given_variables: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     output_paths: tuple[str, ...] = ()
+    hooks: EvaluationHooks | None = field(default=None, compare=False)
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     """What the config says that changes nothing here."""

@@ -12,12 +12,12 @@ from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.engine.config_eval.choosing import Choosing
 from minions_evals_mcp.engine.config_eval.evaluation import Evaluation
 from minions_evals_mcp.engine.config_eval.kept_columns import Kept, checked_cell
-from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Row, Score, Selected
+from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnFigures, Matrix, Row, Score, Selected
 from minions_evals_mcp.engine.judge.judging import Judging
 from minions_evals_mcp.engine.judge.yardstick import Measure
 from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.scoring.checks import Aggregate, Checked
-from minions_evals_mcp.scoring.metrics import derive, metric_scores, metric_weights, named_in
+from minions_evals_mcp.scoring.metrics import Derived, derive, metric_scores, metric_weights, named_in
 from minions_evals_mcp.scoring.prompt_texts.version_text import version_text
 from minions_evals_mcp.store.jobs import UnitRow
 from minions_evals_mcp.targets.prompted import variables_of, written_prompt
@@ -69,7 +69,7 @@ class Filled:
         column = self.evaluation.columns[cell.column]
         if not cell.asked:
             return None
-        if column.writer is not None or self.evaluation.remembers:
+        if column.writer is not None or self.evaluation.remembers or self.evaluation.hooks is not None:
             return None if unit is None or unit.observed is None else written_prompt(unit.observed.output)
         try:
             return version_text(self.versions[column.version_id], inputs)
@@ -83,8 +83,7 @@ class Filled:
         passed = sum(cell.success for cell in judged)
         errors = sum(cell.outcome in {"judge-error", "target-error", "not-judgeable", "skipped"} for cell in cells)
         column, parts = self.evaluation.columns[number], self.kept[number].parts
-        named = [(name, score, cell.metric_weights[name]) for cell in judged for name, score in cell.metrics.items()]
-        sums = {name: math.fsum(score * weight for its, score, weight in named if its == name) for name, *_ in named}
+        means, sums = _metrics(judged)
         return ColumnFigures(
             prompt=column.prompt_label,
             provider=column.provider.label,
@@ -103,10 +102,45 @@ class Filled:
             score=_mean([0.0 if cell.selected is False else cell.score or 0.0 for cell in judged]),
             latency_ms=_mean([cell.latency_ms for cell in cells if cell.latency_ms is not None]),
             cost_usd=_sum([cell.cost_usd for cell in cells if cell.cost_usd is not None]),
-            metrics={name: _average([score for its, score, _ in named if its == name]) for name in sums},
+            metrics=means,
             metric_sums=sums,
             derived=derive(self.evaluation.derived, sums, len(judged)),
         )
+
+
+def _metrics(cells: Sequence[Cell]) -> tuple[dict[str, float], dict[str, float]]:
+    """Each metric's mean over the cells that have it, and the sum of their weighted scores."""
+    named = [(name, score, cell.metric_weights[name]) for cell in cells for name, score in cell.metrics.items()]
+    sums = {name: math.fsum(score * weight for its, score, weight in named if its == name) for name, *_ in named}
+    return {name: _average([score for its, score, _ in named if its == name]) for name in sums}, sums
+
+
+def with_metrics(
+    matrix: Matrix, scores: Mapping[tuple[int, int], dict[str, float]], metrics: Sequence[Derived]
+) -> Matrix:
+    """The matrix with those named scores in place of its own, by row and column; a new one weighs 1."""
+    if not scores:
+        return matrix
+
+    def scored(cell: Cell, found: dict[str, float] | None) -> Cell:
+        if found is None:
+            return cell
+        weights = {name: cell.metric_weights.get(name, 1.0) for name in found}
+        return cell.model_copy(update={"metrics": found, "metric_weights": weights})
+
+    rows = tuple(
+        row.model_copy(update={"cells": tuple(scored(cell, scores.get((number, cell.column))) for cell in row.cells)})
+        for number, row in enumerate(matrix.rows)
+    )
+
+    def figured(number: int, column: ColumnFigures) -> ColumnFigures:
+        judged = [row.cells[number] for row in rows if row.cells[number].passed is not None]
+        means, sums = _metrics(judged)
+        update = {"metrics": means, "metric_sums": sums, "derived": derive(metrics, sums, len(judged))}
+        return column.model_copy(update=update)
+
+    columns = tuple(figured(number, column) for number, column in enumerate(matrix.columns))
+    return matrix.model_copy(update={"rows": rows, "columns": columns})
 
 
 def _with_choice(cell: Cell, selections: Sequence[Selected]) -> Cell:

@@ -56,6 +56,7 @@ class KeptPart:
             cost_usd=seen.cost_usd,
             input_tokens=seen.input_tokens,
             output_tokens=seen.output_tokens,
+            recalled=recalled_inputs({}, seen.output),
         )
 
 

@@ -31,6 +31,7 @@ class Cell(Value):
     output that could not be made or judged has neither, and its `reason`. `asked` is false where the test does not ask
     for the column: nothing was run there. `prompt` is what was asked, rendered; `value` is the output where it is no text.
     `metrics` are the weighted means of the scores that bear each name, `metricWeights` what those weigh together.
+    `recalled` are the variables that were others than the test's own: stored outputs, and what a hook changed.
     """
 
     column: int
@@ -51,6 +52,7 @@ class Cell(Value):
     scores: tuple[Score, ...] = ()
     metrics: dict[str, float] = {}
     metric_weights: dict[str, float] = {}
+    recalled: Annotated[Json, Field(exclude_if=lambda held: not held)] = {}
 
     @property
     def success(self) -> bool:

@@ -101,6 +101,7 @@ class Providers:
             about=provider.told,
             prompt_config=column.prompt_config,
             memory=memory,
+            before=self.evaluation.hooks and self.evaluation.hooks.before_each,
         )
 
     def judge(self, spec: AnsweringSpec, grader: str) -> JudgingCode:

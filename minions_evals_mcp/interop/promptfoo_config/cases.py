@@ -27,8 +27,8 @@ from minions_evals_mcp.interop.promptfoo_config.tests import SCORING, STORES_AS,
 from minions_evals_mcp.interop.promptfoo_config.variables import combinations, transformed
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
 from minions_evals_mcp.scoring.prompt_texts.version_text import NUNJUCKS
-from minions_evals_mcp.scoring.rendering import CONVERSATION, GIVEN, HIDDEN, PREFIX, STORES, SUFFIX
-from minions_evals_mcp.targets.memory import HISTORY
+from minions_evals_mcp.scoring.rendering import CONVERSATION, GIVEN, HIDDEN, PREFIX, STORES, SUFFIX, TEST
+from minions_evals_mcp.targets.memory import HISTORY, names_in
 
 SHOWN = 60
 BY_CODE = "python"
@@ -46,6 +46,13 @@ class Case:
     asks: Asks
     written: Written
     test: int
+    filled: frozenset[str] = frozenset()
+    """The variables that its assertions and other variables name in templates, where hooks may change some."""
+
+
+def test_digest(test: Json) -> str:
+    """Under what hooks are told a test."""
+    return digest(test)[:16]
 
 
 def version_id(prompt: PromptText) -> str:
@@ -54,8 +61,10 @@ def version_id(prompt: PromptText) -> str:
     return f"eval/prompt/{digest(said)[:16]}"
 
 
-def read_cases(tests: Sequence[Test], root: Mapping[str, Node], asking: Asking, graders: Graders) -> Iterator[Case]:
-    """Every test with every combination of its variables; equal ones are numbered."""
+def read_cases(
+    tests: Sequence[Test], root: Mapping[str, Node], asking: Asking, graders: Graders, *, hooked: bool = False
+) -> Iterator[Case]:
+    """Every test with every combination of its variables; equal ones are numbered. With `hooked` each is told to hooks."""
     templates = root["assertionTemplates"].mapping() if "assertionTemplates" in root else {}
     refusals = graders.refusals
     prompts = [one.raw for one in asking.prompts]
@@ -72,6 +81,12 @@ def read_cases(tests: Sequence[Test], root: Mapping[str, Node], asking: Asking, 
             variables = transformed(spread_out, test.options.get("transformVars"), refusals)
             checks, written = _checks(reader, test, variables)
             inputs = variables | _around(test, asks, prompts)
+            filled = frozenset[str]()
+            if hooked:
+                inputs[TEST] = test_digest(written.test)
+                filled = frozenset(
+                    names_in([written.test["assert"], *(node.value for node in test.variables.values())])
+                )
             said = digest([inputs, [one.model_dump(mode="json") for one in checks.assertions], test.threshold, asking.options.timeout_ms,
                            [one.model_dump(mode="json") for one in checks.choosers],
                            *([] if scoring is None else [scoring.model_dump(mode="json")])])[:16]  # fmt: skip
@@ -80,7 +95,7 @@ def read_cases(tests: Sequence[Test], root: Mapping[str, Node], asking: Asking, 
             fields = _fields(test, inputs, checks, asking.options).model_copy(
                 update={"scoring": scoring, "written": _told(checks, written)}
             )
-            yield Case(ident, test.node, fields, checks.choosers, asks, written, number)
+            yield Case(ident, test.node, fields, checks.choosers, asks, written, number, filled)
 
 
 def _checks(reader: Assertions, test: Test, variables: Json) -> tuple[Checks, Written]:

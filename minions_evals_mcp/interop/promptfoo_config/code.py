@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
-from collections.abc import Awaitable
 from contextlib import redirect_stdout
 from pathlib import Path
 
-from anyio.from_thread import start_blocking_portal
 from pydantic import JsonValue, TypeAdapter
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from minions_evals_mcp.interop.promptfoo_config.reading import Node
 from minions_evals_mcp.interop.promptfoo_config.refusal import Refusals
 from minions_evals_mcp.targets.module_file import ModuleError, exported
-from minions_evals_mcp.targets.python_file import function_in
+from minions_evals_mcp.targets.python_file import awaited, function_in
 
 SCRIPTS = frozenset({".js", ".cjs", ".mjs", ".ts", ".cts", ".mts"})
 """Code that node runs, if anything."""
@@ -60,21 +57,10 @@ def called(node: Node, path: Path, function: str, *arguments: JsonValue, called_
     with redirect_stdout(sys.stderr):
         found = function_in(path, function, called_with=called_with)
         try:
-            said = found(*arguments)
-            value = _awaited(said) if inspect.isawaitable(said) else said
+            value = awaited(found(*arguments))
         except (Exception, SystemExit) as error:  # noqa: BLE001  the user's function may raise anything
             raise node.wrong(f"{function} in {path.name} raised {type(error).__name__}: {error}") from None
     try:
         return _JSON.validate_python(from_json(to_json(value, inf_nan_mode="constants"), allow_inf_nan=False))
     except (ValueError, PydanticSerializationError):
         raise node.wrong(f"{function} in {path.name} gave {type(value).__name__} that is no JSON") from None
-
-
-def _awaited(coroutine: Awaitable[object]) -> object:
-    """The coroutine's result, from a loop in another thread: the config may be read inside a running one."""
-
-    async def result() -> object:
-        return await coroutine
-
-    with start_blocking_portal() as portal:
-        return portal.call(result)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
+from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.domain.outputs import value_text
 from minions_evals_mcp.engine.config_eval.evaluation import (
@@ -18,7 +19,7 @@ from minions_evals_mcp.engine.config_eval.evaluation import (
 )
 from minions_evals_mcp.engine.config_eval.providers import VARIABLE
 from minions_evals_mcp.engine.records.save_records import Arrival
-from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
 from minions_evals_mcp.interop.promptfoo_config.asked import Asking, rows_of
 from minions_evals_mcp.interop.promptfoo_config.cases import (
     Case,
@@ -30,6 +31,12 @@ from minions_evals_mcp.interop.promptfoo_config.cases import (
 )
 from minions_evals_mcp.interop.promptfoo_config.columns import read_columns, unset_variables, vet_prompts
 from minions_evals_mcp.interop.promptfoo_config.environment import with_environment
+from minions_evals_mcp.interop.promptfoo_config.extensions import (
+    evaluation_hooks,
+    hooked,
+    read_hooks,
+    told_suite,
+)
 from minions_evals_mcp.interop.promptfoo_config.graders import read_graders
 from minions_evals_mcp.interop.promptfoo_config.options import read_options
 from minions_evals_mcp.interop.promptfoo_config.prompts import read_filters, read_prompts
@@ -40,6 +47,7 @@ from minions_evals_mcp.interop.promptfoo_config.tests import read_tests
 from minions_evals_mcp.scoring.assertions.kinds.code_context import code_reads
 from minions_evals_mcp.scoring.metrics import Derived, derived
 from minions_evals_mcp.scoring.rendering import CONVERSATION, STORES
+from minions_evals_mcp.targets.hooks import Hooks
 
 HARMLESS = {
     "sharing": "nothing is shared",
@@ -55,7 +63,7 @@ BESIDE = ("x-", "_", ".")
 EMPTY = frozenset({"extensions", "nunjucksFilters", "tracing"})
 """What changes nothing where it is empty, or says that it is off."""
 KEYS = ("$schema", "description", "tags", "prompts", "providers", "targets", "defaultTest", "tests", "scenarios",
-        "derivedMetrics", "assertionTemplates", "evaluateOptions", "outputPath", "env", "nunjucksFilters")  # fmt: skip
+        "derivedMetrics", "assertionTemplates", "evaluateOptions", "outputPath", "env", "nunjucksFilters", "extensions")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,22 +85,33 @@ class Given:
 
 
 AS_IT_STANDS = Given()
+UNCHANGED: Json = {}
 
 
 def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Evaluation:
     """What the config asks for.
 
     Raises `InvalidRecordError` with file and line for what does not fit, and `UnsupportedError` naming all that is not
-    carried out, unless that is to be left out.
+    carried out, unless that is to be left out. What a hook changes of the config is read once all else was vetted.
     """
-    node = read_node(path, path.resolve().parent)
+    found, hooks, changes = _read(path, now, given)
+    if hooks is None or not changes:
+        return found
+    try:
+        return _read(path, now, given, hooks, changes)[0]
+    except EvalsError:
+        hooks.close()
+        raise
+
+
+def _read(
+    path: Path, now: datetime, given: Given, hooks: Hooks | None = None, changes: Json = UNCHANGED
+) -> tuple[Evaluation, Hooks | None, Json]:
+    """What the config asks for with those changes; without hooks its own are called, and what they change comes besides."""
     refusals = Refusals(trust_code=given.trust_code)
-    node = with_environment(node, given.environment, refusals)
-    root = _with(refusals.known(_without_empty(node, refusals), KEYS, harmless=HARMLESS), node, given)
-    if (
-        "prompts" not in root and "redteam" in node.mapping()
-    ):  # a plan for red-teaming: as there, its one variable is the prompt
-        root["prompts"] = node.child("prompts", ["{{prompt}}"])
+    node, root = _root(path, given, refusals, changes)
+    called = hooks is not None
+    hooks = hooks or read_hooks(root.get("extensions"), refusals)
     options = read_options(root, refusals)
     filters = read_filters(root.get("nunjucksFilters"), refusals)
     prompts = read_prompts(_required(root, node, "prompts"), refusals, filters)
@@ -103,7 +122,8 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
         tests, refusals, judge_given=given.judge_model is not None, embedder_given=given.embedder is not None,
         has_judge=given.has_judge, embedder=given.default_embedder,
     )  # fmt: skip
-    cases = list(read_cases(tests, root, Asking(prompts, providers, options, refusals), graders))
+    asking = Asking(prompts, providers, options, refusals)
+    cases = list(read_cases(tests, root, asking, graders, hooked=hooks is not None))
     remembers = any({STORES, CONVERSATION} & case.fields.inputs.keys() for case in cases)
     _vet_order(cases, refusals, remembers=remembers)
     columns = tuple(read_columns(prompts, _told(providers, cases), cases, remembers=remembers))
@@ -117,8 +137,9 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
     benchmark = benchmark_of(root, path, tuple(case.id for case in cases), now)
     parts = {part.case_ids for column in columns for part in column.parts} - {benchmark.fields.test_case_ids}
     versions = {version_id(prompt): prompt for prompt in reversed(prompts)}
+    suite, changed = told_suite(hooks, root, prompts, called=called)
     environment = {key: value_text(one.value) for key, one in root["env"].mapping().items()} if "env" in root else {}
-    return Evaluation(
+    evaluation = Evaluation(
         title=benchmark.title,
         arrivals=(
             *(version_of(ident, one, now) for ident, one in versions.items()),
@@ -128,7 +149,7 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
         ),
         benchmark_id=benchmark.id,
         case_ids=tuple(case.id for case in cases),
-        columns=columns,
+        columns=columns if hooks is None else hooked(columns, hooks),
         rows=tuple(rows_of([(case.id, case.test, case.asks.trials) for case in cases])),
         written={case.id: case.written for case in cases},
         choosers={case.id: case.choosers for case in cases if case.choosers},
@@ -143,9 +164,22 @@ def read_config(path: Path, *, now: datetime, given: Given = AS_IT_STANDS) -> Ev
         variables=frozenset(_variables(columns, graders.specs.values())) - environment.keys(),
         given_variables=environment,
         output_paths=options.output_paths,
+        hooks=None if hooks is None else evaluation_hooks(hooks, suite, cases, now),
         left_out=left_out,
-        notes=(*refusals.notes, *unset_variables(prompts, cases)),
+        notes=(*refusals.notes, *(unset_variables(prompts, cases) if hooks is None else ())),
     )
+    return evaluation, hooks, changed
+
+
+def _root(path: Path, given: Given, refusals: Refusals, changes: Json) -> tuple[Node, dict[str, Node]]:
+    """The config whole, and its known parts with what was said beside it and those changes in their place."""
+    node = with_environment(read_node(path, path.resolve().parent), given.environment, refusals)
+    root = _with(refusals.known(_without_empty(node, refusals), KEYS, harmless=HARMLESS), node, given)
+    if (
+        "prompts" not in root and "redteam" in node.mapping()
+    ):  # a plan for red-teaming: there, too, its variable is the prompt
+        root["prompts"] = node.child("prompts", ["{{prompt}}"])
+    return node, root | {name: node.child(name, value) for name, value in changes.items()}
 
 
 def _vet_askable(providers: Sequence[Listed]) -> None:

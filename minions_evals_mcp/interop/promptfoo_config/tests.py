@@ -86,7 +86,7 @@ def read_tests(root: Mapping[str, Node], refusals: Refusals) -> list[Test]:
     """The tests of a config in order; without any, one with no variables."""
     default = _default(root, refusals)
     found = list(_listed(root["tests"], refusals)) if "tests" in root else []
-    scenarios = list(_from_files(root["scenarios"], refusals)) if "scenarios" in root else []
+    scenarios = list(test_nodes(root["scenarios"], refusals)) if "scenarios" in root else []
     if not found and not scenarios:
         nothing = next(iter(root.values()))
         found = [Test(replace(nothing, value={}))]
@@ -115,11 +115,11 @@ def _scenario(node: Node, refusals: Refusals) -> Iterator[Test]:
 
 
 def _listed(node: Node, refusals: Refusals) -> Iterator[Test]:
-    for one in _from_files(node, refusals):
+    for one in test_nodes(node, refusals):
         yield _test(one, refusals)
 
 
-def _from_files(node: Node, refusals: Refusals) -> Iterator[Node]:
+def test_nodes(node: Node, refusals: Refusals) -> Iterator[Node]:
     """The elements of a list; a text among them, or in its place, names files of more."""
     match node.value:
         case str():
@@ -130,7 +130,7 @@ def _from_files(node: Node, refusals: Refusals) -> Iterator[Node]:
         case list():
             for one in node.elements():
                 if isinstance(one.value, str) or (isinstance(one.value, dict) and "path" in one.value):
-                    yield from _from_files(one, refusals)
+                    yield from test_nodes(one, refusals)
                 else:
                     yield one
         case _:
