@@ -5,7 +5,6 @@ python -m tests.demo_picture
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from io import StringIO
 from pathlib import Path
@@ -15,8 +14,7 @@ from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
-from tests.cli.terminal import CLI, inherited
-from tests.hang import HANG_S
+from tests.cli.terminal import Terminal
 
 FILE = Path(__file__).resolve().parents[1] / "docs" / "demo.svg"
 WIDTH = 100
@@ -54,16 +52,10 @@ FRAME = """\
 def shown() -> str:
     """What the demo prints up to its first failure, in colour."""
     with TemporaryDirectory() as folder:
-        terminal = {**inherited(), "COLUMNS": str(WIDTH), "TERM": "xterm-256color", "FORCE_COLOR": "1", "HOME": folder}
-        ended = subprocess.run(
-            [*CLI, "demo", "--db", "demo.db"],
-            cwd=folder,
-            env=terminal,
-            capture_output=True,
-            timeout=HANG_S,
-            check=True,
-        )
-    lines = ended.stdout.decode().splitlines()
+        terminal = Terminal(Path(folder)).with_env(COLUMNS=str(WIDTH), TERM="xterm-256color", FORCE_COLOR="1")
+        ended = terminal.run("demo", "--db", "demo.db")
+    assert ended.code == 0, ended
+    lines = ended.out.splitlines()
     last = next(place for place, line in enumerate(lines) if LAST in line)
     return "\n".join(["$ minions-evals demo", *lines[: last + 1]])
 

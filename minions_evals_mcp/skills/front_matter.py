@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated
 
@@ -48,7 +49,17 @@ def closing_line(lines: Sequence[str]) -> int | None:
 
 def front_matter(path: Path, lines: list[str], kind: type[P]) -> tuple[FrontMatter, P]:
     """The head and the parameters; raises `BadInputError` naming file and line of what does not parse."""
-    text = "\n".join(lines)
+    head = dict(_mapping(path, "\n".join(lines)))
+    parameters = head.pop("parameters", {})
+    if isinstance(metadata := head.pop("metadata", None), dict):
+        triggers, parameters = _out_of_metadata({**metadata}, parameters)  # pyright: ignore[reportUnknownArgumentType]  as above
+        head = {**({} if triggers is None else {"triggers": triggers}), **head}
+    return _typed(path, lines, FrontMatter, head), _typed(path, lines, kind, parameters)
+
+
+@lru_cache(maxsize=64)
+def _mapping(path: Path, text: str) -> dict[str, object]:
+    """What the YAML says, which nobody changes: an engine that is opened again in this process does not read it again."""
     try:
         _refuse_repeated_keys(path, yaml.compose(text, Loader=yaml.CSafeLoader))
         found: object = yaml.load(text, Loader=yaml.CSafeLoader)
@@ -62,12 +73,7 @@ def front_matter(path: Path, lines: list[str], kind: type[P]) -> tuple[FrontMatt
         raise BadInputError(f"{path}:2: no YAML: {error}.") from None
     if not isinstance(found, dict):
         raise BadInputError(f"{path}:2: the front matter must be a mapping.")
-    head: dict[str, object] = dict(found)  # pyright: ignore[reportUnknownArgumentType]  checked by the models below
-    parameters = head.pop("parameters", {})
-    if isinstance(metadata := head.pop("metadata", None), dict):
-        triggers, parameters = _out_of_metadata({**metadata}, parameters)  # pyright: ignore[reportUnknownArgumentType]  as above
-        head = {**({} if triggers is None else {"triggers": triggers}), **head}
-    return _typed(path, lines, FrontMatter, head), _typed(path, lines, kind, parameters)
+    return dict(found)  # pyright: ignore[reportUnknownArgumentType,reportUnknownVariableType]  checked by the models of `front_matter`
 
 
 def _out_of_metadata(metadata: dict[str, object], parameters: object) -> tuple[object, object]:
@@ -79,6 +85,7 @@ def _out_of_metadata(metadata: dict[str, object], parameters: object) -> tuple[o
     return triggers, {**plain, **given}
 
 
+@lru_cache(maxsize=256)
 def _plain(text: str) -> object:
     """The number or truth that a text in quotes says; else the text."""
     try:

@@ -7,6 +7,7 @@ import os
 import resource
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -17,7 +18,6 @@ import pytest
 from agent.daemon import Agent
 from agent.integrations.neighbours import Origin
 from agent.integrations.reading import Reader
-from agent.lease import LEASE_S
 from agent.sources import watched_folder
 from agent.status import Status, status, told
 from minions_evals_mcp.engine.context import Engine
@@ -25,6 +25,7 @@ from minions_evals_mcp.engine.messages.send_message import Letter, Receipt, send
 from minions_evals_mcp.errors import InstrumentError
 from minions_evals_mcp.ports import Arrived
 from minions_evals_mcp.store.agent import inbox
+from minions_evals_mcp.store.connection import open_raw
 from tests.agent.desk import AGENT, Desk, Json
 from tests.agent.inside import QUICK
 from tests.agent.story import answer, case, rubrics
@@ -73,21 +74,23 @@ def test_a_disk_that_stays_full_ends_nothing_and_is_said_in_the_status(desk: Des
         assert b"agent-started" in process.stderr.readline()
         before = resource.prlimit(process.pid, resource.RLIMIT_FSIZE)
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (FULL, before[1]))
-        deadline = time.monotonic() + HANG_S
-        while not (status := desk.status())["cannotWrite"]:  # once its lease has run out
-            assert time.monotonic() < deadline, status
-            time.sleep(0.5)
+        while b"lease-not-renewed" not in (line := process.stderr.readline()):
+            assert line, "the daemon has ended"
+        with closing(open_raw(desk.db)) as db:  # as if its lease had run out by now
+            db.execute("UPDATE lease SET expires_at = taken_at")
+        status = desk.status()
         assert status["running"] is True
         assert "MB are free" in str(status["cannotWrite"])
         assert "CANNOT WRITE" in desk.ran(AGENT, "status").out
-        time.sleep(LEASE_S / 4)
+        while b"lease-not-renewed" not in (line := process.stderr.readline()):
+            assert line, "the daemon has ended"
         assert process.poll() is None
         resource.prlimit(process.pid, resource.RLIMIT_FSIZE, before)
         process.stdin.write(json.dumps({**RUN, "id": "m"}).encode() + b"\n")
         process.stdin.flush()
         while b"message-done" not in (line := process.stderr.readline()):
             assert line, "the daemon has ended"
-        while desk.status()["cannotWrite"]:
+        while desk.status()["cannotWrite"]:  # until its lease is renewed
             time.sleep(0.5)
     assert process.returncode == 0
 

@@ -14,25 +14,26 @@ PROVIDERS = {"anthropic", "openai"}
 HEAVY = PROVIDERS | {"pydantic", "aiosqlite", "genai_prices", "mcp", "wordllama", "numpy", "jsonschema", "yaml"}
 PROBE = """
 import json, sys
-sys.argv = ["minions-evals", *{arguments!r}]
 from minions_evals_mcp.cli.app import main
-try:
-    main()
-except SystemExit as left:
-    assert not left.code, left.code
+for arguments in {commands!r}:
+    sys.argv = ["minions-evals", *arguments]
+    try:
+        main()
+    except SystemExit as left:
+        assert not left.code, left.code
 sys.stderr.write(json.dumps(sorted(sys.modules)))
 """
 
 
-def loaded(at: Terminal, *arguments: str) -> set[str]:
-    """The top-level modules in a process that has carried out the command."""
-    found = at.carried_out([sys.executable, "-c", PROBE.format(arguments=list(arguments))])
+def loaded(at: Terminal, *commands: list[str]) -> set[str]:
+    """The top-level modules in a process that has carried out the commands, one after another."""
+    found = at.carried_out([sys.executable, "-c", PROBE.format(commands=commands)])
     assert found.code == 0, found
     return {name.partition(".")[0] for name in json.loads(found.err.splitlines()[-1])}
 
 
 def test_help_imports_nothing_heavy(at: Terminal) -> None:
-    assert not loaded(at, "--help") & HEAVY
+    assert not loaded(at, ["--help"]) & HEAVY
 
 
 def test_a_bare_import_of_the_package_is_light(at: Terminal) -> None:
@@ -43,15 +44,10 @@ def test_a_bare_import_of_the_package_is_light(at: Terminal) -> None:
 
 def test_no_command_that_judges_by_rule_imports_a_provider(at: Terminal) -> None:
     with_key = at.with_env(ANTHROPIC_API_KEY="k", OPENAI_API_KEY="k")
-    assert not loaded(with_key, "demo") & PROVIDERS
-    assert not loaded(
-        with_key, "run-benchmark", "support/quality", "--judge", "heuristic", "--db", str(demo_store(at))
-    ) & (PROVIDERS)
-    assert not loaded(with_key, "doctor") & {"anthropic"}
-
-
-def demo_store(at: Terminal) -> str:
-    return str(at.run("demo", "--json").one()["db"])
+    store = ["--db", str(at.db)]
+    run = ["run-benchmark", "support/quality", "--judge", "heuristic"]
+    assert not loaded(with_key, ["demo", *store], [*run, *store]) & PROVIDERS
+    assert not loaded(with_key, ["doctor"]) & {"anthropic"}
 
 
 @pytest.mark.parametrize(

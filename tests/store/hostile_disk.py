@@ -12,22 +12,29 @@ import json
 import os
 import resource
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
 
+from minions_evals_mcp.domain.records import record_from_wire
 from minions_evals_mcp.errors import StoreError
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Store, open_store
 from minions_evals_mcp.store.migrate import migrations
-from tests.workshop import minion
+
+START = datetime(2026, 11, 21, 9, tzinfo=UTC)
+"""Nothing of the engine is imported: it would take longer than the writing."""
 
 
 async def write(store: Store, number: int) -> None:
     """Writes a row of about a megabyte."""
-    record = minion(f"big{number}", "prompt-version", content="x" * 1_000_000, versionNumber=1)
+    fields = {"content": "x" * 1_000_000, "versionNumber": 1}
+    record = record_from_wire(
+        {"id": (ident := f"big{number}"), "type": "prompt-version", "fields": fields}, new_id=ident, now=START
+    )
 
     def save(db: Db) -> None:
         records.save(db, record)

@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 import anyio
 
 from minions_evals_mcp.domain.definitions import Fields
-from minions_evals_mcp.domain.records import Record
+from minions_evals_mcp.domain.records import Record, record_from_wire
 from minions_evals_mcp.store import records
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import open_store
 from minions_evals_mcp.store.events import Event, append
-from tests.workshop import START, case
+
+START = datetime(2026, 11, 21, 9, tzinfo=UTC)
+"""Nothing of the engine is imported: it would take longer than the writing."""
+
+
+def case(ident: str) -> Record[Fields]:
+    """A row to write."""
+    fields = {"name": ident, "inputs": {"q": ident}}
+    return record_from_wire({"id": ident, "type": "test-case", "fields": fields}, new_id=ident, now=START)
 
 
 def save(db: Db, *, record: Record[Fields]) -> None:

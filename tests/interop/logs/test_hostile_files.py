@@ -179,17 +179,31 @@ async def test_a_text_that_was_harmed_is_refused_whole(engine: Engine, tmp_path:
     assert taken.counted.samples or taken.counted.skipped
 
 
-async def test_an_archive_that_was_harmed_or_made_to_harm_is_refused_whole(engine: Engine, tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def hostile_archives(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return archives(tmp_path_factory.mktemp("archives"))
+
+
+@pytest.fixture(scope="module")
+def hostile_tables(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    return tables(tmp_path_factory.mktemp("tables"))
+
+
+async def test_an_archive_that_was_harmed_or_made_to_harm_is_refused_whole(
+    engine: Engine, tmp_path: Path, hostile_archives: dict[str, bytes]
+) -> None:
     path = tmp_path / "a.eval"
-    for why, content in archives(tmp_path).items():
+    for why, content in hostile_archives.items():
         path.write_bytes(content)
         assert await refused(engine, ARCHIVE, path), why
     assert sorted(one.name for one in tmp_path.parent.glob("*/etc")) == []
 
 
-async def test_a_table_that_was_harmed_or_made_to_harm_is_refused_whole(engine: Engine, tmp_path: Path) -> None:
+async def test_a_table_that_was_harmed_or_made_to_harm_is_refused_whole(
+    engine: Engine, tmp_path: Path, hostile_tables: dict[str, bytes]
+) -> None:
     path = tmp_path / "a.parquet"
-    for why, content in tables(tmp_path).items():
+    for why, content in hostile_tables.items():
         path.write_bytes(content)
         assert await refused(engine, TABLE, path), why
 
@@ -258,10 +272,12 @@ def test_a_great_document_that_looks_like_nothing_is_refused_before_it_is_read(t
     assert format_of(path, None) is None
 
 
-def test_what_is_made_to_fill_the_memory_does_not(tmp_path: Path) -> None:
+def test_what_is_made_to_fill_the_memory_does_not(
+    tmp_path: Path, hostile_archives: dict[str, bytes], hostile_tables: dict[str, bytes]
+) -> None:
     at = Terminal(tmp_path)
-    bombs: dict[str, bytes] = {f"{place}.eval": raw for place, raw in enumerate(archives(at.folder).values())}
-    bombs |= {f"{place}.parquet": raw for place, raw in enumerate(tables(at.folder).values())}
+    bombs: dict[str, bytes] = {f"{place}.eval": raw for place, raw in enumerate(hostile_archives.values())}
+    bombs |= {f"{place}.parquet": raw for place, raw in enumerate(hostile_tables.values())}
     bombs["values.json"] = b'{"eval": {"task": "x"}, "status": "x", "samples": [[' + b"[]," * 9_000_000
     many = b"".join(b', "k%d": [%s7]' % (place, b"[]," * 600_000) for place in range(12))
     bombs["beside.json"] = b'{"eval": {"task": "x"}, "status": "x"' + many + b"}"
