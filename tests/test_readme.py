@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Generator
 from html import unescape
 from pathlib import Path
@@ -18,7 +17,9 @@ from minions_evals_mcp.cli.run.targeting import TargetFile
 from minions_evals_mcp.settings import KNOWN, PREFIX
 from minions_evals_mcp.shipped import shipped_folder
 from tests.cli.installed import installed
+from tests.cli.standby import STANDBYS, Asked
 from tests.cli.terminal import ROOT, Ended, Terminal, inherited
+from tests.hang import HANG_S
 
 README = (ROOT / "README.md").read_text("utf-8")
 PAGES = {path.stem: path.read_text("utf-8") for path in (ROOT / "docs").glob("*.md")}
@@ -132,8 +133,9 @@ def test_the_tests_for_pytest_pass_in_a_project_of_a_user(project: Terminal) -> 
     (code,) = blocks("python", PAGES["ci"])
     project.file("test_support.py", f"def reply(text):\n    return 'Your refund is on its way.'\n\n\n{code}")
     project.file("pytest.ini", "[pytest]\n")
-    found = project.carried_out([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"])
-    assert "2 passed" in found.out, found
+    asked = Asked(["-q", "-p", "no:cacheprovider"], str(project.folder), project.environment, "pytest")
+    _, out, err = STANDBYS.carried_out(asked, b"", HANG_S)
+    assert b"2 passed" in out, (out, err)
 
 
 def test_the_readmes_recipe_for_ci_is_the_one_that_is_tried_here() -> None:

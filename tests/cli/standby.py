@@ -49,6 +49,7 @@ UNFLUSHED = 120
 PROGRAMS = {
     "minions-evals": "minions_evals_mcp.cli.app", "minions-eval-agent": "agent.__main__",
     "minions-evals-mcp": "minions_evals_mcp.server.app", "pytest": "pytest", "neighbour": "tests.agent.neighbour_server",
+    "several": "tests.cli.several", "python": "tests.cli.interpreter", "python3": "tests.cli.interpreter",
 }  # fmt: skip
 """The programs by the name that they are called by; each module's `main` is the entry point."""
 LATE = (
@@ -333,7 +334,7 @@ if __name__ == "__main__":
     ours = {target.partition(":")[0] for target, _ in (*COMMANDS.values(), *DB_COMMANDS.values())}
     for module in (*(f"minions_evals_mcp.cli.{one}" for one in sorted(ours)), *LATE):
         import_module(module)
-    for program in ("minions-evals", "minions-eval-agent", "pytest"):  # the others where they are asked for
+    for program in ("minions-evals", "minions-eval-agent", "pytest", "several"):  # the others where they are asked for
         import_module(PROGRAMS[program])
     with unmeasured():
         anyio.run(used_once)

@@ -96,7 +96,7 @@ def test_the_first_help_names_every_command_and_where_to_begin(at: Terminal) -> 
 def test_a_refusal_says_what_and_what_to_do_on_stderr(
     at: Terminal, table: dict[str, tuple[list[str], str]], code: int
 ) -> None:
-    ended = with_files(at).many(*(command for command, _ in table.values()))
+    ended = with_files(at).asked(*(command for command, _ in table.values()))
     for (name, (_, named)), found in zip(table.items(), ended, strict=True):
         assert_refused(found, code, named, name)
 
@@ -105,7 +105,7 @@ def test_a_refusal_says_what_and_what_to_do_on_stderr(
 def test_a_refusal_for_programs_is_one_json_value_on_stdout(
     at: Terminal, table: dict[str, tuple[list[str], str]], code: int
 ) -> None:
-    ended = with_files(at).many(*([*command, "--json"] for command, _ in table.values()))
+    ended = with_files(at).asked(*([*command, "--json"] for command, _ in table.values()))
     for name, found in zip(table, ended, strict=True):
         assert found.code == code, (name, found)
         error = found.error()

@@ -39,7 +39,7 @@ def test_prose_is_filled_and_a_long_word_is_left_whole() -> None:
 
 def test_every_command_has_an_example_that_is_its_own_and_no_line_breaks_where_it_must_not(at: Terminal) -> None:
     there = at.with_env(COLUMNS="80")
-    for command, found in zip(EVERY, there.many(*([*one, "--help"] for one in EVERY)), strict=True):
+    for command, found in zip(EVERY, there.asked(*([*one, "--help"] for one in EVERY)), strict=True):
         assert found.code == 0, (command, found)
         told = examples(found.out)
         assert told, command

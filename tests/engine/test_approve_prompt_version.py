@@ -86,7 +86,7 @@ async def test_a_version_that_is_shown_to_be_better_is_approved_and_becomes_the_
         comparison = await compared(engine, "v1", "v2")
         made = await decide(engine, "v2")
         assert (made.decision, made.comparison_id, made.decided_by) == ("approved", comparison, "maria")
-        assert made.reason.startswith("improved: +0.750")
+        assert made.reason.startswith("improved: +0.750 (+")
         assert await engine.store.read(lambda db: current_version(db, "v1")) == "v2"
         told = [one.record.fields.model_dump(mode="json") for one in await outbox(engine, "agent-message")]
         assert [one["payload"]["decision"] for one in told if one["type"] == "prompt-version-decided"] == ["approved"]
@@ -235,11 +235,13 @@ async def test_a_comparison_that_says_more_than_its_runs_is_no_evidence(tmp_path
             await decide(engine, "v2", comparison_id="forged")
 
 
-async def test_a_sequential_comparison_is_evidence(tmp_path: Path) -> None:
+async def test_a_sequential_comparison_is_evidence_and_names_no_interval(tmp_path: Path) -> None:
     async with opened(config_in(tmp_path)) as engine:
         await chain(engine, first(0, 20), first(20, 20))
         await compared(engine, "v1", "v2", sequential=True)
-        assert (await decide(engine, "v2")).decision == "approved"
+        made = await decide(engine, "v2")
+        assert made.decision == "approved"
+        assert made.reason.startswith("improved: +1.000 on ")  # settled early: there is no interval that could be said
 
 
 async def test_an_edited_rubric_voids_the_evidence(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from pydantic import JsonValue, ValidationError
 
 from minions_evals_mcp.domain.neighbours import ApprovalRequest
+from minions_evals_mcp.domain.outcomes import UnitKey
 from minions_evals_mcp.domain.results import BenchmarkRun, EvalJudgment, Outcome, TestRun
 from minions_evals_mcp.domain.speaker import person
 from minions_evals_mcp.engine.answers.run_summary import RunSummary, summarize
@@ -16,7 +17,7 @@ from minions_evals_mcp.engine.cases.baselines import save_with_baselines
 from minions_evals_mcp.engine.cases.test_history import test_case_stats as figures_of_case
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.people.persons import confirm_person
-from minions_evals_mcp.engine.people.submit import submit_judgments
+from minions_evals_mcp.engine.people.submit import judge_waiting, submit_judgments
 from minions_evals_mcp.engine.records.batch import Arrival
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_benchmark import run_benchmark
@@ -426,6 +427,7 @@ async def test_a_case_that_gets_an_expectation_has_its_waiting_output_judged_and
     assert [run.fields.passed for run in await all_of(engine, TestRun)] == [True]
     _, again = await save_with_baselines(engine, [arrival], by="ada")
     assert again.run_ids == ()
+    assert await judge_waiting(engine, UnitKey(job.id, 0, 1)) is False, "it waits no longer"
 
 
 # A run that was interrupted before all its outputs waited

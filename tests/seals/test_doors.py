@@ -130,10 +130,10 @@ def test_no_command_says_anything_sealed(folder: Path, told: str, *, is_sealed: 
     for command, asked in sorted(
         doors.OF_COMMANDS.items(), key=lambda item: item[0] in {"delete", "accept", "set", "add"}
     ):
-        for arguments in asked if is_sealed else asked[:3] if command in doors.TALKATIVE else ():
-            given = [one.replace("TOLD", told) for one in arguments]
-            ended = at.run(*command.split(), *given)
-            said.append((f"{command} {' '.join(given)}", ended.out + ended.err))
+        some = asked if is_sealed else asked[:3] if command in doors.TALKATIVE else ()
+        lines = [[*command.split(), *(one.replace("TOLD", told) for one in arguments)] for arguments in some]
+        for words, ended in zip(lines, at.asked(*lines), strict=True):
+            said.append((" ".join(words), ended.out + ended.err))
             if command == "export":
                 (folder / "exported.jsonl").write_text(ended.out)
     said += [(file.name, file.read_text("utf-8")) for file in folder.glob("report.*")]

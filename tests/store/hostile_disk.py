@@ -16,6 +16,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import anyio
+from pydantic import JsonValue
 
 from minions_evals_mcp.domain.records import record_from_wire
 from minions_evals_mcp.errors import StoreError
@@ -31,10 +32,9 @@ START = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
 async def write(store: Store, number: int) -> None:
     """Writes a row of about a megabyte."""
-    fields = {"content": "x" * 1_000_000, "versionNumber": 1}
-    record = record_from_wire(
-        {"id": (ident := f"big{number}"), "type": "prompt-version", "fields": fields}, new_id=ident, now=START
-    )
+    fields: JsonValue = {"content": "x" * 1_000_000, "versionNumber": 1}
+    wire: JsonValue = {"id": f"big{number}", "type": "prompt-version", "fields": fields}
+    record = record_from_wire(wire, new_id="big", now=START)
 
     def save(db: Db) -> None:
         records.save(db, record)

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 import anyio
+from pydantic import JsonValue
 
 from minions_evals_mcp.domain.definitions import Fields
 from minions_evals_mcp.domain.records import Record, record_from_wire
@@ -22,8 +23,8 @@ START = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
 def case(ident: str) -> Record[Fields]:
     """A row to write."""
-    fields = {"name": ident, "inputs": {"q": ident}}
-    return record_from_wire({"id": ident, "type": "test-case", "fields": fields}, new_id=ident, now=START)
+    wire: JsonValue = {"id": ident, "type": "test-case", "fields": {"name": ident, "inputs": {"q": ident}}}
+    return record_from_wire(wire, new_id=ident, now=START)
 
 
 def save(db: Db, *, record: Record[Fields]) -> None:

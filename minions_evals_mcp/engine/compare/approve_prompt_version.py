@@ -116,8 +116,8 @@ def _reason(db: Db, evidence: Record[PromptComparison]) -> str:
     fields = evidence.fields
     if is_sealed(db, fields.benchmark_id):
         return f"{fields.verdict} on the sealed cases of {fields.benchmark_id} (attempt {fields.attempt})"
-    low, high = fields.delta_ci or (0.0, 0.0)
-    return f"{fields.verdict}: {fields.score_delta:+.3f} ({low:+.3f} to {high:+.3f}) on {fields.sample_size} cases"
+    between = "" if fields.delta_ci is None else f" ({fields.delta_ci[0]:+.3f} to {fields.delta_ci[1]:+.3f})"
+    return f"{fields.verdict}: {fields.score_delta:+.3f}{between} on {fields.sample_size} cases"
 
 
 def _evidence(db: Db, asked: ApprovalAsked) -> Record[PromptComparison]:

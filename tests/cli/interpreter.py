@@ -1,0 +1,22 @@
+"""Python itself, as a program that a standby forks: a script of a user's runs without a second of imports before it."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    """Runs the script, or with `-m` the module, as the interpreter does that was given the same arguments."""
+    as_module = sys.argv[1] == "-m"
+    sys.argv = sys.argv[2 if as_module else 1 :]
+    folder = Path.cwd() if as_module else Path(sys.argv[0]).resolve().parent
+    sys.path[0] = str(folder)
+    shadowed = {file.stem for file in folder.glob("*.py")}  # the user's own, of whatever name
+    for name in [name for name in sys.modules if name.partition(".")[0] in shadowed]:
+        del sys.modules[name]
+    if as_module:
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(sys.argv[0], run_name="__main__")
