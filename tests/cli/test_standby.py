@@ -26,5 +26,5 @@ def test_a_forked_command_says_and_ends_as_a_started_one(shop: Terminal, argumen
 def test_each_forked_command_sees_its_own_environment_and_folder_only(at: Terminal, shop: Terminal) -> None:
     assert at.run("db", "path").out == f"{at.db}\n"
     assert shop.run("db", "path").out == f"{shop.db}\n"
-    assert at.run("export", "--db", "here.db").code == 0
+    assert at.run("import", at.file("none.json", {"minions": []}), "--db", "here.db").code == 0
     assert (at.folder / "here.db").exists()

@@ -185,15 +185,32 @@ async def test_graded_scores_are_told_by_their_error_and_weighted_kappa(engine: 
     assert (by["r/facts"].sensitivity, by["r/tone"].mean_absolute_error) == (None, None)
 
 
+async def failed_probe(engine: Engine, run: Job) -> tuple[str, JudgeKey]:
+    """The criterion and the judge of that run, of whose probes a third were wrong."""
+    ((criterion, key),) = await engine.store.read(lambda db: judges_of_runs(db, [run.id]))
+    for number in range(30):
+        said = ProbeVerdict(key.digest, criterion, "injected", f"o{number}", number < 10, "{}")
+        await engine.store.write(partial(save_probe, verdict=said, at=number))
+    return criterion, key
+
+
+async def test_the_successor_of_a_judge_that_a_probe_refused_needs_labels_of_its_own(engine: Engine) -> None:
+    await suite(engine, 4)
+    run = await judged_run(engine, alternating(4))
+    await labelled(engine, run, alternating(4))
+    criterion, key = await failed_probe(engine, run)
+    successor = replace(key, judge="another prompt")
+    licence = await engine.store.read(lambda db: licence_of(db, criterion, successor, at=START))
+    assert licence.state == "unqualified"
+    assert licence.reason.startswith("the judge before it was refused on this criterion")
+
+
 async def test_a_failed_probe_refuses_a_judge_that_people_agree_with(engine: Engine) -> None:
     await suite(engine, SIZE)
     truth = alternating(SIZE)
     run = await judged_run(engine, truth)
     await labelled(engine, run, truth)
-    ((criterion, key),) = await engine.store.read(lambda db: judges_of_runs(db, [run.id]))
-    for number in range(30):
-        said = ProbeVerdict(key.digest, criterion, "injected", f"o{number}", number < 10, "{}")
-        await engine.store.write(partial(save_probe, verdict=said, at=number))
+    await failed_probe(engine, run)
     found = await standing(engine, run)
     assert found.state == "unqualified"
     assert "it fails the probe injected (10 of 30 wrong)" in found.in_words
