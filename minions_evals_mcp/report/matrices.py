@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -30,6 +30,7 @@ from minions_evals_mcp.report.next_command import NEXT
 from minions_evals_mcp.report.plain import printable, shortened
 from minions_evals_mcp.report.rows import csv_row
 from minions_evals_mcp.report.tables import console
+from minions_evals_mcp.scoring.failures.texts import told_apart
 
 OUTPUT, LEAST = 46, 24
 """The characters that are shown of an output in a matrix, and the least width of a column there."""
@@ -55,39 +56,51 @@ def show_matrix(found: Matrix, *, limit: int, store: Path | None = None, kept: s
 def _as_table(out: Console, found: Matrix, limit: int) -> None:
     table = Table(box=None, padding=(0, 1), header_style="dim", show_lines=False)
     table.add_column("test", max_width=NAME)
+    heads = _apart([column.prompt for column in found.columns], NAME)
     for number, column in enumerate(found.columns):
-        table.add_column(Text(f"[{number}] {shortened(column.prompt, NAME)}\n{shortened(column.provider, NAME)}"))
+        table.add_column(
+            Text(f"[{number}] {shortened(heads[column.prompt], NAME)}\n{shortened(column.provider, NAME)}")
+        )
     for row in found.rows[:limit]:
         name = Text(row_name(row))
         for one in row.selections:
             name.append(f"\n{chosen(one)}", style="dim")
-        table.add_row(name, *(_stacked(row, cell) for cell in row.cells))
+        outputs = _apart([cell.output or "" for cell in row.cells], OUTPUT)
+        table.add_row(name, *(_stacked(row, cell, outputs) for cell in row.cells))
     table.add_row("")
     for name, told in figures(found):
         table.add_row(Text(name, style="dim"), *told)
     out.print(table)
 
 
-def _stacked(row: Row, cell: Cell) -> Text:
+def _apart(texts: Sequence[str], room: int) -> dict[str, str]:
+    """Each text as it is shown in so much room: where all begin alike, from shortly before they differ."""
+    distinct = [text for text in dict.fromkeys(texts) if text]
+    return {"": ""} | dict(zip(distinct, told_apart(distinct, room), strict=True))
+
+
+def _stacked(row: Row, cell: Cell, outputs: Mapping[str, str]) -> Text:
     """A cell: how it came out, its scores, why it failed, then the output."""
     text = marked(cell)
     for told in (scores_told(row, cell), failed_by(cell)):
         if told:
             text.append("\n" + shortened(told, WHY), style="dim")
-    return text if cell.output is None else text.append("\n" + shortened(cell.output, OUTPUT), style="default")
+    return text if cell.output is None else text.append("\n" + shortened(outputs[cell.output], OUTPUT), style="default")
 
 
 def _as_list(out: Console, found: Matrix, limit: int) -> None:
+    heads = _apart([column.prompt for column in found.columns], out.width - NAME)
     for number, column in enumerate(found.columns):
         provider = printable(column.provider, NAME)
-        out.print(Text(shortened(f"[{number}] {provider}: {column.prompt}", out.width), style="dim"))
+        out.print(Text(shortened(f"[{number}] {provider}: {heads[column.prompt]}", out.width), style="dim"))
     for row in found.rows[:limit]:
         out.print()
         out.print(
             Text(shortened(", ".join([row_name(row, out.width), *map(chosen, row.selections)]), out.width), "bold")
         )
+        outputs = _apart([cell.output or "" for cell in row.cells], out.width - len(UNDER))
         for cell in row.cells:
-            _print_cell(out, row, cell)
+            _print_cell(out, row, cell, outputs)
     out.print()
     told = figures(found)
     table = Table(box=None, padding=(0, 1), header_style="dim")
@@ -98,7 +111,7 @@ def _as_list(out: Console, found: Matrix, limit: int) -> None:
     out.print(table)
 
 
-def _print_cell(out: Console, row: Row, cell: Cell) -> None:
+def _print_cell(out: Console, row: Row, cell: Cell, outputs: Mapping[str, str]) -> None:
     """A cell on a line of its own, with its scores; under it why it failed, and the output."""
     head = Text(f"  [{cell.column}] ").append_text(marked(cell))
     if told := scores_told(row, cell):
@@ -108,7 +121,7 @@ def _print_cell(out: Console, row: Row, cell: Cell) -> None:
     if why := failed_by(cell):
         out.print(Text(UNDER + shortened(why, room), style="dim"))
     if cell.output:
-        out.print(Text(UNDER + shortened(cell.output, room)))
+        out.print(Text(UNDER + shortened(outputs[cell.output], room)))
 
 
 def matrix_json(found: Matrix) -> Json:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import fmean
 
 from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnBefore, Matrix
 from minions_evals_mcp.report.plain import shortened
+from minions_evals_mcp.scoring.failures.texts import told_apart
 from minions_evals_mcp.stats.case_pairs import CasePair
 from minions_evals_mcp.stats.comparison import ERROR, Difference, compare, why_undecided
 
@@ -45,6 +46,8 @@ def _ranked(prompts: Sequence[_Prompt], cases: Sequence[str], where: str) -> lis
     def score(prompt: _Prompt) -> float:
         return fmean(prompt.scores[case] for case in cases)
 
+    heads = told_apart([prompt.name for prompt in prompts], NAMED)
+    prompts = [replace(prompt, name=shortened(head, NAMED)) for prompt, head in zip(prompts, heads, strict=True)]
     best, *others = sorted(prompts, key=score, reverse=True)
     level = 1 - ERROR / len(others)
     lines: list[str] = []
@@ -68,7 +71,7 @@ def _prompt(found: Matrix, columns: Sequence[int]) -> _Prompt:
     scores = {case: [one.score for one in of if one.score is not None] for case, of in cells.items()}
     judged = {case: of for case, of in cells.items() if len(scores[case]) == len(of)}
     return _Prompt(
-        shortened(found.columns[columns[0]].prompt, NAMED),
+        found.columns[columns[0]].prompt,
         {case: fmean(scores[case]) for case in judged},
         {case: all(one.passed for one in of) for case, of in judged.items()},
     )

@@ -48,7 +48,7 @@ async def back_up(path: Path, target: Path) -> Copied:
     Raises `ConflictError` where the target exists, `StoreError` where either file cannot be used.
     """
     if await anyio.Path(target).exists():
-        raise ConflictError(f"{target} exists already.", remedy="Choose another name; a backup is never overwritten.")
+        raise already_there(target)
     if not await anyio.Path(path).exists():
         raise StoreError(f"there is no store at {path}.", remedy="Name it with --db.")
     half = target.with_name(f".{target.name}.{os.getpid()}.part")
@@ -59,7 +59,7 @@ async def back_up(path: Path, target: Path) -> Copied:
         sealed, encrypted = await connection.run(held)
         with translated(target):
             await connection.run(lambda db: _copy(db, half))
-            await anyio.to_thread.run_sync(_settle, half, target)
+            await anyio.to_thread.run_sync(settle, half, target)
     finally:
         with anyio.CancelScope(shield=True):
             await connection.close()
@@ -72,11 +72,25 @@ def _copy(db: Db, half: Path) -> None:
     db.execute("VACUUM INTO ?", (str(half),))
 
 
-def _settle(half: Path, target: Path) -> None:
-    """On the disk first, under its name then."""
+def already_there(target: Path) -> ConflictError:
+    """Why nothing is written there."""
+    return ConflictError(f"{target} exists already.", remedy="Choose another name; nothing is overwritten.")
+
+
+def settle(half: Path, target: Path) -> None:
+    """Puts the file under its name, on the disk first; raises `ConflictError` where something bears the name by now."""
     with half.open("rb") as file:
         os.fsync(file.fileno())
-    half.rename(target)
+    try:
+        target.hardlink_to(
+            half
+        )  # a second name, unlike a renaming, is refused where one is there; who calls removes the first
+    except FileExistsError:
+        raise already_there(target) from None
+    except OSError:  # a file system without second names
+        if target.exists():
+            raise already_there(target) from None
+        half.rename(target)
     folder = os.open(target.parent, os.O_RDONLY)
     try:
         os.fsync(folder)

@@ -14,8 +14,9 @@ from pathlib import Path
 import anyio
 import anyio.to_thread
 
-from minions_evals_mcp.errors import ConflictError, StoreError
+from minions_evals_mcp.errors import StoreError
 from minions_evals_mcp.store import row_digests
+from minions_evals_mcp.store.backup import already_there, settle
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import Db, make_durable, open_raw, sqlite, translated
 from minions_evals_mcp.store.migrate import migrate, require_store
@@ -54,14 +55,14 @@ async def salvage(path: Path, target: Path) -> Salvage:
     Raises `ConflictError` where the target exists, `StoreError` where the damaged file cannot be opened at all.
     """
     if await anyio.Path(target).exists():
-        raise ConflictError(f"{target} exists already.", remedy="Choose another name; nothing is overwritten.")
+        raise already_there(target)
     if not await anyio.Path(path).exists():
         raise StoreError(f"there is no store at {path}.", remedy="Name it with --db.")
     half = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         found = await anyio.to_thread.run_sync(partial(_salvaged, path, half))
         found.problems = (await check_store(half, deep=True)).problems
-        await anyio.Path(half).rename(target)
+        await anyio.to_thread.run_sync(settle, half, target)
     finally:
         for suffix in ("", "-wal", "-shm"):
             await anyio.Path(f"{half}{suffix}").unlink(missing_ok=True)

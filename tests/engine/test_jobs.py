@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,8 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.results import BenchmarkRun, TestRun
 from minions_evals_mcp.engine.answers.run_summary import summarize
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.jobs import get_job, lock_path, waiting_reason, working_on
+from minions_evals_mcp.engine.jobs import get_job, lock_path, request_of, set_state, waiting_reason, working_on
+from minions_evals_mcp.engine.run.run_benchmark import conclude_job
 from minions_evals_mcp.errors import BadInputError, BusyError, ConflictError, InstrumentError, NotFoundError
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.workshop import (
@@ -152,3 +154,12 @@ async def test_a_cost_cap_that_cannot_be_held_is_refused_before_any_call(tmp_pat
 def test_what_a_run_waits_for_is_told_of_one_output_and_of_several() -> None:
     assert waiting_reason(1) == "1 output waits to be judged"
     assert waiting_reason(2) == "2 outputs wait to be judged"
+
+
+async def test_a_run_that_somebody_else_concluded_meanwhile_is_not_left_running(engine: Engine) -> None:
+    await fleet(engine, 1)
+    await measured(engine, "v1", [True], key="k")
+    job = await get_job(engine, "k")
+    await set_state(engine, job, "running")
+    await engine.store.write(partial(conclude_job, engine=engine, job=job, request=request_of(job)))
+    assert (await get_job(engine, "k")).state == "completed"

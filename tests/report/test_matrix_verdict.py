@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from minions_evals_mcp.engine.config_eval.matrix import Cell, ColumnBefore, ColumnFigures, Matrix, Row
+from minions_evals_mcp.report.matrix_prompts import prompts_over_providers
 from minions_evals_mcp.report.matrix_verdict import verdict
 
 RUNS = ("11111111-aaaa-bbbb-cccc-000000000000", "22222222-aaaa-bbbb-cccc-000000000000")
@@ -47,6 +48,18 @@ def test_where_test_and_interval_disagree_the_sentence_says_which_decides() -> N
     assert (
         "which can be chance: the test decides and cannot tell, though the interval leaves 0 out (95 %: +0.084" in said
     )
+
+
+def test_prompts_that_begin_alike_are_named_from_where_they_differ() -> None:
+    alike = "Answer the customer as politely as you can in everything you say: "
+    found = matrix([True] * 2, [False] * 2, [True] * 2, [False] * 2)
+    names = [f"{alike}{'be short' if at % 2 else 'say it all'}" for at in range(4)]
+    columns = tuple(
+        one.model_copy(update={"prompt": name, "prompt_version_ref": name[-5:], "provider": f"m{at // 2}", "provider_id": f"m{at // 2}"})
+        for at, (one, name) in enumerate(zip(found.columns, names, strict=True))
+    )  # fmt: skip
+    (told,) = prompts_over_providers(found.model_copy(update={"columns": columns}))
+    assert told.startswith("Over the 2 providers “…you say: say it all” scores 1.000 higher than “…you say: be short”")
 
 
 def test_equal_columns_are_called_equal() -> None:

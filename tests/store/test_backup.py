@@ -12,7 +12,7 @@ import pytest
 
 from minions_evals_mcp.errors import ConflictError, StoreError
 from minions_evals_mcp.store import records
-from minions_evals_mcp.store.backup import back_up
+from minions_evals_mcp.store.backup import back_up, settle
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Store, open_store
@@ -78,6 +78,15 @@ async def test_an_existing_target_is_refused_and_kept(small_store: Path) -> None
     assert "another name" in caught.value.remedy
     said = await told(small_store.parent, "db", "backup", str(target), "--db", str(small_store))
     assert (said.code, said.out) == (2, "")
+    assert target.read_text() == "do not lose me"
+
+
+def test_a_file_that_came_since_the_check_is_kept(tmp_path: Path) -> None:
+    half, target = tmp_path / "half", tmp_path / "precious"
+    half.write_text("a copy")
+    target.write_text("do not lose me")
+    with pytest.raises(ConflictError, match="exists already"):
+        settle(half, target)
     assert target.read_text() == "do not lose me"
 
 

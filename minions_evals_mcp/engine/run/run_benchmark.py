@@ -346,9 +346,12 @@ def conclude_job(db: Db, *, engine: Engine, job: Job, request: RunRequest) -> No
 
     A job of which only canaries could be judged has no figures: it failed, and approves nothing.
     """
-    if runs.benchmark_run(db, job.id) is not None:
-        return
     at = engine.clock()
+    if (
+        runs.benchmark_run(db, job.id) is not None
+    ):  # concluded by another meanwhile: whoever came second says no other state
+        jobs.set_state(db, job.id, "completed", at=at)
+        return
     if not runs.sums(db, job.id).runs:
         why = _why_nothing(_first_unscored(db, job_id=job.id))
         jobs.set_state(db, job.id, "failed", reason=why, at=at)

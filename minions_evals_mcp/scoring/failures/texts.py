@@ -26,8 +26,10 @@ def cut(text: str, limit: int = CUT) -> str:
 
 def told_apart(texts: Sequence[str], room: int) -> list[str]:
     """The texts as they are, or from shortly before the first place where they differ if less than a third of `room` is left there."""
+    if len(set(texts)) < 2 or max(map(len, texts)) <= room:
+        return [*texts]
     shared = _shared_beginning(texts)
-    if len(set(texts)) < 2 or max(map(len, texts)) <= room or shared < room * 2 // 3:
+    if shared < room * 2 // 3:
         return [*texts]
     start = shared - room // 3
     space = texts[0].find(" ", start, shared)
