@@ -94,6 +94,7 @@ NOUNS: dict[str, tuple[str, dict[str, tuple[str, str]]]] = {
             **_under("versions", "branches", "compare", "approve", "ab-test", "lift", "calibrate", "rejudge", "seal"),
             **_under("cases", "batch-run-tests"),
             "use": ("look.versions:use", "Say which version is in use, before any was approved."),
+            "take": ("look.versions:take", "Make the wordings of a config versions of one prompt."),
         },
     ),
     "people": (

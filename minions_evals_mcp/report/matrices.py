@@ -45,10 +45,8 @@ def show_matrix(found: Matrix, *, limit: int, store: Path | None = None, kept: s
     (_as_table if wide else _as_list)(out, found, limit)
     for line in notes(found, limit):
         out.print(Text(line), soft_wrap=True)
-    if kept:
-        out.print(
-            Text(f"{'columns' if len(found.columns) > 1 else 'column'} of {found.benchmark_id}{kept}"), soft_wrap=True
-        )
+    what = "columns" if len(found.columns) > 1 else "column"
+    out.print(Text(f"{what} of {found.benchmark_id}{kept}", style="dim"), soft_wrap=True)
     for line in verdict(found, store):
         out.print(Text(line), soft_wrap=line.startswith(NEXT))
 

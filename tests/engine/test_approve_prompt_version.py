@@ -160,7 +160,7 @@ async def test_a_comparison_with_another_version_than_the_current_one_is_no_evid
         await save(engine, minion("lone", "prompt-version", content="Say it alone.", versionNumber=1))
         with pytest.raises(RuleError, match="current version of its prompt already") as alone:
             await decide(engine, "lone")
-        assert "import both as prompt versions" in str(alone.value.remedy)
+        assert "minions-evals prompt take PROMPT" in str(alone.value.remedy)
         with pytest.raises(RuleError, match="there is no comparison nowhere"):
             await decide(engine, "v3", comparison_id="nowhere")
 

@@ -18,6 +18,8 @@ from minions_evals_mcp.engine.answers.columns_beside import columns_beside
 from minions_evals_mcp.engine.answers.names import short_id
 from minions_evals_mcp.engine.answers.overview import read_overview
 from minions_evals_mcp.engine.answers.pages.matrix_page import MatrixFilter, read_matrix_page
+from minions_evals_mcp.engine.cases.config_versions import versions_of_config
+from minions_evals_mcp.engine.compare.compare_prompt_versions import ComparisonRequest, compare_prompt_versions
 from minions_evals_mcp.engine.config_eval.evaluate import evaluate
 from minions_evals_mcp.engine.config_eval.evaluation import Asked
 from minions_evals_mcp.engine.config_eval.matrix import Cell, Matrix, Row
@@ -28,7 +30,7 @@ from minions_evals_mcp.store.queries.pages.page_lists import has_run
 from tests.engine.seed_configs import CODE, CONTENT, RESPONSE
 from tests.fakes.llm_server import Server, serving
 from tests.hang import HANG_S
-from tests.workshop import START, all_of, config_in, found, opened, outbox
+from tests.workshop import START, all_of, benchmark, case, config_in, found, opened, outbox, save
 
 WEATHER = '{"output": {"temperature": 20, "humidity": 3, "conditions": "sun"}}'
 
@@ -357,6 +359,33 @@ async def test_columns_that_score_alike_have_no_best_on_the_first_page_and_are_n
     assert row.config is not None
     assert (row.config.columns, row.config.alike) == (2, 1)
     assert not await engine.store.read(has_run)
+
+
+async def test_the_wordings_of_a_config_become_versions_of_a_prompt_that_are_compared(
+    judged: Engine, server: Server
+) -> None:
+    text = """
+prompts: ['{{n}} a', '{{n}} b']
+providers: ['anthropic:claude-3-haiku-20240307']
+tests: [{vars: {n: [x, y]}, assert: [{type: contains, value: a}]}]
+"""
+    matrix = await evaluated(judged, text)
+    found = await versions_of_config(judged, "p", matrix.benchmark_id)
+    assert (found.versions, found.added) == (("p@1", "p@2"), ("p@1", "p@2"))
+    again = await versions_of_config(judged, "p", matrix.benchmark_id)
+    assert (again.versions, again.added) == (("p@1", "p@2"), ())
+    asked = server.target
+    request = ComparisonRequest(
+        benchmark_id=matrix.benchmark_id, version_a="p@1", version_b="p@2", target=found.targets[0]
+    )
+    compared = await compare_prompt_versions(judged, request)
+    assert compared is not None
+    assert (compared.fields.prompt_version_b, compared.fields.sample_size, server.target - asked) == ("p@2", 2, 4)
+    grown = await evaluated(judged, text.replace("b']", "b', '{{n}} c']"))
+    assert (await versions_of_config(judged, "p", grown.benchmark_id)).added == ("p@3",)
+    await save(judged, case("c"), benchmark("b", "c"))
+    with pytest.raises(BadInputError, match="b is no config"):
+        await versions_of_config(judged, "p", "b")
 
 
 async def test_repeats_are_trials_each_with_its_own_choice(engine: Engine) -> None:

@@ -60,6 +60,7 @@ OF_COMMANDS: dict[str, Arguments] = {
     ),
     "audit": each("b", "open-b"),
     "prompt use": (("p", "v2", "--by", "x"), ("v2", "--by", "x")),
+    "prompt take": (("p", "b"), ("p", "open-b", "--json")),
     "cases": each("p"),
     "batch-run-tests": (("p",), ("p", "c1", "c4", "--prompt-version", "v1")),
     "set": (("c4", "name=easier"), ("c4", "expectedOutput=x", "--json")),

@@ -8,10 +8,13 @@ from functools import partial
 from minions_evals_mcp.cli.session import DEFAULTS, Common, reply, run, say, session
 from minions_evals_mcp.cli.speaking import person_at
 from minions_evals_mcp.cli.telling import tell
+from minions_evals_mcp.domain.providers import PROVIDERS
 from minions_evals_mcp.engine.answers.prompt_versions import VersionLine, line_diff, version_chain
+from minions_evals_mcp.engine.cases.config_versions import versions_of_config
 from minions_evals_mcp.engine.cases.current_version import name_current
 from minions_evals_mcp.engine.meant_ids import meant_id
 from minions_evals_mcp.engine.version_chain import find_version
+from minions_evals_mcp.report.next_command import next_line
 from minions_evals_mcp.report.plain import printable
 
 
@@ -44,6 +47,38 @@ def use(version: str, /, *, by: str = "", common: Common = DEFAULTS) -> int:
         Who says so.
     """
     return run(partial(_use, version, by, common))
+
+
+def take(prompt: str, config: str, /, *, common: Common = DEFAULTS) -> int:
+    """Make the wordings of an evaluated config versions of one prompt, which can then be compared and approved.
+
+    They stand in the order of the config: the first is in use until another is approved. A wording that the prompt has
+    already is not kept again, so that the same command adds what was written since.
+    Example: minions-evals prompt take support/reply eval/6b82b9211dd1dc97
+
+    Parameters
+    ----------
+    prompt
+        The id of the prompt, an own one: support/reply makes support/reply@1, support/reply@2.
+    config
+        The config's id, as eval says it (or its beginning, or latest).
+    """
+    return run(partial(_take, prompt, config, common))
+
+
+async def _take(prompt: str, config: str, common: Common) -> int:
+    async with session(common) as engine:
+        found = await versions_of_config(engine, prompt, await meant_id(engine, config, "benchmark"))
+    if common.json:
+        say(found.model_dump(mode="json"))
+        return 0
+    for ident in found.versions:
+        tell(f"{printable(ident, 128)}{'' if ident in found.added else ' (kept already)'}\n")
+    if len(found.versions) > 1:
+        model = next((name for name in found.targets if name.partition(":")[0] in PROVIDERS), "PROVIDER:MODEL")
+        command = f"compare {found.benchmark_id} --from {found.versions[0]} --to {found.versions[-1]} --target {model}"
+        tell(f"{next_line(command, common.db)}\n")
+    return 0
 
 
 async def _use(name: str, by: str, common: Common) -> int:

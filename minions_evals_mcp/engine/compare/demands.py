@@ -13,9 +13,9 @@ from minions_evals_mcp.store.queries import run_pairs
 from minions_evals_mcp.store.seals import is_sealed
 
 ALONE = (
-    "It is the only one of its prompt, as every wording of a config is. To decide between two wordings import both as prompt"
-    " versions of one promptId (minions-evals import), with a benchmark of their cases; then"
-    " minions-evals compare BENCHMARK --from IN-USE --to CANDIDATE, then minions-evals approve CANDIDATE."
+    "It is the only one of its prompt, as every wording of a config is. To decide between the wordings of a config:"
+    " minions-evals prompt take PROMPT eval/… makes them versions of one prompt; then"
+    " minions-evals compare eval/… --from IN-USE --to CANDIDATE, then minions-evals approve CANDIDATE."
 )
 """What to do where there is no version to be better than."""
 
