@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from minions_evals_mcp.known_secrets import masked
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 class EvalsError(Exception):
@@ -130,6 +134,17 @@ class StoreVersionError(StoreError):
     """The file was written by a newer version, or is no store of ours."""
 
     code = "store-version"
+
+
+@contextmanager
+def legible(path: Path) -> Generator[None]:
+    """Turns what goes wrong while the file is read into a refusal that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise BadInputError(f"{path} cannot be read: {error.strerror or error}.", remedy="Check the path.") from None
+    except UnicodeDecodeError as error:
+        raise InvalidRecordError(f"no UTF-8: {error.reason}", where=str(path)) from None
 
 
 @contextmanager

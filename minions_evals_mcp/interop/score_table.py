@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from pathlib import Path
 
 from pydantic import JsonValue
 from pydantic_core import from_json
 
-from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.errors import InvalidRecordError, legible
 from minions_evals_mcp.scoring.score_card import Row
 from minions_evals_mcp.scoring.score_matrix import CustomScore, custom_score
 
@@ -33,19 +32,9 @@ def read_table(path: Path) -> Iterator[Row] | CustomScore:
             return _json_lines(path)
 
 
-@contextmanager
-def _legible(path: Path) -> Generator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
-    except UnicodeDecodeError:
-        raise InvalidRecordError("no UTF-8", where=str(path)) from None
-
-
 def _csv_rows(path: Path) -> Iterator[Row]:
     csv.field_size_limit(LONGEST_CELL)  # an output of a model is longer than the module's 128 KB
-    with _legible(path), path.open(encoding="utf-8-sig", newline="") as lines:
+    with legible(path), path.open(encoding="utf-8-sig", newline="") as lines:
         reader = csv.reader(lines, strict=True)
         try:
             header = next(reader, list[str]())
@@ -80,14 +69,14 @@ def csv_cell(text: str) -> JsonValue:
 
 
 def _json_lines(path: Path) -> Iterator[Row]:
-    with _legible(path), path.open("rb") as lines:
+    with legible(path), path.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             if line.strip():
                 yield _row(_json(line, f"{path}:{number}"), f"{path}:{number}")
 
 
 def _json_rows(path: Path) -> Iterator[Row] | CustomScore:
-    with _legible(path):
+    with legible(path):
         found = _json(path.read_bytes(), str(path))
     if isinstance(found, list):
         return iter([_row(one, f"{path}: row {number}") for number, one in enumerate(found, 1)])

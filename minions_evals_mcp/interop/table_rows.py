@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from minions_evals_mcp.domain.definitions import Json
-from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
+from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError, legible
 from minions_evals_mcp.interop.parsing import parse_json
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
@@ -50,19 +49,9 @@ def read_rows(path: Path) -> Iterator[Row]:
     raise UnsupportedError(f"{path} is no table.", remedy=f"Rows are read from {', '.join(SUFFIXES)} files.")
 
 
-@contextmanager
-def _legible(path: Path) -> Generator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise BadInputError(f"{path} cannot be read: {error.strerror or error}.", remedy="Check the path.") from None
-    except UnicodeDecodeError as error:
-        raise InvalidRecordError(f"no UTF-8: {error.reason}", where=str(path)) from None
-
-
 def _text_rows(path: Path, separator: str) -> Iterator[Row]:
     csv.field_size_limit(LONGEST_CELL)  # an output of a model is longer than the module's 128 KB
-    with _legible(path), path.open(encoding="utf-8-sig", newline="") as lines:
+    with legible(path), path.open(encoding="utf-8-sig", newline="") as lines:
         reader = csv.reader(lines, strict=True, delimiter=separator)
         first = 1
         try:
@@ -89,7 +78,7 @@ def _vet_header(header: list[str], path: Path) -> None:
 
 
 def _json_rows(path: Path) -> Iterator[Row]:
-    with _legible(path), path.open(encoding="utf-8-sig", newline="\n") as lines:
+    with legible(path), path.open(encoding="utf-8-sig", newline="\n") as lines:
         for number, line in enumerate(lines, 1):
             if not line.strip():
                 continue
@@ -111,7 +100,7 @@ def _parquet_rows(path: Path) -> Iterator[Row]:
 
     number = 0
     try:
-        with _legible(path), path.open("rb") as file:
+        with legible(path), path.open("rb") as file:
             for cells in _whole(parquet_rows(file, str(path))):
                 number += 1
                 yield Row(f"{path}:{number}", _plain(cells, f"{path}:{number}"), is_text=False)

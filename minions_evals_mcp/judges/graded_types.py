@@ -27,15 +27,17 @@ def _not_blank(text: str) -> str:
     return text
 
 
-class _Reasoned(Value):
+class Reasoned(Value):
+    """What a judge says, with its reason."""
+
     reason: Annotated[str, AfterValidator(_not_blank)]
 
 
-class _Verdict(_Reasoned):
+class _Verdict(Reasoned):
     meets: bool
 
 
-class _Score(_Reasoned):
+class _Score(Reasoned):
     score: Annotated[float, Field(ge=0, le=1)]
 
 
@@ -48,13 +50,13 @@ class _Statement(Value):
     holds: bool
 
 
-class _Statements(_Reasoned):
+class _Statements(Reasoned):
     statements: Annotated[list[_Statement], Field(min_length=1)]
 
 
-_VERDICT, _SCORE, _RUBRIC, _STATEMENTS = map(TypeAdapter[_Reasoned], (_Verdict, _Score, _Rubric, _Statements))
+_VERDICT, _SCORE, _RUBRIC, _STATEMENTS = map(TypeAdapter[Reasoned], (_Verdict, _Score, _Rubric, _Statements))
 Form = Literal["verdict", "score", "rubric", "statements"]
-_FORMS: Mapping[Form, tuple[TypeAdapter[_Reasoned], Json]] = {
+_FORMS: Mapping[Form, tuple[TypeAdapter[Reasoned], Json]] = {
     "verdict": (_VERDICT, {"meets": {"type": "boolean"}}),
     "score": (_SCORE, {"score": {"type": "number"}}),
     "rubric": (_RUBRIC, {"pass": {"type": "boolean"}, "score": {"type": "number"}}),
@@ -92,7 +94,7 @@ class Told:
         return _grade(said)
 
 
-def _grade(said: _Reasoned) -> Grade:
+def _grade(said: Reasoned) -> Grade:
     match said:
         case _Verdict(meets=meets):
             return Grade(meets, float(meets), said.reason)

@@ -11,16 +11,15 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Annotated, Literal, TypeVar
 
-from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
 from minions_evals_mcp.domain.definitions import Json, RubricCriterion
 from minions_evals_mcp.domain.digests import digest, text_digest
 from minions_evals_mcp.domain.outcomes import JudgeErrored, Verdict
-from minions_evals_mcp.domain.values import Value, is_blank
 from minions_evals_mcp.frozen_types import frozen_type
 from minions_evals_mcp.judges.coded import choice_by_code, grade_by_code
 from minions_evals_mcp.judges.floor import no_answer
-from minions_evals_mcp.judges.graded_types import TYPES, Told
+from minions_evals_mcp.judges.graded_types import TYPES, Reasoned, Told
 from minions_evals_mcp.judges.llm import (
     FORGED,
     MAX_TOKENS,
@@ -60,26 +59,16 @@ number of the best."""
 T = TypeVar("T")
 
 
-def _not_blank(text: str) -> str:
-    if is_blank(text):
-        raise ValueError("is blank")
-    return text
-
-
-class _Reasoned(Value):
-    reason: Annotated[str, AfterValidator(_not_blank)]
-
-
-class _Rubric(_Reasoned):
+class _Rubric(Reasoned):
     passes: Annotated[bool, Field(alias="pass")]
     score: Annotated[float, Field(ge=0, le=1)]
 
 
-class _Facts(_Reasoned):
+class _Facts(Reasoned):
     category: Literal["A", "B", "C", "D", "E"]
 
 
-class _Best(_Reasoned):
+class _Best(Reasoned):
     best: int
 
 

@@ -18,7 +18,7 @@ from pydantic_core import to_json
 from minions_evals_mcp.cli.telling import tell
 from minions_evals_mcp.embedding.embedder import Embedder
 from minions_evals_mcp.engine.judge.door import Judges
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.errors import legible
 from minions_evals_mcp.interop.score_rows import Answer, Asked, Source, Tally, answers, batches, read_row
 from minions_evals_mcp.sandbox.regex import RegexSandbox
 from minions_evals_mcp.sandbox.snippets import Snippets
@@ -87,10 +87,8 @@ def answer_rows(file: str, how: Answering, *, fail: bool, json: bool) -> int:
     if file == "-":
         spent = anyio.run(partial(_stream, cast("Source", sys.stdin.buffer), how, tally))
     else:
-        try:
+        with legible(Path(file)):
             opened = Path(file).open("rb")  # noqa: SIM115  closed below
-        except OSError as error:
-            raise BadInputError(f"{file} cannot be read: {error.strerror}.", remedy="Check the path.") from None
         with opened:
             spent = anyio.run(partial(_stream, opened, how, tally))
     _summarize(tally, how.good, spent, as_json=json)

@@ -9,7 +9,7 @@ from pydantic import ValidationError, model_validator
 from pydantic_core import to_json
 
 from minions_evals_mcp.domain.values import Value
-from minions_evals_mcp.errors import BadInputError, InvalidRecordError
+from minions_evals_mcp.errors import InvalidRecordError, legible
 from minions_evals_mcp.interop.parsing import parse_yaml
 from minions_evals_mcp.settings import named_variables
 from minions_evals_mcp.targets.command import CommandSettings
@@ -35,12 +35,10 @@ def read_target(path: Path) -> OwnTarget:
 
     Raises `BadInputError` naming the file and what in it does not fit, or the variable that is not set.
     """
+    with legible(path):
+        text = path.read_text("utf-8-sig")
     try:
-        found = TargetFile.model_validate_json(to_json(parse_yaml(path.read_text("utf-8-sig"), str(path))))
-    except OSError as error:
-        raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
-    except UnicodeDecodeError:
-        raise InvalidRecordError("no UTF-8", where=str(path)) from None
+        found = TargetFile.model_validate_json(to_json(parse_yaml(text, str(path))))
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise InvalidRecordError(

@@ -14,7 +14,7 @@ from typing import IO, cast
 
 from pydantic import JsonValue
 
-from minions_evals_mcp.errors import BadInputError, InvalidRecordError, UnsupportedError
+from minions_evals_mcp.errors import InvalidRecordError, UnsupportedError, legible
 from minions_evals_mcp.interop.logs.json_stream import LONGEST, Piece, Readable, from_text, pieces
 
 HEAD = 1 << 16
@@ -24,17 +24,6 @@ MOST_RATIO = 200
 """An archive may hold a gigabyte, or so many times its own size: more is a bomb."""
 ZSTD = 93
 _LOCAL = struct.Struct("<4s5H3L2H")
-
-
-@contextmanager
-def legible(path: Path) -> Generator[None]:
-    """Turns what goes wrong while the file is read into a refusal that names it."""
-    try:
-        yield
-    except OSError as error:
-        raise BadInputError(f"{path} cannot be read: {error.strerror or error}.", remedy="Check the path.") from None
-    except UnicodeDecodeError as error:
-        raise InvalidRecordError(f"no UTF-8: {error.reason}", where=str(path)) from None
 
 
 def head_of(path: Path) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 from pathlib import Path
 
-from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.errors import legible
 
 PICTURES = {
     ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".png": "image/png", ".gif": "image/gif", ".bmp": "image/bmp",
@@ -28,10 +28,8 @@ def media_text(path: Path) -> str | None:
     suffix = path.suffix.lower()
     if suffix not in PICTURES.keys() | SOUND_AND_FILMS:
         return None
-    try:
+    with legible(path):
         held = path.read_bytes()
-    except OSError as error:
-        raise BadInputError(f"{path} cannot be read: {error.strerror}.", remedy="Check the path.") from None
     text = base64.b64encode(held).decode()
     if suffix not in PICTURES:
         return text
