@@ -16,6 +16,7 @@ MEMORY = 64 << 20
 """In less, RE2 would search in a slower way."""
 _LETTERS = r"\x{80}-\x{10FFFF}"
 _CONTROLS = r"\x0b\x1c-\x1f"
+_MARK = re.compile(r"\\.|[\[\]]|\(\?[!=]", re.DOTALL)
 _I = str.maketrans("\u0130\u0131", "ii")
 """Python takes them for an i whatever the case."""
 
@@ -42,17 +43,17 @@ def _widened(pattern: str) -> str:
     """The pattern without look-aheads, with every letter, digit and space."""
     kept: list[str] = []
     at, in_class = 0, False
-    while at < len(pattern):
-        if pattern.startswith(("(?!", "(?="), at):
-            at = _end(pattern, at)
-        elif pattern[at] == "\\":
-            kept.append(_wide(pattern[at : at + 2], in_class=in_class))
-            at += 2
+    while mark := _MARK.search(pattern, at):
+        kept.append(pattern[at : mark.start()])
+        at = mark.end()
+        if mark[0] in {"(?!", "(?="}:
+            at = _end(pattern, mark.start())
+        elif mark[0] in {"[", "]"}:
+            kept.append(mark[0])
+            in_class = mark[0] == "["
         else:
-            kept.append(pattern[at])
-            in_class = pattern[at] == "[" or (in_class and pattern[at] != "]")
-            at += 1
-    return "".join(kept)
+            kept.append(_wide(mark[0], in_class=in_class))
+    return "".join((*kept, pattern[at:]))
 
 
 def _wide(escape: str, *, in_class: bool) -> str:

@@ -8,6 +8,7 @@ is told. None decides by itself.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import islice
 
@@ -184,12 +185,19 @@ def _stands_there(failed: FailedOutput) -> bool:
         for _, leaf in leaves(wanted)
         if isinstance(leaf, str)
     ]
-    material = " ".join(value_text(value) for value in (failed.inputs, *(call.result for call in failed.tool_calls)))
-    had = squeezed(material[:RESULTS_READ])
-    if not any(right) or not all(f" {words} " in f" {had} " for words in right):
+    if not any(right):
         return False
-    said = squeezed(failed.text)
-    return not any(f" {words} " in f" {said} " for words in right)
+    material = " ".join(value_text(value) for value in (failed.inputs, *(call.result for call in failed.tool_calls)))
+    return _has_words(material[:RESULTS_READ], right, all) and not _has_words(failed.text, right, any)
+
+
+def _has_words(text: str, several: Sequence[str], each: Callable[[Iterable[bool]], bool]) -> bool:
+    """Whether all or any of the texts stand in the text, word by word; what is nowhere in it saves to take it apart."""
+    folded = text.casefold()
+    if not each(all(word in folded for word in words.split()) for words in several):
+        return False
+    had = f" {squeezed(text)} "
+    return each(f" {words} " in had for words in several)
 
 
 def _repeats_a_figure(failed: FailedOutput) -> bool:

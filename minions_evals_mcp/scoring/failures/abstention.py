@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 
 from minions_evals_mcp.late_patterns import late
+from minions_evals_mcp.scoring.first_look import first_look
 
 _LONGEST = 200
 _UNKNOWN = late(
@@ -35,7 +38,12 @@ _UNKNOWN = late(
 
 def says_unknown(text: str) -> bool:
     """Whether a short text says that it is not known or not stated."""
-    return len(text) <= _LONGEST and _UNKNOWN.search(text) is not None
+    return len(text) <= _LONGEST and _may_say_so()(text) and _UNKNOWN.search(text) is not None
+
+
+@cache
+def _may_say_so() -> Callable[[str], bool]:
+    return first_look([_UNKNOWN], ignore_case=True)
 
 
 def tells_all_the_same(expected: str, said: str) -> bool:

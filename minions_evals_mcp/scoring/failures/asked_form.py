@@ -36,8 +36,10 @@ class Form:
 
 
 def _form(name: str, asked: str, came: str | Callable[[str], bool]) -> Form:
-    has = late(came, re.MULTILINE | re.IGNORECASE).search if isinstance(came, str) else came
-    return Form(name, late(rf"\b(?:{asked})\b", re.IGNORECASE), lambda text: bool(has(text)))
+    if isinstance(came, str):
+        has = late(came, re.MULTILINE | re.IGNORECASE)
+        came = lambda text: has.search(text) is not None  # noqa: E731  compiled when it is looked for, not here
+    return Form(name, late(rf"\b(?:{asked})\b", re.IGNORECASE), came)
 
 
 FORMS: tuple[Form, ...] = (

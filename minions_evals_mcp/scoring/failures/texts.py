@@ -48,7 +48,7 @@ def _shared_beginning(texts: Sequence[str]) -> int:
 
 def straight(text: str) -> str:
     """The text with typewriter apostrophes."""
-    return text.translate(_STRAIGHT)
+    return text if text.isascii() else text.translate(_STRAIGHT)
 
 
 def leaves(value: JsonValue, name: str = "") -> Iterator[tuple[str, str | int | float | bool | None]]:
