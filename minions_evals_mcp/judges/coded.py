@@ -1,7 +1,8 @@
 """Grades by code in a model's place (`provider: file://judge.py`): called as promptfoo calls it, its reply read as there.
 
 It is sent a filled template as one text, and told what is asked (`context.prompt.label`) and what filled the template
-(`context.vars`). It is called once, twice for `g-eval`: what cannot be read is no verdict; there it fails the output.
+(`context.vars`). It is called once, twice for `g-eval` and `context-faithfulness`. What cannot be read is no verdict; there
+it fails the output.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.outcomes import JudgeErrored
 from minions_evals_mcp.errors import BadInputError
+from minions_evals_mcp.judges.coded_contexts import PROTOCOLS
 from minions_evals_mcp.judges.llm import MAX_TOKENS, Flaw, LlmJudge, Question, Spent
 from minions_evals_mcp.judges.templated import READINGS, Choice, choice_given, choice_reply, rubric_reply
 from minions_evals_mcp.scoring.checks import Grade, GradeNeed
@@ -31,6 +33,11 @@ _RESULT = re.compile(r"\{.+\}")
 async def grade_by_code(judge: LlmJudge, need: GradeNeed) -> tuple[Grade, Spent] | JudgeErrored:
     """What the code says of the output."""
     given: Json = json.loads(need.given)
+    if need.type in PROTOCOLS:
+        variables, held = given["vars"], given["context"]
+        assert isinstance(variables, dict), "whoever asks says them"
+        context = [str(one) for one in held] if isinstance(held, list) else str(held)
+        return await PROTOCOLS[need.type](partial(_asked, judge), need, variables, context)
     if need.type != G_EVAL:
         return await _asked(judge, need.type, need.template, given, READINGS.get(need.type, rubric_reply))
     criteria: Json = {"criteria": need.asked}

@@ -326,11 +326,21 @@ async def test_code_that_judges_is_called_once_and_code_that_changed_is_another_
         ("g-eval, value: x", 'return {\'output\': \'{"steps": ["a"], "score": 11}\'}', "no number from 0 to 10"),
         ("g-eval, value: x", 'return {\'output\': \'{"steps": ["a"], "score": 9}\'}', "it gives no reason"),
         ("select-best, value: x", "return {'output': '7'}", "there is no output 7"),
+        ("context-recall, value: x", "return {'output': 'yes'}", "it calls nothing [Attributed]"),
+        ("context-relevance", "return {'output': 'dogs'}", "it quotes nothing of the context"),
+        ("context-faithfulness", "return {'output': ' '}", "it states nothing"),
+        ("context-faithfulness", "return {'output': 'cats'}", "it has no verdicts"),
+        (
+            "context-faithfulness",
+            "return {'output': 'Final verdict for each statement in order: maybe.'}",
+            "no yes and no",
+        ),
     ],
 )
 async def test_code_that_judges_and_fails_is_no_verdict(engine: Engine, check: str, code: str, reason: str) -> None:
     (engine.config.db.parent / "judge.py").write_text(f"def call_api(prompt, options, context):\n    {code}\n")
     config = one(f"{{type: {check}, provider: 'file://judge.py'}}").replace("['Tell", "['Do not', 'Tell")
+    config = config.replace("{topic: cats}", "{topic: cats, query: who?, context: Cats purr.}")
     matrix = await run(engine, config)
     assert (first(matrix).score, first(matrix).success) in {(None, False), (1.0, False)}
     assert reason in matrix.model_dump_json()

@@ -12,6 +12,17 @@ from collections.abc import Mapping
 from minions_evals_mcp.scoring.max_score import SELECT_BEST
 
 G_EVAL = "g-eval"
+STATEMENTS = """Say of each statement whether the context supports it, and why.
+
+context:
+{{context}}
+statements:
+{{statements|join("\\n")}}
+
+End with one line: Final verdict for each statement in order: Yes. No. (and so on)
+Answer:
+"""
+"""The second question of `context-faithfulness`."""
 MOST = 10
 """The best score in `g-eval`."""
 STEPS = """Here is a criterion for judging texts. Work out three or four short steps by which any text can be checked against it.
@@ -74,6 +85,27 @@ TEMPLATES: Mapping[str, str] = {
 {{output}}
 
 Reply with one line of JSON and nothing else: {"score": a whole number from 0 to {{maxScore}}, "reason": "why"}
+""",
+    "context-recall": """Take each sentence of the answer in turn: can it be attributed to the context?
+
+context: {{context}}
+answer: {{groundTruth}}
+
+Write one line for each sentence: the sentence, why, and at the end [Attributed] or [Not Attributed].
+classification:
+""",
+    "context-relevance": """Copy from the context, unchanged, each sentence that answering the query needs, one a line.
+Where none is needed, or the query cannot be answered from it, write: Insufficient Information
+
+query: {{query}}
+context: {{context}}
+candidate sentences:
+""",
+    "context-faithfulness": """Write each statement of fact that the answer makes as a sentence of its own, one a line.
+
+question: {{question}}
+answer: {{answer}}
+statements:
 """,
     SELECT_BEST: _messages(
         ("system", "You choose the output that fits a criterion best. Reply with its number alone."),

@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from minions_evals_mcp.domain.assertions import Assertion
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.assertions.kinds.code_context import given_to_transform
-from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, vet_share
+from minions_evals_mcp.scoring.assertions.kinds.graded import graded_share, shown_variables, template_of, vet_share
 from minions_evals_mcp.scoring.assertions.kinds.snippets import as_transform, vet_source
 from minions_evals_mcp.scoring.checks import (
     Behind,
@@ -137,4 +137,7 @@ def _grade(kind: GradeType, assertion: Assertion, subject: Subject, context: Con
         return Unmet(f"{kind} needs the variable `query`: what was asked")
     asked = str(assertion.value) if kind == "context-recall" else str(query)
     judge = assertion.provider.name if assertion.provider else ""
-    return GradeNeed(kind, asked, subject.text, judge, given=json.dumps({"context": context}, ensure_ascii=False))
+    template = template_of(kind, assertion)  # code in a model's place has one, and is told the variables
+    told = {} if template is None else {"vars": shown_variables(subject)}
+    given = json.dumps({"context": context, **told}, ensure_ascii=False)
+    return GradeNeed(kind, asked, subject.text, judge, template or "", given)

@@ -22,6 +22,7 @@ from minions_evals_mcp.domain.digests import canonical
 from minions_evals_mcp.errors import InvalidRecordError
 from minions_evals_mcp.scoring.checks import Evidence, GradeNeed, GradeType, Subject, Unmet
 from minions_evals_mcp.scoring.prompt_texts.code_judges import G_EVAL, TEMPLATES
+from minions_evals_mcp.scoring.rendering import HIDDEN
 from minions_evals_mcp.scoring.values import Found, shown
 
 LLM_RUBRIC: GradeType = "llm-rubric"
@@ -159,7 +160,12 @@ def _given(kind: GradeType, asked: str, subject: Subject) -> Json:
         return {"input": perhaps_json(subject.prompt), "output": perhaps_json(subject.text)}
     if kind == FACTUALITY:
         own = {"completion": perhaps_json(subject.text), "ideal": asked, "input": subject.prompt}
-    return {**subject.variables, **own}
+    return {**shown_variables(subject), **own}
+
+
+def shown_variables(subject: Subject) -> Json:
+    """The test's variables, without what stands among them under names of our own."""
+    return {name: value for name, value in subject.variables.items() if name not in HIDDEN}
 
 
 def graded_share(need: GradeNeed, assertion: Assertion, evidence: Evidence) -> Found | Unmet:

@@ -1,0 +1,134 @@
+"""What code in a model's place says of contexts: `context-recall`, `context-relevance`, `context-faithfulness`, read as in promptfoo.
+
+A reply in which nothing of the kind stands is no verdict; there it fails the output.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, TypeVar
+
+from minions_evals_mcp.domain.definitions import Json
+from minions_evals_mcp.domain.outcomes import JudgeErrored
+from minions_evals_mcp.judges.llm import Flaw, Spent
+from minions_evals_mcp.scoring.checks import Grade, GradeNeed
+from minions_evals_mcp.scoring.prompt_texts.code_judges import STATEMENTS
+
+T = TypeVar("T")
+Context = str | list[str]
+_FINAL = "final verdict for each statement in order:"
+_MARKER = re.compile(r"^\d+[.)]$")
+_LISTED = re.compile(r"^\s*(?:\d+[.)]|[-*])\s*")
+
+
+class Ask(Protocol):
+    """Puts a filled template to the code."""
+
+    async def __call__(
+        self, label: str, template: str, given: Json, read: Callable[[str], T | Flaw]
+    ) -> tuple[T, Spent] | JudgeErrored: ...
+
+
+async def recall(ask: Ask, need: GradeNeed, variables: Json, context: Context) -> tuple[Grade, Spent] | JudgeErrored:
+    """The share of the statements that the code calls attributed."""
+    given: Json = {**variables, "context": _joined(context), "groundTruth": need.asked}
+    return await ask(need.type, need.template, given, _attributed)
+
+
+async def relevance(ask: Ask, need: GradeNeed, _: Json, context: Context) -> tuple[Grade, Spent] | JudgeErrored:
+    """The share of the context's sentences, or of its parts, that the code quotes as needed."""
+    given: Json = {"context": _joined(context), "query": need.asked}
+    return await ask(need.type, need.template, given, lambda text: _quoted(text, context))
+
+
+async def faithfulness(
+    ask: Ask, need: GradeNeed, variables: Json, context: Context
+) -> tuple[Grade, Spent] | JudgeErrored:
+    """The share of the output's statements that the code says to follow from the context: asked for first, then judged."""
+    from minions_evals_mcp.scoring.prompt_texts.grading_prompt import perhaps_json  # noqa: PLC0415  jinja2 costs what few runs need
+
+    answer: Json = {**variables, "question": need.asked, "answer": perhaps_json(need.text)}
+    found = await ask(f"{need.type}-longform", need.template, answer, _stated)
+    if isinstance(found, JudgeErrored):
+        return found
+    statements, spent = found
+    given: Json = {**variables, "context": _joined(context), "statements": [*statements]}
+    judged = await ask(f"{need.type}-nli", STATEMENTS, given, lambda text: _held(text, len(statements)))
+    if isinstance(judged, JudgeErrored):
+        return judged
+    spent.include(judged[1])
+    return judged[0], spent
+
+
+PROTOCOLS: dict[str, Callable[[Ask, GradeNeed, Json, Context], Awaitable[tuple[Grade, Spent] | JudgeErrored]]] = {
+    "context-recall": recall,
+    "context-relevance": relevance,
+    "context-faithfulness": faithfulness,
+}
+
+
+def _joined(context: Context) -> str:
+    return context if isinstance(context, str) else "\n\n".join(context)
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in text.split("\n") if line.strip()]
+
+
+def _sentences(text: str) -> list[str]:
+    lines = _lines(text)
+    parts = lines if len(lines) > 1 else re.split(r"(?<=[.!?])\s+", text)
+    return [part.strip() for part in parts if part.strip() and not _MARKER.match(part.strip())]
+
+
+def _share(holds: int, of: int, said: str) -> Grade:
+    return Grade(passed=True, score=holds / of if of else 0.0, reason=f"{holds} of {of} {said}")
+
+
+def _attributed(text: str) -> Grade | Flaw:
+    lines = [line.lower() for line in _lines(text)]
+    not_so = [line for line in lines if "[not attributed]" in line]
+    so = [line for line in lines if "[attributed]" in line and "[not attributed]" not in line]
+    if not so and not not_so:
+        return Flaw("it calls nothing [Attributed] or [Not Attributed]")
+    return _share(len(so), len(so) + len(not_so), "statements are attributed to the context")
+
+
+def _quoted(text: str, context: Context) -> Grade | Flaw:
+    in_parts = isinstance(context, list) or len(_lines(context)) > 1
+    units: Sequence[str] = [one for one in context if one.strip()] if isinstance(context, list) else _sentences(context)
+    if "Insufficient Information" in text:
+        return _share(0, len(units), "parts of the context are needed")
+    quoted = [*dict.fromkeys((_lines if in_parts else _sentences)(text))]
+    whole = _plain(_joined(context))
+    if quoted and not any(_plain(_LISTED.sub("", one)) in whole for one in quoted):
+        return Flaw("it quotes nothing of the context")
+    return _share(min(len(quoted), len(units)), len(units), "parts of the context are needed")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())
+
+
+def _stated(text: str) -> list[str] | Flaw:
+    return _lines(text) or Flaw("it states nothing")
+
+
+def _held(text: str, statements: int) -> Grade | Flaw:
+    said = text.lower().strip()
+    _, final, verdicts = said.partition(_FINAL)
+    if final:
+        each = [one for one in verdicts.split(".") if one.strip()]
+        if not each or not all(re.search(r"\b(?:yes|no)\b", one) for one in each):
+            return Flaw("its final verdicts are no yes and no")
+        denied, judged = sum("yes" not in one for one in each), len(each)
+    else:
+        denied = said.count("verdict: no")
+        judged = denied + said.count("verdict: yes")
+        if not judged:
+            return Flaw("it has no verdicts")
+    missing = max(0, statements - judged)
+    return _share(
+        min(max(statements - denied - missing, 0), statements), statements, "statements follow from the context"
+    )
