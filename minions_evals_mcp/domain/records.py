@@ -250,6 +250,8 @@ def _said(detail: ErrorDetails) -> str:
             return "is missing"
         case "value_error":
             return detail["msg"].removeprefix("Value error, ")
+        case "json_invalid" if "recursion limit exceeded" in detail["msg"]:
+            return "is nested too deeply"
         case _:
             shown = repr(detail["input"])
             return f"{detail['msg']}, not {shown if len(shown) <= 60 else shown[:57] + '...'}"
