@@ -30,6 +30,7 @@ from minions_evals_mcp.targets.prompted import Prompt
 from minions_evals_mcp.targets.python_file import function_in, result_of
 
 T = TypeVar("T")
+FORM = "response_format"
 OFFERED = ("tools", "functions")
 STOPS = {
     "function_call": "tool_calls", "tool_use": "tool_calls", "end_turn": "stop", "stop_sequence": "stop",
@@ -49,6 +50,8 @@ class ModelResponder:
     max_tokens: int
     params: Json
     deadline_s: float
+    as_text: bool = False
+    """Whether a reply by the schema of those parameters stays a text."""
 
     async def answer(self, prompt: Prompt, asked: Asking) -> Observed | TargetErrored:
         """The model's reply."""
@@ -66,7 +69,10 @@ class ModelResponder:
         if isinstance(seen, TargetErrored) or isinstance(reply, Failed):
             return seen
         stopped = reply.stop_reason.strip().lower()
-        return _with_offer(seen, params).model_copy(update={"finish_reason": STOPS.get(stopped, stopped)})
+        as_text = self.as_text and FORM not in prompt.config
+        return _with_offer(seen, params, as_text=as_text).model_copy(
+            update={"finish_reason": STOPS.get(stopped, stopped)}
+        )
 
     def _request(self, said: Turns, given: Json) -> ModelRequest:
         """The turns as this provider takes them, with those parameters."""
@@ -92,10 +98,10 @@ def _filled(params: Json, variables: Json) -> Json:
     return filled
 
 
-def _with_offer(seen: Observed, params: Json) -> Observed:
+def _with_offer(seen: Observed, params: Json, *, as_text: bool) -> Observed:
     """The answer with the tools that the model was offered; JSON by a schema that it was asked for is read."""
     offered: Json = {name: params[name] for name in OFFERED if name in params}
-    form = params.get("response_format")
+    form = None if as_text else params.get(FORM)
     output = seen.output
     if isinstance(form, dict) and form.get("type") == "json_schema" and isinstance(output.get("output"), str):
         with suppress(ValueError):
@@ -147,8 +153,10 @@ def returned(found: object, asked: Asking, latency_ms: float, offered: Json) -> 
         return TargetErrored(f"{asked.name} returned no output")
     usage = value.get("tokenUsage")
     tokens = usage if isinstance(usage, dict) else {}
+    stopped = value.get("finishReason")
     seen = Observed(
         output={"output": value["output"]},
+        finish_reason=stopped if isinstance(stopped, str) and stopped else None,
         latency_ms=latency_ms,
         input_tokens=_count(tokens.get("prompt")),
         output_tokens=_count(tokens.get("completion")),

@@ -33,12 +33,16 @@ class EchoSpec(Value):
 
 
 class ModelSpec(Value):
-    """`model` is `provider:model`; `params` join the request as they are. Key and address may hold `{{env.NAME}}`."""
+    """`model` is `provider:model`; `params` join the request as they are. Key and address may hold `{{env.NAME}}`.
+
+    `as_text`: a reply by the schema of those parameters stays a text, as in promptfoo where a file holds it.
+    """
 
     kind: Literal["model"] = "model"
     model: Text
     max_tokens: Annotated[int, Field(ge=1)]
     params: Json = {}
+    as_text: Annotated[bool, Field(exclude_if=lambda as_text: not as_text)] = False
     base_url: str | None = None
     api_key: Annotated[str | None, Field(exclude=True, repr=False)] = None
 

@@ -179,7 +179,7 @@ class Providers:
         vet_cap(budget.max_cost_usd, ref.provider, ref.model)
         client = Metered(ref.provider, partial(models.client, ref), budget)
         deadline_s = self.engine.config.call_timeout_s
-        return ModelResponder(client, ref.model, str(ref), spec.max_tokens, spec.params, deadline_s)
+        return ModelResponder(client, ref.model, str(ref), spec.max_tokens, spec.params, deadline_s, spec.as_text)
 
     def _address(self, spec: AddressSpec, name: str) -> Address:
         headers = {key: with_variables(value, self.environment) for key, value in spec.headers.items()}

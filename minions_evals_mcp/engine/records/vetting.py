@@ -26,6 +26,7 @@ from minions_evals_mcp.scoring.rubric import vet_rubric
 from minions_evals_mcp.scoring.verdicts.expected import expectation
 from minions_evals_mcp.store import records
 
+AT_ONCE = 10_000
 MAX_BRANCHES = 5
 
 
@@ -164,12 +165,14 @@ def _vet_benchmark(view: View, record: Record[Benchmark]) -> None:
     if record.fields.schedule is not None:
         vet_schedule(record.fields.schedule, record=name_of(record), now=record.updated_at)
     wanted = record.fields.test_case_ids
-    kept = records.ids_of(view.db, [ident for ident in wanted if ident not in view.arriving], TestCase)
-    for ident in wanted:
-        if ident not in kept and of_type(view.arriving.get(ident), TestCase) is None:
-            raise InvalidRecordError(
-                f"there is no test-case {ident!r}", field="fields.testCaseIds", record=name_of(record)
-            )
+    for at in range(0, len(wanted), AT_ONCE):  # a log's benchmark may hold a million
+        part = wanted[at : at + AT_ONCE]
+        kept = records.ids_of(view.db, [ident for ident in part if ident not in view.arriving], TestCase)
+        for ident in part:
+            if ident not in kept and of_type(view.arriving.get(ident), TestCase) is None:
+                raise InvalidRecordError(
+                    f"there is no test-case {ident!r}", field="fields.testCaseIds", record=name_of(record)
+                )
 
 
 def _vet_branch(view: View, record: Record[TestBranch]) -> None:

@@ -9,8 +9,6 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from pydantic import JsonValue
-
 from minions_evals_mcp.domain.definitions import Benchmark, Fields, Json
 from minions_evals_mcp.domain.records import Record, of_type, record_from_wire
 from minions_evals_mcp.domain.tagged_values import listed_values, obj
@@ -19,6 +17,7 @@ from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.records.save_records import Arrival, Saved, save_records
 from minions_evals_mcp.errors import BadInputError, EvalsError, InvalidRecordError
 from minions_evals_mcp.interop.log_formats.table import Format, headed, opened
+from minions_evals_mcp.interop.log_intake.seen_ids import SeenIds
 from minions_evals_mcp.interop.logs.records import benchmark_id, records, version, version_id
 from minions_evals_mcp.interop.logs.sample import Item, Log, Recorded, Sample, Skipped, Variant
 from minions_evals_mcp.store import records as kept_records
@@ -36,7 +35,7 @@ class Counted:
     unread: Counter[str] = field(default_factory=Counter[str])
     skipped: Counter[str] = field(default_factory=Counter[str])
     variants: dict[Variant | None, None] = field(default_factory=dict[Variant | None, None])
-    case_ids: dict[str, None] = field(default_factory=dict[str, None])
+    case_ids: list[str] = field(default_factory=list[str])
 
     def take(self, item: Item) -> None:
         """Counts the sample, its output and its scores."""
@@ -102,7 +101,7 @@ async def take_log(engine: Engine, form: Format, path: Path, *, by: str) -> Take
 
     saved, went_on = await save_batches(engine, batches, by=by)
     if counted.case_ids:
-        grown = _grown(benchmark, log, list(counted.case_ids), at=engine.clock())
+        grown = _grown(benchmark, log, counted.case_ids, at=engine.clock())
         saved += await save_records(engine, [Arrival(grown, partial(str, path))])
     return Taken(
         form, log, saved, went_on, counted, benchmark_id(log), tuple(version_id(log, one) for one in counted.variants)
@@ -120,7 +119,7 @@ def _batches(form: Format, path: Path, counted: Counted, *, now: datetime) -> It
     """The records of the log, each once, in batches."""
     batch: list[Arrival] = []
     log, samples = opened(form, path)
-    seen: set[int] = set()  # of ids by the million, each in a few bytes
+    seen = SeenIds()
     for item in samples:
         known = len(counted.variants)
         counted.take(item)
@@ -128,14 +127,13 @@ def _batches(form: Format, path: Path, counted: Counted, *, now: datetime) -> It
         where = item.where if isinstance(item, Sample | Recorded) and item.where else str(path)
         for wire in _wires(log, item, tried, where):
             arrival = _arrival(wire, where, now)
-            known_id = hash(arrival.record.id) in seen
-            if wire["type"] == "test-case":
-                counted.case_ids[arrival.record.id] = None
-                if known_id:
+            is_case = wire["type"] == "test-case"
+            if not seen.add(arrival.record.id):
+                if is_case:
                     continue
-            elif known_id:
                 raise InvalidRecordError("the same sample and epoch come twice", field="id", where=where)
-            seen.add(hash(arrival.record.id))
+            if is_case:
+                counted.case_ids.append(arrival.record.id)
             batch.append(arrival)
         if len(batch) >= BATCH:
             yield batch
@@ -193,10 +191,9 @@ def _grown(benchmark: Record[Fields] | None, log: Log, case_ids: Sequence[str], 
     """The benchmark of the log's task with those cases behind the ones that it has."""
     held = of_type(benchmark, Benchmark)
     if held is None:
-        ids: list[JsonValue] = [*case_ids]
-        fields: Json = {"name": log.task, "description": f"Imported from {log.format} logs.", "testCaseIds": ids}
-        return record_from_wire(
-            {"id": benchmark_id(log), "type": "benchmark", "fields": fields}, new_id=benchmark_id(log), now=at
+        fields = Benchmark(
+            name=log.task, description=f"Imported from {log.format} logs.", test_case_ids=tuple(case_ids)
         )
+        return Record(benchmark_id(log), fields, log.task, at, at)
     together = tuple(dict.fromkeys((*held.fields.test_case_ids, *case_ids)))
     return replace(held.touched(held.fields.model_copy(update={"test_case_ids": together}), at), deleted_at=None)

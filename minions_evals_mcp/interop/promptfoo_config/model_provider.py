@@ -34,6 +34,9 @@ GENERATION = {"maxOutputTokens": "max_tokens", "max_output_tokens": "max_tokens"
               "stopSequences": "stop", "seed": "seed", "responseMimeType": ""}  # fmt: skip
 """Google's names for what a request may set, and what they are called at its OpenAI-compatible address."""
 ACCESS = ("apiKey", "apiKeyEnvar", "apiBaseUrl", "apiHost")
+FORM = "response_format"
+PASSING = "passthrough"
+"""What joins a request whatever it is."""
 PREFIXES = {theirs: f"{row.name}:" for row in PROVIDERS.values() for theirs in row.known_as}
 FOREIGN = ("completion", "embedding", "embeddings", "realtime", "assistant", "image", "moderation", "agents",
            "transcription", "speech", "video", "live", "claude-agent-sdk", "codex", "codex-sdk", "chatkit")  # fmt: skip
@@ -78,15 +81,18 @@ def model_spec(node: Node, ident: str, config: Node, refusals: Refusals, *, grad
     kind = ours.partition(":")[0]
     offered = OPTIONS if ours.removeprefix(f"{kind}:").startswith(RESPONSES) else PROVIDERS[kind].options
     options = tuple(name for name in offered if not (grades and name in CALLING))
-    found = refusals.known(_plain(config, kind, refusals), (*ACCESS, *options), harmless=HARMLESS)
+    passing = (PASSING,) if kind == "openai" else ()
+    found = refusals.known(_plain(config, kind, refusals), (*ACCESS, *passing, *options), harmless=HARMLESS)
     params: Json = {name: _value(found[name]) for name in options if name in found}
+    passed = {name: one.value for name, one in found[PASSING].mapping().items()} if PASSING in found else {}
     limit = [
         found[name].whole(least=1) for name in (*LIMITS, "max_output_tokens") if params.pop(name, None) is not None
     ]
     return ModelSpec(
         model=ours,
         max_tokens=limit[0] if limit else MAX_TOKENS,
-        params=params,
+        params=params | passed,
+        as_text=FORM in found and found[FORM].file is not None,
         base_url=_base(found),
         api_key=_api_key(found),
     )
