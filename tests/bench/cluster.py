@@ -213,19 +213,21 @@ class Killing:
 
     def _kill_worker(self, number: int, there: Crowd, harm: Harm) -> None:
         worker = there.workers[number]
-        with self._nothing_lost(harm):
+        with self._nothing_lost(harm) as before:
             there.kill(number)
         at, kept = time.time(), self._cases(_KEPT)
-        ends = {case: end for case, end in self._naps.ends(worker.pid).items() if case not in kept}
+        again = self._naps.ends().keys() - self._naps.newest(worker.pid)  # by another, which may have kept it by now
+        safe = before | (kept - again)
+        ends = {case: end for case, end in self._naps.ends(worker.pid).items() if case not in safe}
         harm.at_risk.update(ends.keys())
         harm.calling += sum(end == math.inf for end in ends.values())
         harm.ages_s.extend(at - end for end in ends.values() if end < math.inf)
         harm.kills["worker"] += 1
 
     @contextmanager
-    def _nothing_lost(self, harm: Harm) -> Generator[None]:
+    def _nothing_lost(self, harm: Harm) -> Generator[set[str]]:
         before = self._cases(_KEPT)
-        yield
+        yield before
         self._seen = self._naps.begun().total()
         harm.said.extend(f"{case} was kept, and is gone" for case in before - self._cases(_KEPT))
 

@@ -56,6 +56,10 @@ class Naps:
         """When the calls ended that a process made, by case, `inf` for those that have not; of all processes where none is named."""
         return {case: end for case, by, end in self._lines() if pid in {None, by}}
 
+    def newest(self, pid: int) -> set[str]:
+        """The cases that a process called last."""
+        return {case for case, by in {case: by for case, by, _ in self._lines()}.items() if by == pid}
+
     def under_way(self, pid: int) -> set[str]:
         """The cases that a process is calling."""
         return {case for case, end in self.ends(pid).items() if end == math.inf}
