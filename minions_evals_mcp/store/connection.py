@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 else:
     from pysqlite3 import dbapi2 as sqlite
 
+sqlite.register_adapter(type(None), dict[None, None]().get)
+"""None is written as it is. Else a way to adapt it is looked for at each, which takes longer than the rest of its row."""
+
 APPLICATION_ID = 0x4D494E45  # "MINE"
 Db = sqlite.Connection
 T = TypeVar("T")
