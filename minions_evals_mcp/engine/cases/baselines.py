@@ -165,13 +165,16 @@ async def case_of_run(engine: Engine, run_id: str) -> str:
 async def save_case(
     engine: Engine, kept: Record[TestCase], changes: Json, *, by: str, test_run_id: str | None = None
 ) -> None:
-    """Writes the case with those fields changed, and the event of a new baseline where it gets one."""
+    """Writes the case with those fields changed, and the event of a new baseline where it gets one.
+
+    Raises `ConflictError` where another than that case is kept by now.
+    """
     merged = {**wire_fields(kept.fields), **changes}
     wire: Json = {**kept.wire(), "fields": {name: value for name, value in merged.items() if value is not None}}
     record = of_type(record_from_wire(cast("JsonValue", wire), new_id=kept.id, now=engine.clock()), TestCase)
     assert record is not None
     change = _new_baseline(kept, record, by=by, test_run_id=test_run_id)
-    await save_records(engine, [Arrival(record)], events=[] if change is None else [change])
+    await save_records(engine, [Arrival(record, over=kept)], events=[] if change is None else [change])
 
 
 def _cases(arrivals: Iterable[Arrival]) -> list[Record[TestCase]]:

@@ -50,6 +50,8 @@ class _Source:
     wrong: str
     case: Record[TestCase] | None
     agent_id: str | None
+    points: float = 1.0
+    """What the failed output could have scored: the new case weighs as much among others."""
 
 
 async def promote_failure(
@@ -116,6 +118,7 @@ def _case(
         inputs=source.inputs,
         expected_outputs=None if corrected is None else {"output": corrected},
         assertions=checks,
+        max_score=source.points,
         timeout_ms=origin.timeout_ms if origin else None,
         tags=(*(origin.tags if origin else ()), TAG),
         status="draft" if corrected is None else "active",
@@ -182,8 +185,9 @@ def _of_run(db: Db, run: Record[TestRun]) -> _Source:
     trace = None if run.fields.agent_run_id is None else records.get(db, run.fields.agent_run_id, AgentRun)
     failure = runs.failures_of(db, [run.id])[run.id].fields
     inputs = trace.fields.inputs if trace is not None else case.fields.inputs if case is not None else {}
-    wrong = f"{failure.failure_type}: {failure.root_cause} {failure.description}"
-    return _Source(run.id, inputs, run.fields.actual_output, wrong, case, trace and trace.fields.agent_id)
+    wrong = f"{failure.failure_type}: {failure.root_cause.rstrip('.')}. {failure.description}"
+    points = run.fields.max_possible_score
+    return _Source(run.id, inputs, run.fields.actual_output, wrong, case, trace and trace.fields.agent_id, points)
 
 
 def _of_trace(trace: Record[AgentRun]) -> _Source:

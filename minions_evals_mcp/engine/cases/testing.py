@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Annotated
@@ -26,7 +27,7 @@ from minions_evals_mcp.engine.cases.test_history import (
     test_case,
 )
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.engine.records.save_records import Arrival, delete_record, write_batch
+from minions_evals_mcp.engine.records.save_records import Arrival, changed_meanwhile, delete_record, write_batch
 from minions_evals_mcp.engine.records.save_records import batch_of as batch_of_records
 from minions_evals_mcp.engine.request import RunRequest
 from minions_evals_mcp.engine.run.run_test_case import run_test_case
@@ -85,13 +86,21 @@ async def create_test_case(  # noqa: PLR0913  the documented fields
 
 
 async def update_test_case(
-    engine: Engine, test_case_id: str, changes: Mapping[str, JsonValue], *, by: str = "python"
+    engine: Engine,
+    test_case_id: str,
+    changes: Mapping[str, JsonValue],
+    *,
+    by: str = "python",
+    seen: datetime | None = None,
 ) -> TestCaseSummary:
     """The case with the documented fields changed (`promptId`, `name`, `description`, `input`, `expectedOutput`).
 
-    Another expected output is a new baseline, as by `update_expected_output`. Raises `InvalidRecordError`.
+    Another expected output is a new baseline, as by `update_expected_output`. `seen` is the `updatedAt` that the change was
+    made to: where somebody changed the case since, `ConflictError` is raised. Raises `InvalidRecordError`.
     """
     kept = await engine.store.read(lambda db: case_record(db, test_case_id))
+    if seen is not None and kept.updated_at != seen:
+        raise changed_meanwhile(replace(kept, updated_at=seen))
     named: Json = dict(changes)
     if "input" in named:
         named["inputs"] = _inputs(named.pop("input"))

@@ -71,6 +71,22 @@ async def approve_prompt_version(engine: Engine, asked: ApprovalAsked) -> Record
     return await engine.store.write(vetted)
 
 
+async def barred_for_agents(engine: Engine, version: str, comparison_id: str) -> EvalsError | None:
+    """Why an agent may not approve the version on that comparison, though it improved; None where one may."""
+    asked = ApprovalAsked(
+        prompt_version_ref=version, comparison_id=comparison_id, decided_by="an agent", decided_by_type="agent"
+    )
+
+    def barred(db: Db) -> EvalsError | None:
+        try:
+            _evidence(db, asked)
+        except EvalsError as error:
+            return error
+        return None
+
+    return await engine.store.read(barred)
+
+
 async def evidence_judges(engine: Engine, decided: Approval) -> JudgeStanding:
     """Whether the judges can be trusted on which the decision rests; state `none` where rules or people judged, or it needed none."""
 

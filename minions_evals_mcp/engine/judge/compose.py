@@ -229,7 +229,15 @@ def _failed_criterion(measure: Measure, verdict: Verdict) -> FailedCriterion:
     criterion = dict(measure.yardstick.criteria).get(verdict.criterion_id)
     name, weight = (criterion.name, criterion.weight) if criterion else (verdict.criterion_id, 1.0)  # edited since
     by_rule = verdict.judged_by_type == "heuristic"
-    return FailedCriterion(verdict.criterion_id, name, fraction(verdict), weight, verdict.rationale, by_rule)
+    return FailedCriterion(
+        verdict.criterion_id, name, fraction(verdict), weight, verdict.rationale, by_rule, _points(verdict)
+    )
+
+
+def _points(verdict: Verdict) -> str:
+    """The score on the criterion's own scale, the one that its judgments have."""
+    low, high = verdict.min_score, verdict.max_score
+    return f"{verdict.score:g} of {high:g}" if low == 0 else f"{verdict.score:g} on {low:g} to {high:g}"
 
 
 def failure_record(run: Record[TestRun], found: Analysis) -> Record[EvalFailure]:

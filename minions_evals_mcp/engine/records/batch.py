@@ -28,12 +28,14 @@ F = TypeVar("F", bound=Fields)
 class Arrival:
     """A record on its way in; `where` tells where it came from (`file:line`).
 
-    `of_config`: it stands in a config that a person runs, where a case may say who judges it, and in which words.
+    `of_config`: it stands in a config that a person runs, where a case may say who judges it, and in which words. `over` is
+    what its change was made to: where something else is kept by now, somebody changed it meanwhile.
     """
 
     record: Record[Fields]
     where: Callable[[], str] = str
     of_config: bool = False
+    over: Record[Fields] | None = None
 
 
 REFUSALS = (InvalidRecordError, UnsupportedError, RuleError)

@@ -17,6 +17,7 @@ from minions_evals_mcp.domain.digests import json_text
 from minions_evals_mcp.domain.neighbours import AgentRun, PromptVersion
 from minions_evals_mcp.domain.records import Record, of_type
 from minions_evals_mcp.domain.relations import Relation
+from minions_evals_mcp.domain.values import iso
 from minions_evals_mcp.engine.context import Engine
 from minions_evals_mcp.engine.judge.likeness import with_likeness
 from minions_evals_mcp.engine.records.batch import REFUSALS, Arrival, View, is_final, placed
@@ -107,7 +108,17 @@ def _vetted(db: Db, arrivals: Sequence[Arrival]) -> View:
             vet_record(view, view.arriving[arrival.record.id])
         except REFUSALS as error:
             raise placed(error, arrival) from None
+        if arrival.over is not None and view.kept.get(arrival.record.id) != arrival.over:
+            raise changed_meanwhile(arrival.over)
     return view
+
+
+def changed_meanwhile(seen: Record[Fields]) -> ConflictError:
+    """The refusal of a change to what somebody else has changed since it was read."""
+    return ConflictError(
+        f"{seen.type} {seen.id} was changed since {iso(seen.updated_at)}, when you read it.",
+        remedy="Read it again, and make your change to what it says now.",
+    )
 
 
 def _save(db: Db, batch: Batch, now: datetime) -> Saved:

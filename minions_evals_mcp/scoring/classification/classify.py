@@ -85,6 +85,5 @@ def _description(failed: FailedOutput, affected: tuple[FailedCriterion, ...]) ->
     if not affected:
         return said
     worst = affected[0]
-    return (
-        f"{said} Lost most on {worst.name} ({worst.fraction:.2f} of 1, weight {worst.weight:g}): {cut(worst.rationale)}"
-    )
+    points = worst.points or f"{worst.fraction:.2f} of 1"
+    return f"{said} Lost most on {worst.name} ({points}, weight {worst.weight:g}): {cut(worst.rationale)}"

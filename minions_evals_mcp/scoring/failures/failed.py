@@ -22,7 +22,10 @@ OWN_CHECKS = "the case's own checks"
 
 @frozen_type
 class FailedCriterion:
-    """How one criterion judged the output: `fraction` is its score mapped to 0 to 1; `by_rule`: no judge gave the reason."""
+    """How one criterion judged the output: `fraction` is its score mapped to 0 to 1; `by_rule`: no judge gave the reason.
+
+    `points` are the score as the judge gave it, with the scale that it is on.
+    """
 
     criterion_id: str
     name: str
@@ -30,6 +33,7 @@ class FailedCriterion:
     weight: float
     rationale: str
     by_rule: bool = False
+    points: str = ""
 
     @property
     def loss(self) -> float:

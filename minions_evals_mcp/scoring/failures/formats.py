@@ -69,17 +69,22 @@ _KINDS: dict[type, str] = {
 
 
 def format_signals(failed: FailedOutput) -> tuple[Signal, ...]:
-    """All that is wrong with the output's form."""
+    """All that is wrong with the output's form; what a judge of the form found nothing wrong with is not read again."""
+    found = (*_truncation(failed), *_agent_parser(failed), *_checks(failed), *_criteria(failed))
+    if _form_was_good(failed):
+        return found
     return (
-        *_truncation(failed),
-        *_agent_parser(failed),
+        *found,
         *_json(failed),
         *_keys(failed),
-        *_checks(failed),
-        *_criteria(failed),
         *form_asked_for(failed),
         *(() if failed.is_empty else (*wording_signals(failed), *_markup(failed))),
     )
+
+
+def _form_was_good(failed: FailedOutput) -> bool:
+    """Whether a criterion of the form has its full score: then only another one lost."""
+    return any(one.fraction >= 1 and _FORMAT_NAME.search(one.name) for one in failed.criteria)
 
 
 def is_truncated(failed: FailedOutput) -> bool:

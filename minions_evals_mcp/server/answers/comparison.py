@@ -10,6 +10,7 @@ from mcp_types import CallToolResult
 from minions_evals_mcp.domain.seals import SealedVerdict
 from minions_evals_mcp.engine.answers.comparison_summary import ComparisonSummary, summarize_comparison
 from minions_evals_mcp.engine.answers.run_summary import summarize
+from minions_evals_mcp.engine.compare.approve_prompt_version import barred_for_agents
 from minions_evals_mcp.engine.jobs import get_job, request_of
 from minions_evals_mcp.engine.seals.exposures import sealed_verdict
 from minions_evals_mcp.server.answers.run import next_calls, run_told
@@ -79,7 +80,7 @@ async def _verdict(call: Call, comparison_id: str) -> dict[str, object]:
     """Summary, comparison and what follows from it."""
     sealed = await sealed_verdict(call.engine, comparison_id)
     if sealed is not None:
-        return _sealed(sealed)
+        return {**_sealed(sealed), "next": await _approval(call, sealed) if sealed.verdict == "improved" else []}
     found = await summarize_comparison(call.engine, comparison_id)
     wire = found.model_dump(mode="json", exclude={"judge"})
     if found.judge is not None:
@@ -88,26 +89,29 @@ async def _verdict(call: Call, comparison_id: str) -> dict[str, object]:
         "summary": f"comparison {found.benchmark_id}: {found.verdict}; {found.version_b} scores {found.score_b:.3g},"
         f" {found.version_a} {found.score_a:.3g} on {found.sample_size} cases; {found.recommendation}",
         "comparison": wire,
-        "next": [*_following(found)],
+        "next": await _approval(call, found) if found.verdict == "improved" else [*_following(found)],
     }
 
 
 def _sealed(found: SealedVerdict) -> dict[str, object]:
     """All that is told of a comparison on sealed cases."""
-    asked = {"promptVersionRef": found.version_b, "comparisonId": found.comparison_id, "decidedBy": "YOUR-ID"}
-    return {
-        "summary": f"comparison {found.benchmark_id}: {found.in_words}",
-        "comparison": found,
-        "next": [f"approve_prompt_version {json.dumps(asked)}"] if found.verdict == "improved" else [],
-    }
+    return {"summary": f"comparison {found.benchmark_id}: {found.in_words}", "comparison": found}
+
+
+async def _approval(call: Call, found: ComparisonSummary | SealedVerdict) -> list[str]:
+    """The approval of what improved: the call where the caller may make it, else why not and who may."""
+    version, comparison = found.version_b, found.comparison_id
+    barred = None if call.engine.speaker.is_person else await barred_for_agents(call.engine, version, comparison)
+    if barred is not None:
+        return [f"an agent may not approve {version} on this: {barred}"]
+    return [
+        f"approve_prompt_version {json.dumps({'promptVersionRef': version, 'comparisonId': comparison, 'decidedBy': 'YOUR-ID'})}"
+    ]
 
 
 def _following(found: ComparisonSummary) -> Iterator[str]:
-    """What the verdict calls for: the approval of what improved, the reasons of what fell."""
-    if found.verdict == "improved":
-        asked = {"promptVersionRef": found.version_b, "comparisonId": found.comparison_id, "decidedBy": "YOUR-ID"}
-        yield f"approve_prompt_version {json.dumps(asked)}"
-    elif found.verdict == "regressed" and found.passes.lost:
+    """What a fall calls for: the reasons of it."""
+    if found.verdict == "regressed" and found.passes.lost:
         yield f"why they fail now: classify_failure {json.dumps({'id': found.run_b})}"
         yield f"what they put out: get_run {json.dumps({'runId': found.run_b, 'fields': ['failures']})}"
     elif found.verdict == "regressed" and found.worse:

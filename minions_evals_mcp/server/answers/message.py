@@ -16,6 +16,7 @@ from minions_evals_mcp.server.answers.sizes import (
     part_of,
     readable_in_parts,
     selected,
+    vet_fields,
 )
 from minions_evals_mcp.server.edge.argument_types import MESSAGE
 from minions_evals_mcp.server.session.calls import Call
@@ -28,6 +29,8 @@ async def messages_page(call: Call, asked: ListRecords) -> CallToolResult:
     """A page of the messages, newest first, in a line each or whole."""
     before = cursor_of(asked.cursor) or None
     page = await call.engine.store.read(partial(inbox.newest, before=before, limit=asked.limit + 1))
+    if page:
+        vet_fields(asked.fields, _names(page[0]), "a message")
     rows = [_whole(one) if asked.detail == "full" else _line(one) for one in page[: asked.limit]]
     told = RecordsAnswer(summary=f"{len(rows)} messages, newest first", records=selected(rows, asked.fields))
     result = answered(told, shape=Shape(asked.detail), pages=Pages(("records",), len(page) > asked.limit))
@@ -37,6 +40,7 @@ async def messages_page(call: Call, asked: ListRecords) -> CallToolResult:
 def message_answer(message: Message, asked: GetRecord) -> CallToolResult:
     """The message with what came of it, or a stretch of its JSON text."""
     whole = _whole(message)
+    vet_fields(asked.fields, _names(message), "a message")
     if asked.cursor is not None:
         return part_of(whole, cursor_of(asked.cursor), about={"id": message.id})
     kept = whole if not asked.fields else {n: one for n, one in whole.items() if n == "id" or n in asked.fields}
@@ -47,6 +51,10 @@ def message_answer(message: Message, asked: GetRecord) -> CallToolResult:
 
 def _line(message: Message) -> Json:
     return {name: value for name, value in message.wire().items() if value not in (None, "")}
+
+
+def _names(message: Message) -> list[str]:
+    return [*message.wire(), "payload"]
 
 
 def _whole(message: Message) -> Json:

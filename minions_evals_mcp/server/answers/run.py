@@ -23,6 +23,11 @@ FOR_A_PERSON = (
     "A person judges these outputs, not you: show them, and hand in what the person says under the person's name."
     " Until then they wait, and get_run shows them again."
 )
+NO_MODEL = (
+    "No model judges: where this server was started neither ANTHROPIC_API_KEY nor OPENAI_API_KEY is set, nor"
+    " MINIONS_EVALS_JUDGE_MODEL; its operator can set one. A run with judge=caller would be yours to judge."
+)
+"""Why a person judges, where nobody asked for one."""
 FOR_A_BASELINE = (
     "What waitsFor a baseline has nothing to judge it by: show it to a person. What they accept is saved as the case's"
     " expectedOutputs, and is judged by it at once."
@@ -83,7 +88,11 @@ def instructions_for(packets: Sequence[Packet], spec: Mapping[str, JsonValue]) -
     """What to do with the packets, and who is to do it."""
     judged = [packet for packet in packets if not packet.wants_baseline]
     judging = judged[-1].instructions if judged and is_callers(spec) else FOR_A_PERSON if judged else ""
-    parts = (judging, FOR_A_BASELINE if len(judged) < len(packets) else "")
+    parts = (
+        NO_MODEL if judged and _lacks_model(spec) else "",
+        judging,
+        FOR_A_BASELINE if len(judged) < len(packets) else "",
+    )
     return " ".join(part for part in parts if part)
 
 
@@ -151,6 +160,11 @@ def _judged(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]
         case: Json = {"id": one.test_case_id, "type": "test-case", "fields": fields}
         asked = json.dumps({"records": [case], "merge": True}, ensure_ascii=False)
         yield f"once a person has accepted an output: save_records {asked}"
+
+
+def _lacks_model(spec: Mapping[str, JsonValue]) -> bool:
+    """Whether a model would have judged, had one been set up."""
+    return cast("Json", spec["request"]).get("judge", "auto") == "auto" and not spec.get("judgeModel")
 
 
 def is_callers(spec: Mapping[str, JsonValue]) -> bool:

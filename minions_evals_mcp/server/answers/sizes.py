@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -11,6 +12,7 @@ from mcp_types import CallToolResult, TextContent
 from pydantic import JsonValue
 from pydantic_core import to_json
 
+from minions_evals_mcp.errors import BadInputError
 from minions_evals_mcp.report.plain import printable
 from minions_evals_mcp.server.edge.answer import Answer
 from minions_evals_mcp.server.edge.argument_types import Detail
@@ -24,7 +26,8 @@ KEPT = frozenset({"summary", "truncated", "nextCursor", "next"})
 """What every answer says, whichever fields are asked for."""
 
 SPARED = ("summary", "next")
-"""Their texts are not cut where room is short: a verdict that breaks off says nothing, and a call cannot be made."""
+"""Their texts are not cut to a page's measure: a verdict that breaks off says nothing, and a call cannot be made."""
+LONGEST_SPARED = 1_200
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ UNPAGED = Pages()
 
 def answered(told: Answer, *, shape: Shape = SHORT, pages: Pages = UNPAGED) -> CallToolResult:
     """The result that says the answer, its summary first: as compact text and structured, each complete."""
+    vet_fields(shape.fields, [str(info.alias) for info in type(told).model_fields.values()], "this answer")
     chosen = {
         name: value for name, value in told.wire().items() if not shape.fields or name in shape.fields or name in KEPT
     }
@@ -78,7 +82,9 @@ def answered(told: Answer, *, shape: Shape = SHORT, pages: Pages = UNPAGED) -> C
 def text_of(told: Json) -> str:
     """The summary on a line of its own, then the rest as compact JSON."""
     rest = {name: value for name, value in told.items() if name != "summary"}
-    return f"{printable(str(told['summary']), 600)}\n{to_json(rest).decode()}" if rest else str(told["summary"])
+    return (
+        f"{printable(str(told['summary']), LONGEST_SPARED)}\n{to_json(rest).decode()}" if rest else str(told["summary"])
+    )
 
 
 def fitted(told: Json, budget: Budget, *, offset: int = 0, pages: Pages = UNPAGED) -> Json:
@@ -96,7 +102,7 @@ def _fitted(told: Json, budget: Budget, *, offset: int, pages: Pages) -> tuple[J
             name: _listed(told, name)[:size] if name in pages.names else value for name, value in told.items()
         }
         shown = {
-            name: _value(value, name in pages.names, budget.text if name in SPARED else text, entries)
+            name: _value(value, name in pages.names, LONGEST_SPARED if name in SPARED else text, entries)
             for name, value in page.items()
         }
         if size < longest or pages.more:
@@ -214,6 +220,16 @@ def going_on_from(result: CallToolResult, name: str, numbers: Sequence[int]) -> 
         return result
     told: Json = {**shown, "nextCursor": str(numbers[len(_listed(shown, name)) - 1])}
     return CallToolResult(content=[TextContent(type="text", text=text_of(told))], structured_content=told)
+
+
+def vet_fields(names: Sequence[str], known: Collection[str], what: str) -> None:
+    """Raises `BadInputError` for a name that nothing has, with the nearest one: an answer without it would say that it is empty."""
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is None:
+        return
+    near = difflib.get_close_matches(unknown, [*known], 1, 0.5)
+    hint = f"; did you mean {near[0]!r}?" if near else "."
+    raise BadInputError(f"fields: {what} has no {unknown!r}{hint}", remedy=f"It has {', '.join(known)}.")
 
 
 def selected(rows: Sequence[Json], fields: Sequence[str]) -> list[Json]:

@@ -59,7 +59,9 @@ class SaveRecords(Arguments):
         ),
     ]
     relations: Annotated[list[Follows], Field(max_length=SAVED_AT_ONCE)] = []
-    merge: Annotated[bool, Field(description="Keep the fields that a record leaves out")] = False
+    merge: Annotated[bool, Field(description="Keep fields left out; updatedAt as read: refused if changed since")] = (
+        False
+    )
 
 
 class DeleteRecord(Arguments):

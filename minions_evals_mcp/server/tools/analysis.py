@@ -97,19 +97,18 @@ async def promote_failure(call: Call, asked: PromoteFailure) -> CallToolResult:
 
 async def detect_trend(call: Call, asked: DetectTrend) -> CallToolResult:
     """The trend of a benchmark with its newest points."""
+    found = trend_answer(await summarize_trend(call.engine, asked.benchmark_id, limit=asked.limit))
     if asked.what_changed or asked.since is not None:
-        return await _what_changed(call, asked)
-    found = await summarize_trend(call.engine, asked.benchmark_id, limit=asked.limit)
-    return answered(trend_answer(found), shape=Shape(asked.detail if asked.limit <= SHORT else "full"))
+        found = await _with_changes(call, asked, found)
+    return answered(found, shape=Shape(asked.detail if asked.limit <= SHORT else "full"))
 
 
-async def _what_changed(call: Call, asked: DetectTrend) -> CallToolResult:
-    """The levels of the benchmark, the cases behind them, flaky ones, and the cost."""
+async def _with_changes(call: Call, asked: DetectTrend, trend: TrendAnswer) -> TrendAnswer:
+    """The trend, and beside it the levels of the benchmark, the cases behind them, flaky ones, and the cost."""
     since = None if asked.since is None else datetime.combine(asked.since, time(), UTC)
     found = await what_changed(call.engine, asked.benchmark_id, since=since)
-    return answered(
-        TrendAnswer.of(found, without={"sentences"}, summary=" ".join(found.sentences)), shape=Shape(asked.detail)
-    )
+    changes = TrendAnswer.of(found, without={"sentences"}, summary=" ".join((f"{trend.summary}.", *found.sentences)))
+    return trend.model_copy(update={name: getattr(changes, name) for name in changes.model_fields_set})
 
 
 def trend_answer(found: TrendSummary) -> TrendAnswer:

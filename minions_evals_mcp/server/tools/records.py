@@ -10,7 +10,7 @@ from typing import cast
 from mcp_types import CallToolResult
 
 from minions_evals_mcp.domain.definitions import Fields, Json
-from minions_evals_mcp.domain.records import Record, wire_fields
+from minions_evals_mcp.domain.records import TYPES, Envelope, Record, wire_fields
 from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import EvalFailure
 from minions_evals_mcp.domain.values import iso
@@ -20,7 +20,7 @@ from minions_evals_mcp.engine.failures.resolve_failure import Resolution, resolv
 from minions_evals_mcp.engine.judge.likeness import with_likeness
 from minions_evals_mcp.engine.records.save_records import Saved, page_of
 from minions_evals_mcp.engine.records.save_records import delete_record as hide_record
-from minions_evals_mcp.errors import InvalidRecordError, NotFoundError
+from minions_evals_mcp.errors import ConflictError, InvalidRecordError, NotFoundError
 from minions_evals_mcp.server.answers.message import message_answer, messages_page
 from minions_evals_mcp.server.answers.record import arrival
 from minions_evals_mcp.server.answers.sizes import (
@@ -32,6 +32,7 @@ from minions_evals_mcp.server.answers.sizes import (
     part_of,
     readable_in_parts,
     selected,
+    vet_fields,
 )
 from minions_evals_mcp.server.edge.argument_types import MESSAGE, RUN
 from minions_evals_mcp.server.session.calls import Call
@@ -54,6 +55,7 @@ from minions_evals_mcp.store.queries import links
 from minions_evals_mcp.store.queries.pages import listings
 from minions_evals_mcp.store.queries.pages.listings import Line
 
+RUN_NAMES = ("id", "key", "kind", "subjectId", "state", "reason", "units", "startedAt")
 LOOKED_AT = 5
 """So many runs that went on are named as the next to look at."""
 
@@ -65,6 +67,7 @@ async def list_records(call: Call, asked: ListRecords) -> CallToolResult:
         return await _runs(call, asked, after)
     if asked.type == MESSAGE:
         return await messages_page(call, asked)
+    vet_fields(asked.fields, _names(asked.type), f"a {asked.type}")  # pyright: ignore[reportUnknownArgumentType]  a Literal made of the table
     page = await _page(call, asked, after)
     rows = [row for _, row in page[: asked.limit]]
     told = RecordsAnswer(summary=f"{len(rows)} {asked.type} records", records=selected(rows, asked.fields))
@@ -87,14 +90,21 @@ def _line(one: Line | Record[Fields]) -> Json:
 
 
 def _row(record: Record[Fields], asked: ListRecords) -> Json:
-    if asked.detail == "full":
+    if not asked.fields:
         return record.wire()
-    fields = wire_fields(record.fields)
+    fields = {**record.wire(), **wire_fields(record.fields)}
     return {**_line(record), **{name: fields[name] for name in asked.fields if name in fields}}
+
+
+def _names(kind: str) -> list[str]:
+    """What a record of that type can be asked for by name."""
+    envelope = [str(info.alias) for name, info in Envelope.model_fields.items() if name != "fields"]
+    return [*dict.fromkeys((*(str(info.alias) for info in TYPES[kind].model_fields.values()), *envelope))]
 
 
 async def _runs(call: Call, asked: ListRecords, offset: int) -> CallToolResult:
     until = offset + asked.limit
+    vet_fields(asked.fields, RUN_NAMES, "a run")
     found = await call.engine.store.read(partial(jobs.jobs, limit=min(until + 1, 10_000)))
     rows = [_run(job) for job in found[offset:until]]
     told = RecordsAnswer(summary=f"{len(rows)} runs", records=selected(rows, asked.fields))
@@ -133,6 +143,7 @@ class Seen:
 def record_answer(found: Seen, asked: GetRecord) -> CallToolResult:
     """The answer about a record that was read."""
     wire = found.wire
+    vet_fields(asked.fields, _names(found.record.type), f"a {found.record.type}")
     if asked.cursor is not None:
         return part_of(wire, cursor_of(asked.cursor), about={"id": wire["id"]})
     told = RecordAnswer(
@@ -182,7 +193,10 @@ async def save_records(call: Call, asked: SaveRecords) -> CallToolResult:
     """What was written, all or nothing; the resolution of an eval-failure is taken beside the definitions."""
     wires, resolutions = await _sorted_out(call.engine, asked)
     engine = call.engine
-    arrivals = [arrival(wire, number, new_id=engine.new_id(), now=engine.clock()) for number, wire in wires]
+    arrivals = [
+        replace(arrival(wire, number, new_id=engine.new_id(), now=engine.clock()), over=over)
+        for number, wire, over in wires
+    ]
     relations = [Relation(one.source_id, one.target_id, one.type) for one in asked.relations]
     if resolutions and (arrivals or relations):
         raise InvalidRecordError(
@@ -209,16 +223,35 @@ def _saved(saved: Saved, idents: list[str], went_on: WentOn) -> CallToolResult:
     return answered(told)
 
 
-async def _sorted_out(engine: Engine, asked: SaveRecords) -> tuple[list[tuple[int, Json]], list[Resolution]]:
-    """The records to be saved with their numbers, merged with what is kept where that was asked; and the resolutions."""
-    wires: list[tuple[int, Json]] = []
+async def _sorted_out(
+    engine: Engine, asked: SaveRecords
+) -> tuple[list[tuple[int, Json, Record[Fields] | None]], list[Resolution]]:
+    """The records to be saved with their numbers, merged with what is kept where that was asked; and the resolutions.
+
+    Beside each what it changes, where that must not be something else by then: it was merged, or says when it was read.
+    """
+    wires: list[tuple[int, Json, Record[Fields] | None]] = []
     resolutions: list[Resolution] = []
     for number, wire in enumerate(asked.records):
         if wire.get("type") == EvalFailure.slug:
             resolutions.append(_resolution(number, wire))
         else:
-            wires.append((number, await _merged(engine, wire) if asked.merge else wire))
+            kept = await _seen_by(engine, wire)
+            merged = _merged(kept, wire) if asked.merge else wire
+            wires.append((number, merged, kept if asked.merge or "updatedAt" in wire else None))
     return wires, resolutions
+
+
+async def _seen_by(engine: Engine, wire: Json) -> Record[Fields] | None:
+    """What is kept under the record's id; raises `ConflictError` where it says that it was read before that was changed."""
+    ident, at = wire.get("id"), wire.get("updatedAt")
+    kept = await engine.store.read(lambda db: records.minion(db, ident)) if isinstance(ident, str) else None
+    if kept is not None and at is not None and at != iso(kept.updated_at) and not _says_the_same(kept, wire):
+        raise ConflictError(
+            f"{kept.type} {kept.id} was changed since {at}, when you read it.",
+            remedy=f"Next: get_record {json.dumps({'id': kept.id})}, then save the change with the updatedAt that it has now.",
+        )
+    return kept
 
 
 def _resolution(number: int, wire: Json) -> Resolution:
@@ -238,10 +271,16 @@ def _resolution(number: int, wire: Json) -> Resolution:
     return Resolution(ident, notes)
 
 
-async def _merged(engine: Engine, wire: Json) -> Json:
+def _says_the_same(kept: Record[Fields], wire: Json) -> bool:
+    """Whether all that the record says is kept already: it was sent twice."""
+    given = wire.get("fields")
+    held = wire_fields(kept.fields)
+    return isinstance(given, dict) and all(name in held and held[name] == value for name, value in given.items())
+
+
+def _merged(kept: Record[Fields] | None, wire: Json) -> Json:
     """The record over what is kept under its id: envelope and fields that it leaves out stay."""
-    ident, fields = wire.get("id"), wire.get("fields", {})
-    kept = await engine.store.read(lambda db: records.minion(db, ident)) if isinstance(ident, str) else None
+    fields = wire.get("fields", {})
     if kept is None or not isinstance(fields, dict):
         return wire
     before = kept.wire()
