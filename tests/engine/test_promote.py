@@ -54,6 +54,12 @@ async def test_a_failed_run_becomes_a_case_that_fails_on_it_and_passes_on_the_co
     assert judged.fields.passed is False
 
 
+async def test_a_promoted_case_weighs_what_the_case_did_that_failed(engine: Engine) -> None:
+    await save(engine, case("c", expectedOutputs={"output": RIGHT}, maxScore=5), answer("a", "c", WRONG))
+    made = await promote_failure(engine, (await judged_case(engine, "c")).id, corrected=RIGHT)
+    assert (await found(engine, made.test_case_id, TestCase)).fields.max_score == 5
+
+
 async def test_cases_that_are_promoted_side_by_side_are_all_taken_up(engine: Engine) -> None:
     run = await failed(engine)
     async with anyio.create_task_group() as tasks:

@@ -16,10 +16,10 @@ from minions_evals_mcp.domain.relations import Relation
 from minions_evals_mcp.domain.results import TestRun
 from minions_evals_mcp.engine.cases import test_history as seen
 from minions_evals_mcp.engine.cases import testing
-from minions_evals_mcp.engine.cases.baselines import case_of_run, update_expected_output
+from minions_evals_mcp.engine.cases.baselines import case_of_run, save_case, update_expected_output
 from minions_evals_mcp.engine.cases.test_history import TestCaseExecution, TestCaseSummary
 from minions_evals_mcp.engine.context import Engine
-from minions_evals_mcp.errors import BadInputError, InvalidRecordError, NotFoundError
+from minions_evals_mcp.errors import BadInputError, ConflictError, InvalidRecordError, NotFoundError
 from minions_evals_mcp.store.connection import Db
 from tests.fakes.llm_server import FakeSettings, serving
 from tests.models.asking import QUICK, provider_settings
@@ -459,3 +459,14 @@ async def test_the_seeds_testing_flow(shop: Engine) -> None:
     assert (stats.total_runs, stats.pass_rate) == (3, pytest.approx(200 / 3))
     assert [one.regression_type for one in stats.regressions] == ["FAILED"], "a new baseline begins the history anew"
     assert [(point.date, point.total_runs) for point in stats.trend_data] == [("2026-11-21", 3)]
+
+
+async def test_a_change_to_a_case_that_was_changed_since_it_was_read_is_refused(shop: Engine) -> None:
+    await made(shop, expected="It is loved.")
+    kept = await shop.store.read(lambda db: seen.case_record(db, "c"))
+    await testing.update_test_case(shop, "c", {"description": "mine"}, seen=kept.updated_at)
+    with pytest.raises(ConflictError, match="Read it again"):
+        await testing.update_test_case(shop, "c", {"name": "x"}, seen=kept.updated_at - timedelta(seconds=1))
+    with pytest.raises(ConflictError, match="test-case c was changed since"):
+        await save_case(shop, kept, {"description": "read before, written after"}, by="ana")
+    assert (await seen.test_case(shop, "c")).description == "mine"

@@ -57,6 +57,13 @@ def test_the_description_says_what_was_expected_what_came_and_what_was_lost() ->
     assert classify(replace(QUIET, output={}, text="{}", expected=None)).description == "Nothing came."
 
 
+def test_a_form_that_was_judged_good_is_no_cause_where_another_criterion_lost() -> None:
+    asked = replace(QUIET, inputs={"task": "Name the colour. Answer in JSON."}, expected=None)
+    tone = lost("tone", 0.2, 0.5, "It is rude.")
+    assert classify(replace(asked, criteria=(tone,))).failure_type == "format-error"
+    assert classify(replace(asked, criteria=(tone, lost("Format", 1.0, 0.5)))).failure_type == "wrong-output"
+
+
 def test_long_texts_are_shown_from_shortly_before_where_they_differ() -> None:
     alike = (
         "All that stands in the terms of the house holds as before, and nothing of it was changed by us this year. " * 3

@@ -74,9 +74,19 @@ async def test_what_waits_for_a_person_says_so_to_the_agent_and_is_not_its_own_t
         left = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
         assert (left["state"], left["waiting"]) == ("awaiting-judgments", 1)
         assert str(left["instructions"]).startswith("A person judges these outputs, not you")
+        assert "No model judges" not in str(left["instructions"]), "a person was asked for"
         (said,) = cast("list[str]", left["next"])
         assert said.startswith("once a person has judged: submit_judgments {")
         assert "THE PERSON" in said
+
+
+async def test_what_waits_for_want_of_a_model_says_which_setting_would_be_one(tmp_path: Path) -> None:
+    async with hosted(config_in(tmp_path)) as host:
+        await host.call("save_records", records=read_by_people(1))
+        left = await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
+        said = str(left["instructions"])
+        assert "neither ANTHROPIC_API_KEY nor OPENAI_API_KEY is set, nor MINIONS_EVALS_JUDGE_MODEL" in said
+        assert "judge=caller" in said
 
 
 def _of_people(size: int) -> list[JsonValue]:

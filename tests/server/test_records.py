@@ -43,6 +43,47 @@ async def test_a_new_baseline_is_a_merge_that_keeps_all_else(host: Host) -> None
     assert after["updatedAt"] != before["updatedAt"]
 
 
+async def test_two_editors_of_one_record_do_not_overwrite_each_other(host: Host) -> None:
+    await host.call("save_records", records=suite(1))
+    seen = part(await host.call("get_record", id="c0"), "record")["updatedAt"]
+    base: Json = {"id": "c0", "type": "test-case", "updatedAt": seen}
+    mine, theirs = ({**base, "fields": {"description": said}} for said in ("mine", "theirs"))
+    assert (await host.call("save_records", records=[mine], merge=True))["changed"] == 1
+    assert (await host.call("save_records", records=[mine], merge=True))["unchanged"] == 1, "sent twice"
+    said = await host.refused("save_records", records=[theirs], merge=True)
+    assert said.startswith(f"conflict: test-case c0 was changed since {seen}")
+    assert 'Next: get_record {"id": "c0"}' in said
+    now = part(await host.call("get_record", id="c0"), "record")["updatedAt"]
+    again = {**theirs, "updatedAt": now}
+    assert (await host.call("save_records", records=[again], merge=True))["changed"] == 1
+
+
+async def test_an_unknown_name_in_fields_is_refused_with_the_nearest(host: Host) -> None:
+    await host.call("save_records", records=suite(1))
+    run = await host.call("run_test_case", testCaseId="c0", waitSeconds=50)
+    asked: list[tuple[str, Json, str, str]] = [
+        ("list_records", {"type": "test-case"}, "inputz", "inputs"),
+        ("list_records", {"type": "run"}, "stat", "state"),
+        ("get_record", {"id": "c0"}, "nam", "name"),
+        ("get_run", {"runId": run["runId"]}, "failure", "failures"),
+    ]
+    for tool, about, unknown, near in asked:
+        said = await host.refused(tool, **about, fields=[unknown])
+        assert f"has no {unknown!r}; did you mean {near!r}?" in said
+    (row,) = rows(await host.call("list_records", type="test-case", fields=["tags", "name"]), "records")
+    assert row.keys() == {"id", "name", "tags"}
+
+
+async def test_the_trend_stands_beside_what_changed(host: Host) -> None:
+    await host.call("save_records", records=suite(1))
+    await host.call("run_benchmark", benchmarkId="b", waitSeconds=50)
+    trend = await host.call("detect_trend", benchmarkId="b")
+    both = await host.call("detect_trend", benchmarkId="b", whatChanged=True)
+    assert both.items() >= {name: value for name, value in trend.items() if name != "summary"}.items()
+    assert str(both["summary"]).startswith(str(trend["summary"]))
+    assert len(rows(both, "levels")) == 1
+
+
 async def test_a_failure_is_resolved_and_nothing_else_of_it_is_written(host: Host) -> None:
     await host.call("save_records", records=suite(1))
     run = await host.call("run_test_case", testCaseId="c0", waitSeconds=50)

@@ -85,7 +85,7 @@ class RunSummary(Value):
 
     `names` are what people call subject and version. `judge` says whether the model that judged can be trusted,
     `corrected` the pass rate as people would have found it. `default_judge` says which model judged, and why that one,
-    where nobody named one.
+    where nobody named one; `lacks_model`: one would judge what waits, and none is set up.
     """
 
     run_id: str
@@ -110,6 +110,7 @@ class RunSummary(Value):
     comparison: Json | None = None
     packets: list[Packet] = []
     more_packets: int = 0
+    lacks_model: bool = False
     started_at: str
     judge: JudgeStanding | None = None
     default_judge: str = ""
@@ -138,7 +139,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
     failing = runs.failing_of(db, job.id, limit=limit) if limit else []
     failures = runs.failures_of(db, [run.id for run in failing])
     waiting = counts.get("awaiting-judgments", 0)
-    packets = _packets(db, job, limit) if waiting else []
+    packets, lacks_model = _packets(db, job, limit) if waiting else ([], False)
     return RunSummary(
         run_id=job.id,
         key=job.key,
@@ -169,6 +170,7 @@ def _summary(db: Db, job: Job, limit: int, *, causes: bool) -> RunSummary:
         comparison=_comparison(db, job),
         packets=packets,
         more_packets=max(0, waiting - len(packets)),
+        lacks_model=lacks_model,
         started_at=iso(job.created_at),
         judge=None if found is None else _judge(db, found),
         corrected=None if found is None else corrected_pass_rate(db, found.id),
@@ -310,18 +312,23 @@ def _comparison(db: Db, job: Job) -> Json | None:
     return {"runIds": [side.id for side in sides if side is not None], "record": record}
 
 
-def _packets(db: Db, job: Job, limit: int) -> list[Packet]:
-    """The packets that wait, made again from what is kept; their digests are those that were handed out."""
+def _packets(db: Db, job: Job, limit: int) -> tuple[list[Packet], bool]:
+    """The packets that wait, made again from what is kept (their digests are those that were handed out), and whether they
+    wait only because no model is set up.
+    """
     rubrics: dict[str, RubricInUse] = {}
     out: list[Packet] = []
+    lacks_model = False
     for row in jobs.units_with(db, job.id, ("awaiting-judgments",), limit=limit):
         assert row.observed is not None
         (measure,) = measures(db, (row.case_id,), rubrics)
         case = measure.case.fields
         work = Work(case.inputs, case.expected_outputs, row.observed)
         asked = _asked(job, measure)
+        if isinstance(measure.yardstick, RubricInUse) and request_of(job).judge == "auto":
+            lacks_model |= any(one.fields.judge_type == "llm" for one in asked)
         out.append(packet(row.key, row.case_id, asked, work))
-    return out
+    return out, lacks_model and not job.spec["judgeModel"]
 
 
 def _asked(job: Job, measure: Measure) -> tuple[Criterion, ...]:

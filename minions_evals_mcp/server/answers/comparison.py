@@ -103,7 +103,7 @@ async def _approval(call: Call, found: ComparisonSummary | SealedVerdict) -> lis
     version, comparison = found.version_b, found.comparison_id
     barred = None if call.engine.speaker.is_person else await barred_for_agents(call.engine, version, comparison)
     if barred is not None:
-        return [f"an agent may not approve {version} on this: {barred}"]
+        return [f"you cannot approve {version} on this: {barred}"]
     return [
         f"approve_prompt_version {json.dumps({'promptVersionRef': version, 'comparisonId': comparison, 'decidedBy': 'YOUR-ID'})}"
     ]

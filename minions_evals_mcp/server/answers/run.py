@@ -47,7 +47,7 @@ def run_told(summary: RunSummary, spec: Mapping[str, JsonValue], *, offset: int,
     packets = summary.packets[page]
     return RunAnswer.of(
         summary,
-        without={"more_packets", "workers"},
+        without={"more_packets", "workers", "lacks_model"},
         summary=one_line(summary),
         reason=in_arguments(summary.reason),
         benchmark_run=_without_digests(summary.benchmark_run or {}),
@@ -57,7 +57,7 @@ def run_told(summary: RunSummary, spec: Mapping[str, JsonValue], *, offset: int,
         test_runs=[_without_digests(run) for run in summary.test_runs[page]],
         judge=summary.judge and summary.judge.brief(),
         audit=summary.audit and summary.audit.brief(),
-        instructions=instructions_for(packets, spec),
+        instructions=f"{instructions_for(packets, spec)} {NO_MODEL if summary.lacks_model else ''}".strip(),
         criteria=_criteria(packets),
         packets=[_bare(packet) for packet in packets],
         waiting=len(summary.packets) + summary.more_packets,
@@ -88,11 +88,7 @@ def instructions_for(packets: Sequence[Packet], spec: Mapping[str, JsonValue]) -
     """What to do with the packets, and who is to do it."""
     judged = [packet for packet in packets if not packet.wants_baseline]
     judging = judged[-1].instructions if judged and is_callers(spec) else FOR_A_PERSON if judged else ""
-    parts = (
-        NO_MODEL if judged and _lacks_model(spec) else "",
-        judging,
-        FOR_A_BASELINE if len(judged) < len(packets) else "",
-    )
+    parts = (judging, FOR_A_BASELINE if len(judged) < len(packets) else "")
     return " ".join(part for part in parts if part)
 
 
@@ -160,11 +156,6 @@ def _judged(summary: RunSummary, spec: Mapping[str, JsonValue]) -> Iterator[str]
         case: Json = {"id": one.test_case_id, "type": "test-case", "fields": fields}
         asked = json.dumps({"records": [case], "merge": True}, ensure_ascii=False)
         yield f"once a person has accepted an output: save_records {asked}"
-
-
-def _lacks_model(spec: Mapping[str, JsonValue]) -> bool:
-    """Whether a model would have judged, had one been set up."""
-    return cast("Json", spec["request"]).get("judge", "auto") == "auto" and not spec.get("judgeModel")
 
 
 def is_callers(spec: Mapping[str, JsonValue]) -> bool:
