@@ -270,14 +270,14 @@ async def test_a_model_explains_failures_within_a_cap_that_a_dry_run_told_before
             assert "3 model calls, at most 0." in str(told["summary"])
             assert server.requests == 0
             each = cast("float", part(told, "estimate")["costUsd"]) / 3
-            capped = await host.call("classify_failure", **asked, maxCostUsd=each * 1.01)
+            capped = await host.call("classify_failure", **asked, maxCostUsd=each * 1.01, waitSeconds=50)
             assert server.requests == 1
             assert str(capped["summary"]).startswith(
                 f"1 of 3 failures of {run['runId']} analysed; the next call might exceed"
             )
             assert "maxCostUsd" in str(capped["summary"])
             assert 0 < cast("float", part(capped, "spent")["costUsd"]) <= each
-            rest = await host.call("classify_failure", **asked, cursor=capped["nextCursor"])
+            rest = await host.call("classify_failure", **asked, cursor=capped["nextCursor"], waitSeconds=50)
     said = [
         (str(one["classifiedBy"]).partition("/")[0], part(one, "modelCause")["by"]) for one in rows(rest, "failures")
     ]
