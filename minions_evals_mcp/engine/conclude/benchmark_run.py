@@ -111,7 +111,7 @@ def conclude(db: Db, about: Concluding) -> Record[BenchmarkRun]:
     shared = runs.shared(db, previous.id, about.run_id) if previous else None
     fallen = _fallen_most(runs.kept_means(db, previous.id), means) if previous and whole else None
     regression = _regression(db, about, previous, shared, fallen, origins)
-    since = None if previous is None else _fallen_since(db, about, previous, origins)
+    since = None if shared is None or previous is None else _fallen_since(db, about, previous, shared, origins)
     run = _benchmark_run(db, about, benchmark, Standing(alike, shared, regression, origins, canaries, since))
     if whole and about.request.purpose != "comparison":
         record_causes(db, run, benchmark, at=about.at)
@@ -179,9 +179,11 @@ def _fell(about: Concluding, shared: runs.Shared) -> bool:
     return dropped and shared.worse > 0
 
 
-def _fallen_since(db: Db, about: Concluding, previous: runs.Earlier, origins: Origins) -> str | None:
+def _fallen_since(
+    db: Db, about: Concluding, previous: runs.Earlier, since_previous: runs.Shared, origins: Origins
+) -> str | None:
     """The last run that held, if the run before had fallen from it, and this one is still below it."""
-    base = runs.benchmark_run(db, base_after(db, previous.id))
+    base = runs.benchmark_run(db, base_after(db, previous.id, got_better=since_previous.better > 0))
     if base is None or base.id == previous.id or not runs.same_yardsticks(db, base.id, about.run_id):
         return None
     now = setup_with(origins.version, origins.digests, about.request.target)

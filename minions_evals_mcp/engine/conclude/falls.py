@@ -75,10 +75,13 @@ def _run_before(db: Db, run: Record[BenchmarkRun]) -> str | None:
     return str(payload["previousRunId"]) if "previousRunId" in payload else None
 
 
-def base_after(db: Db, run_id: str) -> str:
-    """The run that one after it is measured against: it, if it held or was accepted; else the newest one that did."""
+def base_after(db: Db, run_id: str, *, got_better: bool) -> str:
+    """The run that one after it is measured against: it, if it held or was accepted; else the newest one that did.
+
+    A fall that too few cases decide stands no longer than until a case gets better (`got_better`): what luck took, it gives back.
+    """
     run = runs.benchmark_run(db, run_id)
     fall = None if run is None else fall_of(db, run)
-    if fall is None or fall.gate == "held":
+    if fall is None or fall.gate == "held" or (fall.gate == "undecided" and got_better):
         return run_id
     return runs.newest_with_event(db, ACCEPTED, first=fall.since, last=run_id) or fall.since
