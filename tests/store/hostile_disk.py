@@ -14,6 +14,7 @@ import resource
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import anyio
 from pydantic import JsonValue
@@ -24,7 +25,6 @@ from minions_evals_mcp.store import records
 from minions_evals_mcp.store.check import check_store
 from minions_evals_mcp.store.connection import Db
 from minions_evals_mcp.store.database import Store, open_store
-from minions_evals_mcp.store.migrate import migrations
 
 START = datetime(2026, 11, 21, 9, tzinfo=UTC)
 """Nothing of the engine is imported: it would take longer than the writing."""
@@ -65,9 +65,11 @@ async def tried(path: Path, rows: int) -> dict[str, object]:
 def main() -> None:
     """Runs it under the limits that the arguments name."""
     path, rows, uid, size = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+    if uid >= 0:
+        with TemporaryDirectory() as folder:
+            anyio.run(tried, Path(folder) / "evals.db", 1)  # what this imports is out of the other user's reach
     if size >= 0:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-    migrations()  # what it imports is out of the other user's reach
     if uid >= 0:
         os.setuid(uid)
     sys.stdout.write(json.dumps(anyio.run(tried, path, rows)) + "\n")
