@@ -9,9 +9,3 @@ RULES: dict[str, str] = {
     "HR4": "Every judgment has a rationale.",
     "HR5": "Regressions are surfaced at once, not at the next schedule.",
 }
-EXCEPTIONS: dict[str, str] = {
-    "HR1": "One exception: a secret that this process knows is scored as it came and kept as `[secret DIGEST]`; "
-    "the event `secrets-marked` says which and how often.",
-}
-"""A secret is a key or token among the settings, or a value of at least 16 characters from a variable (of the environment
-or of `.env`) whose name says key, token, secret or password; its digest is the first 8 digits of its SHA-256."""

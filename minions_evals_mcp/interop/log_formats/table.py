@@ -104,11 +104,6 @@ def seen(path: Path) -> Seen:
     return Seen(path, b"", glimpse(text))
 
 
-def sniffed(path: Path) -> Format | None:
-    """The format that the file looks like; None where it is none of another tool's."""
-    return matching(seen(path))
-
-
 def matching(look: Seen) -> Format | None:
     """The format of a file that looks so."""
     return next((form for form in FORMATS if form.sniff(look)), None)
