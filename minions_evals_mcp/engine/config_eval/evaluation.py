@@ -139,7 +139,8 @@ def models_of(spec: Spec) -> Iterator[ModelSpec]:
 class Provider(Value):
     """Who answers the prompts of a column. `transforms` change `output`, one after the other; a text is JavaScript.
 
-    `told` is what code that asks is told of it: `id`, `label`, `config`.
+    `told` is what code that asks is told of it: `id`, `label`, `config`. `known_as` is what code that writes prompts is told for
+    its id, where that is another.
     """
 
     id: Text
@@ -150,13 +151,14 @@ class Provider(Value):
     delay_ms: float = 0.0
     after: Annotated[str, Field(exclude_if=lambda after: not after)] = ""
     """The digest of the tests before, of which its answers depend where tests remember them."""
+    known_as: Annotated[str, Field(exclude_if=lambda known_as: not known_as)] = ""
 
     def identity(self) -> str:
         """The digest of all that bears on its answers; no key is part of it."""
         transforms: list[JsonValue] = [
             one if isinstance(one, str) else one.model_dump(mode="json") for one in self.transforms
         ]
-        beside: list[JsonValue] = [one for one in (self.told, self.after) if one]
+        beside: list[JsonValue] = [one for one in (self.told, self.after, self.known_as) if one]
         return digest([self.spec.model_dump(mode="json"), transforms, *beside])
 
 

@@ -117,7 +117,11 @@ class Providers:
             from minions_evals_mcp.targets.filtered_prompt import FilteredPrompt  # noqa: PLC0415  jinja2 costs what few runs need
 
             return FilteredPrompt(code.template, code.filters, code.config)
-        told: Json = {"id": column.provider.id, "label": column.provider.label}
+        provider = column.provider
+        told: Json = {
+            "id": provider.known_as or provider.id,
+            "label": "" if provider.label == provider.id else provider.label,
+        }
         if Path(code.path).suffix in SUFFIXES:
             return PromptModule(Path(code.path), code.function, told, code.config)
         if code.function is None:

@@ -99,8 +99,21 @@ def _made(node: Node, ident: str, found: Mapping[str, Node], refusals: Refusals)
     prompts = tuple(one.text() for one in found["prompts"].elements()) if "prompts" in found else None
     told = _told(ident, found)
     delay = found["delay"].number() if "delay" in found else 0.0
-    provider = Provider(id=ident, label=label, spec=spec, transforms=transforms, told=told, delay_ms=delay)
+    known_as = "" if found else _known_as(ident)
+    provider = Provider(
+        id=ident, label=label, spec=spec, transforms=transforms, told=told, delay_ms=delay, known_as=known_as
+    )
     yield Listed(provider, prompts, node)
+
+
+def _known_as(ident: str) -> str:
+    """What promptfoo calls a provider that is named by a text alone, where that is another name."""
+    if ident.startswith("openai:chat:"):
+        return f"openai:{ident.removeprefix('openai:chat:')}"
+    name = ident.removeprefix("python:").removeprefix("file://")
+    head, _, function = name.rpartition(":")
+    file = head if head.endswith(".py") else name
+    return f"python:{file}:{function if file == head else 'default'}" if file.endswith(".py") else ""
 
 
 def _told(ident: str, found: Mapping[str, Node]) -> Json:
