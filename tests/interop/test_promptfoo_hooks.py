@@ -114,6 +114,9 @@ async def test_without_trust_no_hook_is_called(engine: Engine) -> None:
     with pytest.raises(EvalsError, match=r"c.yaml:3: extensions.0: hooks.py: hooks run only with --trust-code"):
         read_config(path, now=START)
     assert not (path.parent / "hooks.py.log").exists()
+    (path.parent / "hooks.py").unlink()
+    left_out = read_config(path, now=START, given=Given(allow_unsupported=True)).left_out
+    assert [one.split(": ")[1] for one in left_out] == ["extensions.0"], "wherever its file is"
 
 
 @pytest.mark.parametrize(

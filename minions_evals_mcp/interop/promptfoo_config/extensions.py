@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 
 from minions_evals_mcp.domain.definitions import Json
 from minions_evals_mcp.domain.digests import text_digest
@@ -51,11 +52,11 @@ def _hook(node: Node, refusals: Refusals) -> Hook | None:
         refusals.add(node, "hooks stand in files of JavaScript and Python: file://hooks.js:NAME")
         return None
     file, function = code
+    typed = Path(file).suffix.lower() in TYPED
+    if typed or not refusals.trust_code:
+        refusals.add(node, f"{file}: {'TypeScript is not run; write it as JavaScript' if typed else TRUSTED}")
+        return None
     path = named_file(node, file)
-    if path.suffix.lower() in TYPED:
-        refusals.add(node, f"{file}: TypeScript is not run; write it as JavaScript")
-    elif not refusals.trust_code:
-        refusals.add(node, f"{file}: {TRUSTED}")
     return Hook(path, function, text_digest(read_text(path)))
 
 
