@@ -50,7 +50,7 @@ async def checker() -> AsyncGenerator[Checker]:
         ({"type": "equals", "value": "hello!", "transform": "(output) => output + '!'"}, True),
         ({"type": "equals", "value": "hello?", "transform": "function (o, c) { return o + '?' }"}, True),
         ({"type": "equals", "value": 5, "transform": "output.length"}, True),
-        ({"type": "is-json", "transform": "return {said: output}"}, True),
+        ({"type": "is-json", "transform": "const said = output\nreturn {said}"}, True),
         ({"type": "contains", "value": "ell", "transform": "output.slice(3)"}, False),
     ],
 )
@@ -90,7 +90,7 @@ async def test_a_model_is_asked_to_grade_the_transformed_text(checker: Checker) 
         ("output.nonsense()", "transform: "),
         ("while (true) {}", "transform: "),
         ("undefined", "transform: it returned nothing"),
-        ("if (false) { return 1 }", "transform: it returned nothing"),
+        ("if (false) { return 1 }\nreturn", "transform: it returned nothing"),
     ],
 )
 async def test_a_transform_that_breaks_is_an_error_of_the_instrument(checker: Checker, code: str, why: str) -> None:
