@@ -45,7 +45,9 @@ class Told:
 async def queued(engine: Engine, *keys: str, tasks: bool = False) -> None:
     """Rows for the orchestrator, or tasks, wait to be delivered."""
     for key in keys:
-        fields = task(key, "", priority="high", about="b", at=START) if tasks else message("news", {}, at=START)
+        fields = (
+            task(key, "", priority="high", about="b", owner=None, at=START) if tasks else message("news", {}, at=START)
+        )
         await engine.store.write(lambda db, key=key, fields=fields: queue(db, key, fields, key=key, at=START))
 
 

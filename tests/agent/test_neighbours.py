@@ -143,7 +143,7 @@ def test_what_is_read_is_taken_in_once_and_what_cannot_be_is_kept_with_its_reaso
     ]
     reasons = [reason for (reason,) in desk.rows("SELECT reason FROM inbox WHERE state = 'dead' ORDER BY reason")]
     assert len(reasons) == 6, reasons
-    for word in ("HR1", "no JSON", "only agent-run", "composed_of", "cannot be JSON", "recursion limit"):
+    for word in ("HR1", "no JSON", "only agent-run", "composed_of", "cannot be JSON", "nested too deeply"):
         assert any(word in reason for reason in reasons), (word, reasons)
     assert desk.rows("SELECT count(*) FROM minion WHERE id = 'r2'") == [(0,)]
     assert (folder / "a.jsonl").exists()
