@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 from statistics import NormalDist
 
@@ -10,10 +9,11 @@ from minions_evals_mcp.domain.results import PromptComparison
 from minions_evals_mcp.engine.licences.corrected import CorrectedFigure, corrected_pass_difference
 from minions_evals_mcp.engine.licences.standing import JudgeStanding, judge_standing
 from minions_evals_mcp.frozen_types import frozen_type
+from minions_evals_mcp.stats.attempts import attempt_level
 from minions_evals_mcp.stats.comparison import ComparisonVerdict
 from minions_evals_mcp.store.connection import Db
 
-LEVEL = 0.05 * 6 / math.pi**2
+LEVEL = attempt_level(1)
 """The error of a first attempt."""
 
 
