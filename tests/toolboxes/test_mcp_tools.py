@@ -60,7 +60,7 @@ async def test_a_record_is_told_under_its_key_and_again_changes_nothing(tmp_path
 
 
 async def test_a_tool_with_words_of_its_own_is_called_with_what_the_operator_wrote(tmp_path: Path) -> None:
-    asked = Record("t", task("Look", "", priority="high", about="b", at=START), "Look", START, START)
+    asked = Record("t", task("Look", "", priority="high", about="b", owner=None, at=START), "Look", START, START)
     async with line_to(tmp_path) as line:
         neighbour = McpNeighbour(line, "create_task", {"title": "$fields.title", "reference": "$key"})
         await neighbour.tell(asked, key="k", addressee="tasks")
