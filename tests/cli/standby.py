@@ -232,11 +232,16 @@ def serve(wire: socket.socket) -> None:
 
 
 def let_go(wire: socket.socket) -> None:
-    """Forks once more, says the new process's id and ends; the new one leads a session of its own."""
+    """Forks once more, says the new process's id and ends; the new one leads a session of its own before anybody hears of it."""
+    led, leads = os.pipe()
     if child := os.fork():
+        os.close(leads)
+        os.read(led, 1)
         wire.send(str(child).encode())
         os._exit(0)
     os.setsid()
+    os.close(leads)
+    os.close(led)
 
 
 def carry_out(main: Callable[[], object]) -> NoReturn:

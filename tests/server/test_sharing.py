@@ -93,8 +93,9 @@ async def all_of(host: Host, kind: str) -> list[Json]:
     """Every record of that type, page by page."""
     found: list[Json] = []
     cursor: Json = {}
+    fields = ["id", "state"] if kind == "run" else ["id"]
     while True:
-        page = await host.call("list_records", type=kind, limit=100, fields=["id", "key", "state"], **cursor)
+        page = await host.call("list_records", type=kind, limit=100, fields=fields, **cursor)
         found += rows(page, "records")
         if "nextCursor" not in page:
             return found
